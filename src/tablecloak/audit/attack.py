@@ -1,0 +1,306 @@
+"""How far an attacker can move a cell: the two engines, behind one face.
+
+`reach(cells, need_down, need_up)` pushes each cell down and up in turn, other cells free to follow, and stops at the
+amount asked for: what it returns is either at least the need (met) or the exact maximum (not met).
+An infinite need gives the exact extent; a need of zero is not pushed at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csc_array, hstack
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit.reduce import Component, merged
+from tablecloak.engines.flow import Network
+from tablecloak.engines.lp import Outcome, Session
+from tablecloak.errors import SolverError
+
+Tick = Callable[[int], None]
+LARGEST_EXACT = 2.0**52
+POOL_SIZE = 400
+"""How many witnesses a linear attack remembers."""
+RELATIVE_SLACK = 1e-7
+"""A linear program's answer within this of the need counts as the need."""
+
+
+class Attack(Protocol):
+    """An attacker at work on one component; cells are positions in the component."""
+
+    engine: str
+    solves: int
+
+    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]: ...
+
+
+def attack_on(component: Component) -> Attack:
+    """The engine that fits: flows on a network, linear programs elsewhere."""
+    return LinearAttack(component) if component.orientation is None else NetworkAttack(component)
+
+
+class Scale:
+    """Amounts in data units when all of them are whole numbers of units (then flows are exact), else as they are."""
+
+    def __init__(self, component: Component) -> None:
+        bounds = np.concatenate([-component.low, component.high])
+        finite = bounds[np.isfinite(bounds)] / component.unit
+        whole = np.rint(finite)
+        fits = finite.size == 0 or np.abs(finite).max() < LARGEST_EXACT
+        self.exact = bool(
+            fits and np.all(np.abs(finite - whole) <= 1e-6 * np.maximum(1.0, np.abs(finite) * 1e-6))
+        )
+        self.unit = component.unit if self.exact else 1.0
+        largest = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=0.0))
+        self.eps = 0.0 if self.exact else 1e-12 * largest
+
+    def inward(self, amounts: Floats) -> Floats:
+        scaled = amounts / self.unit
+        return np.where(np.isfinite(scaled), np.rint(scaled), scaled) if self.exact else scaled
+
+    def need(self, amounts: Floats) -> Floats:
+        """A need in whole units, rounded up: with whole data a range of at least 2.3 is one of at least 3."""
+        scaled = amounts / self.unit
+        finite = np.where(np.isfinite(scaled), scaled, 0.0)
+        whole = np.ceil(finite - 1e-9 * np.maximum(1.0, finite))
+        return np.where(np.isfinite(scaled), whole, scaled) if self.exact else scaled
+
+    def outward(self, amounts: Floats) -> Floats:
+        return amounts * self.unit
+
+
+class NetworkAttack:
+    """Maximum flows. Cells that no cycle passes and cells with a short enough cycle need no flow at all."""
+
+    engine = "network flow"
+
+    def __init__(self, component: Component) -> None:
+        assert component.orientation is not None
+        self.scale = Scale(component)
+        self.network = Network(
+            component.orientation.nodes,
+            component.orientation.tail,
+            component.orientation.head,
+            self.scale.inward(component.high),
+            self.scale.inward(-component.low),
+            eps=self.scale.eps,
+        )
+        self.solves = 0
+        self._movable: Bools | None = None
+
+    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]:
+        want_down, want_up = self.scale.need(need_down), self.scale.need(need_up)
+        if self._movable is None:
+            self._movable = self.network.undetermined()
+        movable = self._movable[cells]
+        want_down, want_up = np.where(movable, want_down, 0.0), np.where(movable, want_up, 0.0)
+        near_up, near_down = self.network.probe(cells, want_up, want_down)
+        left_down = np.where(near_down, 0.0, want_down)
+        left_up = np.where(near_up, 0.0, want_up)
+        far = np.flatnonzero((left_down > 0) | (left_up > 0))
+        got_down, got_up = np.where(near_down, want_down, 0.0), np.where(near_up, want_up, 0.0)
+        if far.size:
+            up, down = self.network.reach(cells[far], left_up[far], left_down[far], on_chunk=tick)
+            got_up[far] = np.where(near_up[far], got_up[far], up)
+            got_down[far] = np.where(near_down[far], got_down[far], down)
+            self.solves += int((left_down > 0).sum() + (left_up > 0).sum())
+        tick(cells.size - far.size)
+        return (
+            _settled(self.scale.outward(got_down), need_down, got_down >= want_down, movable),
+            _settled(self.scale.outward(got_up), need_up, got_up >= want_up, movable),
+        )
+
+
+def _settled(got: Floats, need: Floats, met: Bools, movable: Bools) -> Floats:
+    """A met need is at least the need: rounding back from units must not turn it into a near miss."""
+    return np.where(met & movable & np.isfinite(need), np.maximum(got, need), got)
+
+
+class LinearAttack:
+    """Linear programs that share what they find: every deviation found is a witness for all cells at once.
+
+    A cell p that must move up by `need` is split into d_p = u + v with u <= need rewarded and v >= 0 not, so that
+    the simplex method stops pushing p at its need. One program pushes all cells together; a cell that it leaves short
+    gets one of its own.
+    """
+
+    engine = "linear programs"
+
+    def __init__(self, component: Component, pool: list[Floats] | None = None) -> None:
+        self.component = component
+        self.solves = 0
+        self.group, self.ratio = merged(component.matrix)
+        self.groups = int(self.group.max(initial=-1)) + 1
+        self.matrix = _merge_columns(component.matrix, self.group, self.ratio, self.groups)
+        self.low, self.high = self._group_bounds(component.low, component.high)
+        self.pool: list[Floats] = []
+        for witness in pool or []:
+            if np.all((witness >= component.low) & (witness <= component.high)):
+                self.pool.append(witness)
+
+    def _group_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.stack([low / self.ratio, high / self.ratio])
+        ends[:, self.ratio == 0] = 0.0
+        group_low, group_high = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
+        np.maximum.at(group_low, self.group, ends.min(axis=0))
+        np.minimum.at(group_high, self.group, ends.max(axis=0))
+        return group_low, group_high
+
+    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]:
+        got_down, got_up = np.zeros(cells.size), np.zeros(cells.size)
+        for witness in self.pool:
+            self._credit(witness, cells, got_down, got_up)
+        push = _Push(self, cells, need_down, need_up, got_down, got_up)
+        if push.unmet(True).size or push.unmet(False).size:
+            push.run(tick)
+        tick(cells.size)
+        return np.where(need_down > 0, got_down, 0.0), np.where(need_up > 0, got_up, 0.0)
+
+    def remember(self, groups: Floats) -> list[Floats]:
+        """Store a deviation found and its mirror image, shrunk to fit; returns both, over the cells."""
+        found = []
+        forward = self.ratio * groups[self.group]
+        forward = np.clip(forward, self.component.low, self.component.high)
+        found.append(forward)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(forward > 0, self.component.low / -forward, self.component.high / -forward)
+        room[forward == 0] = np.inf
+        shrink = float(np.minimum(room, 1e300).min(initial=1e300))
+        if 0 < shrink < 1e300:
+            found.append(-shrink * forward)
+        self.pool.extend(found)
+        del self.pool[:-POOL_SIZE]
+        return found
+
+    @staticmethod
+    def _credit(witness: Floats, cells: Ints, got_down: Floats, got_up: Floats) -> None:
+        np.maximum(got_up, witness[cells], out=got_up)
+        np.maximum(got_down, -witness[cells], out=got_down)
+
+
+class _Push:
+    """One call of `LinearAttack.reach`: the split columns, the shared program, then one program a cell."""
+
+    def __init__(
+        self,
+        attack: LinearAttack,
+        cells: Ints,
+        need_down: Floats,
+        need_up: Floats,
+        got_down: Floats,
+        got_up: Floats,
+    ) -> None:
+        self.attack, self.cells = attack, cells
+        self.need = {False: need_down, True: need_up}
+        self.got = {False: got_down, True: got_up}
+        self.proven = {False: np.zeros(cells.size, dtype=bool), True: np.zeros(cells.size, dtype=bool)}
+        self.scale = self._scale()
+        self.asked, self.column = np.unique(attack.group[cells], return_inverse=True)
+        self.flip = attack.ratio[cells] < 0
+
+    def unmet(self, upward: bool) -> Ints:
+        """Questions whose need is neither met nor proven out of reach."""
+        need, got = self.need[upward], self.got[upward]
+        wall = self.attack.component.high[self.cells] if upward else -self.attack.component.low[self.cells]
+        enough = np.minimum(need, wall)
+        slack = np.where(np.isfinite(enough), RELATIVE_SLACK * np.abs(enough), 0.0)
+        return np.flatnonzero((need > 0) & ~self.proven[upward] & (got < enough - slack))
+
+    def _scale(self) -> float:
+        needs = np.concatenate([self.need[False], self.need[True]])
+        finite = needs[np.isfinite(needs) & (needs > 0)]
+        if finite.size == 0:
+            bounds = np.concatenate([-self.attack.low, self.attack.high])
+            finite = bounds[np.isfinite(bounds) & (bounds > 0)]
+        return float(np.sqrt(finite.min() * finite.max())) if finite.size else 1.0
+
+    def _session(self) -> Session:
+        """Columns: u of every group (rewarded range), then v+ and v- of the groups asked about."""
+        attack = self.attack
+        most = {side: self._group_need(side) for side in (False, True)}
+        low, high = attack.low.copy(), attack.high.copy()
+        low[self.asked] = np.maximum(low[self.asked], -most[False])
+        high[self.asked] = np.minimum(high[self.asked], most[True])
+        over = attack.high[self.asked] - high[self.asked]
+        under = attack.low[self.asked] - low[self.asked]
+        over, under = (
+            np.nan_to_num(over, nan=0.0, posinf=np.inf),
+            np.nan_to_num(under, nan=0.0, neginf=-np.inf),
+        )
+        extra = attack.matrix[:, self.asked]
+        zero = np.zeros(self.asked.size)
+        return Session(
+            hstack([attack.matrix, extra, extra], format="csc"),
+            np.concatenate([low, zero, under]) / self.scale,
+            np.concatenate([high, over, zero]) / self.scale,
+        )
+
+    def _group_need(self, upward: bool) -> Floats:
+        """How far each group asked about must be rewarded for going up (down), over the cells in it."""
+        most = np.zeros(self.asked.size)
+        ratio = np.abs(self.attack.ratio[self.cells])
+        for side in (False, True):
+            need = np.where(self.flip == (side != upward), self.need[side], 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                np.maximum.at(most, self.column, np.where(need > 0, need / ratio, 0.0))
+        return most
+
+    def run(self, tick: Tick) -> None:
+        session = self._session()
+        for upward in (True, False):
+            self._together(session, upward)
+            for question in self.unmet(upward):
+                if question in self.unmet(upward):
+                    self._alone(session, int(question), upward)
+                    tick(0)
+        self.attack.solves += session.solves
+
+    def _together(self, session: Session, upward: bool) -> None:
+        """Push all unmet questions at once, as long as that settles many of them."""
+        while True:
+            questions = self.unmet(upward)
+            if questions.size < 3 or not np.isfinite(self.need[upward][questions]).all():
+                return
+            columns = self.asked[self.column[questions]]
+            rewards = np.where(self.flip[questions] != upward, -1.0, 1.0)
+            session.set_costs(columns, rewards)
+            solution = session.solve()
+            session.set_costs(columns, np.zeros(columns.size))
+            self._learn(solution.values)
+            if self.unmet(upward).size > 0.7 * questions.size:
+                return
+
+    def _alone(self, session: Session, question: int, upward: bool) -> None:
+        """Push one question to its need or to its exact maximum."""
+        column = int(self.asked[self.column[question]])
+        reward = -1.0 if self.flip[question] != upward else 1.0
+        session.set_cost(column, reward)
+        solution = session.solve()
+        session.set_cost(column, 0.0)
+        self.proven[upward][question] = True
+        if solution.outcome is Outcome.UNBOUNDED:
+            self.got[upward][question] = np.inf
+        elif solution.outcome is Outcome.OPTIMAL:
+            self._learn(solution.values)
+        else:
+            raise SolverError(f"an attacker program ended as {solution.outcome.value}")
+
+    def _learn(self, values: Floats) -> None:
+        count = self.attack.groups
+        groups = values[:count].copy()
+        groups[self.asked] += values[count : count + self.asked.size] + values[count + self.asked.size :]
+        for witness in self.attack.remember(groups * self.scale):
+            LinearAttack._credit(witness, self.cells, self.got[False], self.got[True])
+
+
+def _merge_columns(matrix: csc_array, group: Ints, ratio: Floats, groups: int) -> csc_array:
+    """The equations over groups; equations that vanish are dropped."""
+    spread = csc_array((ratio, (np.arange(group.size), group)), shape=(group.size, groups))
+    result = csc_array(matrix @ spread)
+    result.data[np.abs(result.data) < 1e-12] = 0.0
+    result.eliminate_zeros()
+    used, compact = np.unique(result.indices, return_inverse=True)
+    return csc_array((result.data, compact.astype(np.int32), result.indptr), shape=(used.size, groups))

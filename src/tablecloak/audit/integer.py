@@ -1,0 +1,60 @@
+"""The attacker who knows that every value is a whole number of data units.
+
+On networks the linear attacker is already that strong (integrality is free). Elsewhere each question is an integer
+program, so tables must be small.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.audit.attack import NetworkAttack, Scale, Tick
+from tablecloak.audit.reduce import Component
+from tablecloak.engines.mip import IntegerProgram
+from tablecloak.errors import NotApplicable
+
+MOST_CELLS = 2000
+"""The largest component (in cells) that an integer attacker is asked about."""
+
+
+class IntegerAttack:
+    """Integer programs max / min d_p over whole deviations, or flows where the component is a network."""
+
+    engine = "integer programs"
+
+    def __init__(self, component: Component) -> None:
+        if not Scale(component).exact:
+            raise NotApplicable(
+                "The integer attacker cannot judge this table.",
+                needs="values and bounds that are whole numbers of the data unit",
+                instead=["the audit without integer=True"],
+            )
+        self.solves = 0
+        self.flow = NetworkAttack(component) if component.orientation is not None else None
+        if self.flow is not None:
+            self.engine = f"{NetworkAttack.engine} (integral)"
+        elif component.cells.size > MOST_CELLS:
+            raise NotApplicable(
+                f"The integer attacker would face {component.cells.size} hidden cells that depend on each other.",
+                needs=f"at most {MOST_CELLS} of them, or a table that is a network",
+                instead=[
+                    "the audit without integer=True (it proves less: intervals can only be narrower for integers)"
+                ],
+            )
+        self.component = component
+
+    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]:
+        if self.flow is not None:
+            return self.flow.reach(cells, need_down, need_up, tick)
+        down, up = np.zeros(cells.size), np.zeros(cells.size)
+        unit = self.component.unit
+        program = IntegerProgram(self.component.matrix, self.component.low / unit, self.component.high / unit)
+        for row, cell in enumerate(cells):
+            if need_up[row] > 0:
+                up[row] = program.extreme(int(cell), upward=True, enough=need_up[row] / unit) * unit
+            if need_down[row] > 0:
+                down[row] = program.extreme(int(cell), upward=False, enough=need_down[row] / unit) * unit
+            tick(1)
+        self.solves = program.solves
+        return down, up

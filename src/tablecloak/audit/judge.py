@@ -1,0 +1,212 @@
+"""The audit: does every attacker stay far enough from every sensitive value? It trusts no method."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
+from tablecloak.audit.integer import IntegerAttack
+from tablecloak.audit.reduce import Component, Reduction, reduce, working_equations
+from tablecloak.errors import InputError
+from tablecloak.pattern import Pattern, Perturbation, View
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress, silent
+from tablecloak.result import Audit
+
+DECISION_SLACK = 1e-6
+"""A requirement counts as met when it is met up to this share of itself (flows on whole numbers are exact)."""
+
+
+@dataclass
+class _Answers:
+    """How far down and up each question got; one row a question."""
+
+    cells: Ints
+    lower: Floats
+    upper: Floats
+    sliding: Floats
+    down: Floats
+    up: Floats
+
+
+def audit(
+    problem: Problem,
+    pattern: Pattern,
+    *,
+    intervals: bool = False,
+    every_hidden: bool = False,
+    integer: bool = False,
+    progress: Progress = silent,
+) -> Audit:
+    """Judge what a pattern lets each attacker work out.
+
+    By default the verdict only: each cell is pushed as far as its levels ask. `intervals=True` computes exact
+    feasibility intervals; `every_hidden=True` asks about all touched cells, not only those with a requirement;
+    `integer=True` judges against an attacker who knows that all values are whole numbers (small tables only).
+    """
+    start = time.perf_counter()
+    view = checked_view(problem, pattern)
+    touched = pattern.touched(problem)
+    cells = _questions(problem, touched, every_hidden)
+    judge = _Judge(problem, view, cells, intervals, integer, progress)
+    answers = [judge.answer(attacker) for attacker in range(len(problem.attacker_names))]
+    safe = np.concatenate([_met(found) for found in answers])
+    value = problem.table.values[cells]
+    too_close = np.flatnonzero(pattern.too_close(problem)) if isinstance(pattern, Perturbation) else cells[:0]
+    return Audit(
+        np.tile(cells, len(answers)),
+        np.repeat(np.arange(len(answers)), cells.size),
+        np.concatenate([value - found.down for found in answers]),
+        np.concatenate([value + found.up for found in answers]),
+        np.concatenate([found.lower for found in answers]),
+        np.concatenate([found.upper for found in answers]),
+        np.concatenate([found.sliding for found in answers]),
+        safe,
+        intervals,
+        judge.engine,
+        time.perf_counter() - start,
+        too_close,
+        problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
+        judge.counters,
+    )
+
+
+def checked_view(problem: Problem, pattern: Pattern) -> View:
+    """The view of a pattern; a view that excludes the true table is an error that lists the cells."""
+    view = pattern.view(problem)
+    value, count = problem.table.values, len(problem.table)
+    if view.low.shape != (count,) or view.high.shape != (count,):
+        raise InputError("Pattern", [f"it speaks about {view.low.size} cells, the table has {count}"])
+    slack = 1e-9 * np.maximum(1.0, np.abs(value))
+    wrong = np.flatnonzero(~((view.low <= value + slack) & (view.high >= value - slack)))
+    if wrong.size:
+        faults = [
+            f"cell {label}: the true value lies outside what is stated"
+            for label in problem.table.labels(wrong)
+        ]
+        raise InputError("Pattern", faults, advice="A publication may be vague but never false.")
+    return view
+
+
+def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
+    """low <= 0 <= high: how far each cell may deviate from the truth by view and box alone."""
+    low, high = problem.box(attacker)
+    value = problem.table.values
+    return (
+        np.minimum(np.maximum(view.low, low) - value, 0.0),
+        np.maximum(np.minimum(view.high, high) - value, 0.0),
+    )
+
+
+def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
+    """Cells to ask about: the sensitive ones, touched ones with a conditional level, or all touched ones."""
+    conditional = (problem.levels.conditional > 0) & touched
+    return np.flatnonzero(problem.sensitive | conditional | (touched & every_hidden))
+
+
+def _met(found: _Answers) -> Bools:
+    def enough(got: Floats, need: Floats) -> Bools:
+        return np.asarray(got >= need * (1.0 - DECISION_SLACK))
+
+    return np.asarray(
+        enough(found.down, found.lower)
+        & enough(found.up, found.upper)
+        & enough(found.down + found.up, found.sliding)
+    )
+
+
+class _Judge:
+    """The outsider's system, reduced once; insiders re-open only the components they know something about."""
+
+    def __init__(
+        self, problem: Problem, view: View, cells: Ints, intervals: bool, integer: bool, progress: Progress
+    ) -> None:
+        self.problem, self.view, self.cells = problem, view, cells
+        self.intervals, self.integer, self.progress = intervals, integer, progress
+        self.equations = working_equations(problem.table)
+        self.low, self.high = deviation_bounds(problem, view, 0)
+        self.reduction: Reduction = reduce(self.equations, self.low, self.high, problem.table.unit)
+        self.attacks: dict[int, Attack] = {}
+        self.outsider: _Answers | None = None
+        self.engines: set[str] = set()
+        self.solves = self.components = 0
+        self.done = 0
+
+    @property
+    def engine(self) -> str:
+        return " + ".join(sorted(self.engines)) or "unpicking"
+
+    @property
+    def counters(self) -> dict[str, float]:
+        return {"solves": self.solves, "components": self.components}
+
+    def answer(self, attacker: int) -> _Answers:
+        """All questions for one attacker."""
+        lower, upper, sliding = self.problem.required(attacker, self.cells)
+        found = _Answers(
+            self.cells, lower, upper, sliding, np.zeros(self.cells.size), np.zeros(self.cells.size)
+        )
+        if attacker == 0:
+            self._attack(found, np.ones(self.cells.size, dtype=bool), self.low, self.high)
+            self.outsider = found
+            return found
+        assert self.outsider is not None
+        low, high = deviation_bounds(self.problem, self.view, attacker)
+        tighter = (low > self.low) | (high < self.high)
+        found.down[:], found.up[:] = self.outsider.down, self.outsider.up
+        block = self.reduction.block
+        reopened = np.isin(block[self.cells], np.unique(block[tighter])) & (block[self.cells] >= 0)
+        again = reopened | tighter[self.cells]
+        found.down[again] = found.up[again] = 0.0
+        self._attack(found, again, low, high)
+        return found
+
+    def _attack(self, found: _Answers, asked: Bools, low: Floats, high: Floats) -> None:
+        where = self.reduction.component[self.cells]
+        for number in np.unique(where[asked & (where >= 0)]):
+            rows = np.flatnonzero(asked & (where == number))
+            component = self.reduction.components[number]
+            attack = self._engine(int(number), component, low[component.cells], high[component.cells])
+            self.engines.add(attack.engine)
+            before = attack.solves
+            _push(attack, self.reduction.position[self.cells[rows]], found, rows, self.intervals, self._tick)
+            self.solves += attack.solves - before
+            self.components += 1
+
+    def _engine(self, number: int, component: Component, low: Floats, high: Floats) -> Attack:
+        """The attack on a component: the outsider's own is kept, an insider's starts from its witnesses."""
+        same = np.array_equal(low, component.low) and np.array_equal(high, component.high)
+        if same and number in self.attacks:
+            return self.attacks[number]
+        own = component if same else component.with_bounds(low, high)
+        if self.integer:
+            attack: Attack = IntegerAttack(own)
+        else:
+            attack = attack_on(own)
+            known = self.attacks.get(number)
+            if isinstance(known, LinearAttack):
+                attack = LinearAttack(own, known.pool)
+        if same:
+            self.attacks[number] = attack
+        return attack
+
+    def _tick(self, settled: int) -> None:
+        self.done += settled
+        self.progress("audit", self.done, self.cells.size * len(self.problem.attacker_names))
+
+
+def _push(attack: Attack, cells: Ints, found: _Answers, rows: Ints, intervals: bool, tick: Tick) -> None:
+    """Down and up for the given rows: exact extents, or only as far as the levels ask."""
+    if intervals:
+        everything = np.full(rows.size, np.inf)
+        found.down[rows], found.up[rows] = attack.reach(cells, everything, everything, tick)
+        return
+    zero = np.zeros(rows.size)
+    sliding = found.sliding[rows]
+    _, up = attack.reach(cells, zero, np.maximum(found.upper[rows], sliding), tick)
+    down, _ = attack.reach(cells, np.maximum(found.lower[rows], sliding - up), zero, tick)
+    found.down[rows], found.up[rows] = down, up

@@ -1,0 +1,275 @@
+"""How far the hidden cells of a network-shaped table can deviate: maximum flows on a small multigraph.
+
+The hidden cells of a two-way table, and of one with a single hierarchy, are the arcs of a directed
+multigraph whose nodes are the equations. The deviations d of the cells from their true values that leave
+every equation satisfied are its circulations: at each node, as much leaves as enters. An attacker knows
+``-down <= d <= up`` for each cell, so the most that he must grant cell e upward is::
+
+    max d[e] = min(up[e], maximum flow from head[e] to tail[e] without arc e)
+
+where an arc carries flow from tail to head up to its `up` and from head to tail up to its `down`; the
+other side likewise. An infinite capacity is allowed and an unbounded range is ``inf``.
+
+The work is done by `tablecloak.engines.kernels`, which needs numba and some seconds of compilation in
+the first process that uses it; it is imported when the first `Network` is made, or by `warm_up`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from tablecloak.engines.kernels import Net
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CHUNK = 2_000
+"""Queries in one compiled call: between two calls an interrupt is heard and progress is told."""
+
+
+class Route(NamedTuple):
+    """The deviations that take one arc as far as it can go, and why it goes no further."""
+
+    value: float
+    """The distance; ``inf`` if unbounded."""
+    deviation: Floats
+    """By arc: a circulation within the capacities with +-value on the arc itself. If the value is infinite,
+    the direction of a ray (one unit round a cycle of infinite capacities)."""
+    source_side: Bools
+    """By node: reached in the end from the side where the flow starts. If the value is below both the
+    limit and the arc's own capacity, a minimum cut: the capacities that leave this side, without the
+    arc's own, add up to the value."""
+
+
+class Network:
+    """Hidden cells as arcs ``tail -> head`` between `nodes` equations, with room `up` and `down`.
+
+    `eps`: a residual capacity, or a distance to a limit, of at most this counts as zero. Flows of integral
+    data are exact and need none; for data with decimals give a small part of the last decimal.
+
+    A network has scratch memory of its own: use it from one thread at a time. Different networks may be
+    used by different threads; the compiled code runs without the interpreter lock.
+    """
+
+    def __init__(
+        self,
+        nodes: int,
+        tail: ArrayLike,
+        head: ArrayLike,
+        up: ArrayLike,
+        down: ArrayLike,
+        *,
+        eps: float = 0.0,
+    ) -> None:
+        self.nodes = int(nodes)
+        self.tail = _numbers(tail, self.nodes, "tail")
+        self.head = _numbers(head, self.nodes, "head")
+        self.eps = float(eps)
+        if self.tail.shape != self.head.shape:
+            raise ValueError("tail and head differ in length")
+        if not 0.0 <= self.eps < np.inf:
+            raise ValueError("eps must be finite and not negative")
+        capacity = np.empty(2 * self.tail.size)
+        capacity[0::2], capacity[1::2] = up, down
+        if not (capacity >= 0.0).all():
+            raise ValueError("capacities must not be negative or nan")
+        self._net = _compose(self.nodes, self.tail, self.head, capacity)
+
+    def __repr__(self) -> str:
+        return f"Network(nodes={self.nodes}, arcs={self.arcs}, eps={self.eps:g})"
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs."""
+        return self.tail.size
+
+    @property
+    def capacity(self) -> Floats:
+        """The capacities now, two an arc: up at ``2 * arc``, down at ``2 * arc + 1``. Read-only."""
+        view = self._net.capacity.view()
+        view.flags.writeable = False
+        return view
+
+    def set_capacity(self, arc: int, up: float, down: float) -> None:
+        """Give an arc other capacities; ``0, 0`` closes it (the cell is published)."""
+        if not 0 <= arc < self.arcs:
+            raise IndexError(f"no arc {arc} in {self!r}")
+        if not (up >= 0.0 and down >= 0.0):
+            raise ValueError("capacities must not be negative or nan")
+        from tablecloak.engines import kernels
+
+        kernels.set_capacity(self._net, arc, up, down)
+
+    def reach(
+        self,
+        arcs: ArrayLike,
+        limit_up: ArrayLike = np.inf,
+        limit_down: ArrayLike = np.inf,
+        *,
+        on_chunk: Callable[[int], None] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """How far each of the arcs can deviate upward and downward, up to its limits.
+
+        A side stops as soon as its limit is reached and then gives the limit itself; with an infinite
+        limit it gives the exact range, ``inf`` if unbounded. A limit of zero or less: not computed, 0.
+        `on_chunk` is told the number of arcs done so far.
+        """
+        from tablecloak.engines import kernels
+
+        queries = _numbers(arcs, self.arcs, "arcs")
+        up, down = _limits(limit_up, queries), _limits(limit_down, queries)
+        for start in range(0, queries.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            kernels.reach(self._net, queries[part], up[part], down[part], self.eps)
+            if on_chunk is not None:
+                on_chunk(min(start + CHUNK, queries.size))
+        return up, down
+
+    def probe(
+        self, arcs: ArrayLike, limit_up: ArrayLike, limit_down: ArrayLike, budget: int = 3_000
+    ) -> tuple[Bools, Bools]:
+        """Certify limits the cheap way: by one cycle of at most four arcs, each with room for the limit.
+
+        True is a proof that the arc reaches the limit; false says nothing. A limit of zero or less is
+        true, an infinite one false. `budget` bounds the steps of the search for one arc and side.
+        """
+        from tablecloak.engines import kernels
+
+        queries = _numbers(arcs, self.arcs, "arcs")
+        certified_up, certified_down = np.zeros(queries.size, np.bool_), np.zeros(queries.size, np.bool_)
+        kernels.probe(self._net, queries, _limits(limit_up, queries), budget, True, certified_up)
+        kernels.probe(self._net, queries, _limits(limit_down, queries), budget, False, certified_down)
+        return certified_up, certified_down
+
+    def route(self, arc: int, upward: bool, limit: float = np.inf) -> Route:
+        """The deviations behind one answer of `reach`, and the cut that bounds it."""
+        from tablecloak.engines import kernels
+
+        (arc,) = _numbers([arc], self.arcs, "arcs").tolist()
+        net = self._net
+        (limit,) = np.minimum(_limits(limit, np.zeros(1, np.int32)), net.capacity[2 * arc + (not upward)])
+        limit = float(limit) if limit > self.eps else 0.0
+        deviation, source_side = np.zeros(self.arcs), np.zeros(self.nodes, np.bool_)
+        entry = int(net.place[arc])
+        if entry >= 0:
+            pushed = np.zeros(net.target.size)
+            start = entry if upward else int(net.mirror[entry])
+            value = float(kernels.close(net, start, limit, self.eps, pushed, source_side))
+            linked = net.place >= 0
+            deviation[linked] = (pushed - pushed[net.mirror])[net.place[linked]]
+        else:
+            value = limit
+            source_side[self.tail[arc]] = True
+        amount = 1.0 if value == np.inf else value
+        deviation[arc] = amount if upward else -amount
+        return Route(value, deviation, source_side)
+
+    def undetermined(self) -> Bools:
+        """By arc: can it deviate at all? Linear time (after Gusfield 1988), the same answer as ``reach > 0``.
+
+        Draw each arc in the directions in which it has capacity. An arc that deviates lies on a directed
+        cycle that does not turn back on it: its ends are strongly connected, and within their component,
+        seen as undirected, it is no bridge. These two also suffice: were the arc the only connection in
+        either direction, it would part its component in two, so be a bridge.
+        """
+        component = self._components(self._net.room > self.eps)
+        inside: Bools = self._open_arcs() & (component[self.tail] == component[self.head])
+        return inside & ~self._bridges(inside)
+
+    def bridges(self) -> Bools:
+        """By arc: has it capacity and is it the only connection between two parts of the network?"""
+        return self._bridges(self._open_arcs())
+
+    def _open_arcs(self) -> Bools:
+        return (self._net.capacity[0::2] > self.eps) | (self._net.capacity[1::2] > self.eps)
+
+    def _bridges(self, usable: Bools) -> Bools:
+        """Bridges among the usable arcs; a self loop is never one."""
+        from tablecloak.engines import kernels
+
+        net = self._net
+        linked = net.place >= 0
+        entries = np.zeros(net.target.size, np.bool_)
+        entries[net.place[linked]] = usable[linked]
+        bridge = kernels.bridges(net, entries | entries[net.mirror])
+        found = np.zeros(self.arcs, np.bool_)
+        found[linked] = bridge[net.place[linked]]
+        return found
+
+    def _components(self, usable: Bools) -> Ints:
+        """Number of the strongly connected component of each node, by usable entries."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        if not usable.any():
+            return np.arange(self.nodes, dtype=np.int32)
+        until = np.concatenate(([0], np.cumsum(usable)))[self._net.first]
+        target = self._net.target[usable]
+        matrix = csr_array((np.ones(target.size), target, until), shape=(self.nodes, self.nodes))
+        component: Ints = connected_components(matrix, directed=True, connection="strong")[1]
+        return component
+
+
+def warm_up() -> float:
+    """Compile the kernels, or load them from the cache; gives the seconds this took."""
+    start = time.perf_counter()
+    network = Network(2, [0, 0], [1, 1], [1, 1], [1, 1])
+    network.set_capacity(0, 2, 2)
+    network.reach([0])
+    network.probe([0], 1, 1)
+    network.route(0, True)
+    network.bridges()
+    return time.perf_counter() - start
+
+
+def _compose(nodes: int, tail: Ints, head: Ints, capacity: Floats) -> Net:
+    """The memory of the kernels for a network."""
+    from tablecloak.engines import kernels
+
+    first, target, mirror, place = kernels.adjacency(nodes, tail, head)
+    linked = place >= 0
+    room = np.empty(target.size)
+    room[place[linked]] = capacity[0::2][linked]
+    room[mirror[place[linked]]] = capacity[1::2][linked]
+    cursor, stop, queue, path = np.zeros((4, nodes + 1), np.int32)
+    return kernels.Net(
+        first=first,
+        target=target,
+        mirror=mirror,
+        place=place,
+        capacity=capacity,
+        room=room,
+        residual=room.copy(),
+        level=np.full(nodes, kernels.UNSEEN, np.int32),
+        cursor=cursor,
+        stop=stop,
+        queue=queue,
+        path=path,
+        touched=np.zeros(target.size + 1, np.int32),
+    )
+
+
+def _numbers(values: ArrayLike, below: int, name: str) -> Ints:
+    """A fresh one-dimensional array of numbers from 0 to below `below`."""
+    given = np.asarray(values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a one-dimensional array of whole numbers")
+    if given.size and not (given.min() >= 0 and given.max() < below):
+        raise IndexError(f"{name} must be from 0 to {below - 1}")
+    return np.array(given, np.int32)
+
+
+def _limits(limit: ArrayLike, queries: Ints) -> Floats:
+    """A fresh array of one limit a query."""
+    limits = np.empty(queries.size)
+    limits[:] = limit
+    if np.isnan(limits).any():
+        raise ValueError("a limit is nan")
+    return limits

@@ -1,0 +1,167 @@
+"""Linear programs that stay warm between solves (HiGHS).
+
+Traps this file takes care of: a change of model invalidates the solution in HiGHS, so everything is read right after
+a solve; primal simplex is the right choice when only costs change, dual simplex when bounds change; the time
+limit of HiGHS is for each run; an unbounded problem is an answer here, not a failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy.sparse import csc_array
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.errors import SolverError
+
+
+class Outcome(Enum):
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    TIME_LIMIT = "time limit"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What one solve gave: objective, column values and row duals (None unless optimal or asked)."""
+
+    outcome: Outcome
+    objective: float
+    values: Floats
+    duals: Floats
+
+
+PRIMAL, DUAL = 4, 1
+_OUTCOMES = {
+    highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Outcome.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Outcome.TIME_LIMIT,
+}
+
+
+def quiet_highs(**options: Any) -> Any:
+    """A silent single-threaded HiGHS with these options."""
+    highs = highspy.Highs()
+    for name, value in {"output_flag": False, "threads": 1, "random_seed": 0, **options}.items():
+        highs.setOptionValue(name, value)
+    return highs
+
+
+def model(matrix: Any, low: Floats, high: Floats, row_low: Floats, row_high: Floats, cost: Floats) -> Any:
+    """The HiGHS model min cost x, row_low <= matrix x <= row_high, low <= x <= high."""
+    columns = csc_array(matrix)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = columns.shape[1], columns.shape[0]
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, low, high
+    lp.row_lower_, lp.row_upper_ = row_low, row_high
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = columns.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = columns.indices.astype(np.int32)
+    lp.a_matrix_.value_ = columns.data.astype(np.float64)
+    return lp
+
+
+class Session:
+    """One linear program min cost x with equality rows `matrix` x = rhs, changed and re-solved many times."""
+
+    def __init__(
+        self,
+        matrix: Any,
+        low: Floats,
+        high: Floats,
+        *,
+        cost: Floats | None = None,
+        row_low: Floats | None = None,
+        row_high: Floats | None = None,
+        strategy: int = PRIMAL,
+    ) -> None:
+        rows, columns = matrix.shape
+        zero = np.zeros(rows)
+        self._highs = quiet_highs(presolve="off", solver="simplex", simplex_strategy=strategy)
+        lp = model(
+            matrix,
+            np.asarray(low, dtype=np.float64),
+            np.asarray(high, dtype=np.float64),
+            zero if row_low is None else row_low,
+            zero if row_high is None else row_high,
+            np.zeros(columns) if cost is None else cost,
+        )
+        self._highs.passModel(lp)
+        self.columns = columns
+        self.solves = 0
+
+    def set_cost(self, column: int, cost: float) -> None:
+        self._highs.changeColCost(int(column), float(cost))
+
+    def set_costs(self, columns: Ints, costs: Floats) -> None:
+        self._highs.changeColsCost(
+            len(columns), np.asarray(columns, dtype=np.int32), np.asarray(costs, dtype=float)
+        )
+
+    def set_bounds(self, column: int, low: float, high: float) -> None:
+        self._highs.changeColBounds(int(column), float(low), float(high))
+
+    def set_many_bounds(self, columns: Ints, low: Floats, high: Floats) -> None:
+        self._highs.changeColsBounds(
+            len(columns),
+            np.asarray(columns, dtype=np.int32),
+            np.asarray(low, dtype=float),
+            np.asarray(high, dtype=float),
+        )
+
+    def add_row(self, low: float, high: float, columns: Ints, coefficients: Floats) -> None:
+        """One more row, last."""
+        indices = np.asarray(columns, dtype=np.int32)
+        self._highs.addRow(low, high, len(indices), indices, np.asarray(coefficients, dtype=float))
+
+    def drop_last_row(self) -> None:
+        last = self._highs.getNumRow() - 1
+        self._highs.deleteRows(1, np.array([last], dtype=np.int32))
+
+    def forget_basis(self) -> None:
+        """Start the next solve from scratch (after many changes a warm start is a burden)."""
+        self._highs.clearSolver()
+
+    def solve(self, seconds: float = float("inf")) -> Solution:
+        """Solve from the present basis; a solver that loses its way is restarted once with presolve."""
+        self._highs.setOptionValue("time_limit", seconds)
+        self.solves += 1
+        status = self._run()
+        if status not in _OUTCOMES:
+            self._highs.clearSolver()
+            self._highs.setOptionValue("presolve", "on")
+            self._highs.setOptionValue("solver", "choose")
+            status = self._run()
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.setOptionValue("solver", "simplex")
+        if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+            status = highspy.HighsModelStatus.kUnbounded
+        if status not in _OUTCOMES:
+            raise SolverError(
+                f"HiGHS ended with status {status} on a linear program of {self.columns} columns"
+            )
+        solution = self._highs.getSolution()
+        return Solution(
+            _OUTCOMES[status],
+            float(self._highs.getInfo().objective_function_value),
+            np.asarray(solution.col_value, dtype=np.float64),
+            np.asarray(solution.row_dual, dtype=np.float64),
+        )
+
+    def _run(self) -> Any:
+        self._highs.run()
+        return self._highs.getModelStatus()
+
+    def ray(self) -> Floats | None:
+        """A direction of unboundedness after an unbounded solve, if the engine has one."""
+        found = self._highs.getPrimalRay()
+        if not found[1]:
+            return None
+        return np.asarray(found[2], dtype=np.float64)

@@ -1,0 +1,76 @@
+"""Mixed-integer programs (HiGHS)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.errors import SolverError
+
+
+@dataclass(frozen=True)
+class MixedSolution:
+    """The best point found, its objective, and the proven bound. `values` is empty when no point was found."""
+
+    outcome: Outcome
+    objective: float
+    bound: float
+    values: Floats
+
+
+def solve_mixed(
+    matrix: Any,
+    bounds: tuple[Floats, Floats],
+    rows: tuple[Floats, Floats],
+    cost: Floats,
+    integral: Bools,
+    seconds: float = math.inf,
+) -> MixedSolution:
+    """min cost x over row_low <= matrix x <= row_high, low <= x <= high, x integral where marked."""
+    highs = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=1e-9, mip_feasibility_tolerance=1e-9, time_limit=seconds)
+    lp = model(matrix, bounds[0], bounds[1], rows[0], rows[1], cost)
+    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    lp.integrality_ = [kinds[int(flag)] for flag in integral]
+    highs.passModel(lp)
+    highs.run()
+    status = highs.getModelStatus()
+    info = highs.getInfo()
+    has_point = info.primal_solution_status == 2
+    values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
+    statuses = highspy.HighsModelStatus
+    if status == statuses.kOptimal:
+        return MixedSolution(Outcome.OPTIMAL, info.objective_function_value, info.mip_dual_bound, values)
+    if status == statuses.kInfeasible:
+        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, values)
+    if status in (statuses.kUnbounded, statuses.kUnboundedOrInfeasible):
+        return MixedSolution(Outcome.UNBOUNDED, -math.inf, -math.inf, values)
+    if status in (statuses.kTimeLimit, statuses.kInterrupt, statuses.kObjectiveTarget):
+        return MixedSolution(Outcome.TIME_LIMIT, info.objective_function_value, info.mip_dual_bound, values)
+    raise SolverError(f"HiGHS ended with status {status} on a mixed-integer program of {cost.size} columns")
+
+
+class IntegerProgram:
+    """Whole deviations d with matrix d = 0, low <= d <= high: how far can one of them go?"""
+
+    def __init__(self, matrix: Any, low: Floats, high: Floats) -> None:
+        self.matrix, self.low, self.high = matrix, np.ceil(low - 1e-6), np.floor(high + 1e-6)
+        self.solves = 0
+
+    def extreme(self, column: int, *, upward: bool, enough: float = math.inf) -> float:
+        """The largest |d_column| in the direction, at most `enough` rounded up."""
+        low, high, cost = self.low.copy(), self.high.copy(), np.zeros(self.low.size)
+        cap = math.ceil(enough - 1e-9) if math.isfinite(enough) else math.inf
+        if upward:
+            high[column], cost[column] = min(high[column], cap), -1.0
+        else:
+            low[column], cost[column] = max(low[column], -cap), 1.0
+        self.solves += 1
+        zero = np.zeros(self.matrix.shape[0])
+        solution = solve_mixed(self.matrix, (low, high), (zero, zero), cost, np.ones(low.size, dtype=bool))
+        return float(-solution.objective)

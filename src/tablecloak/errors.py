@@ -1,0 +1,102 @@
+"""The exceptions of tablecloak.
+
+::
+
+    TablecloakError
+    ├── InputError          the input is wrong: every fault found, each with its row, cell or line
+    ├── InfeasibleProblem   no pattern can give the protection asked for; names the cells and what is in the way
+    ├── NotApplicable       this method or option cannot take this problem; says what can
+    ├── SolverError         an engine failed where it should not
+    └── UnsafePublication   something that did not pass the audit was about to leave the building
+
+*Cannot* is an exception; *did not finish* is a status of a `Result`.
+
+Messages name cells by code, never by value: a message may end in a log or a ticket. Figures that
+explain a fault are in the ``confidential`` attribute and shown only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SHOWN_FAULTS = 20
+"""How many faults a message spells out; all of them are in `InputError.faults`."""
+
+
+class TablecloakError(Exception):
+    """Base of all errors raised by tablecloak.
+
+    `confidential` holds the figures behind the message (true values, levels, shortfalls). They are kept
+    apart from the message so that printing or logging an error never discloses a value.
+    """
+
+    def __init__(self, message: str, *, confidential: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.confidential: Mapping[str, Any] = dict(confidential or {})
+
+
+def listed(items: Sequence[str], limit: int = SHOWN_FAULTS) -> str:
+    """The items one a line, indented; beyond `limit` only their number."""
+    lines = [f"  - {item}" for item in items[:limit]]
+    if len(items) > limit:
+        lines.append(f"  ... and {len(items) - limit} more (all of them in the error's attributes)")
+    return "\n".join(lines)
+
+
+class InputError(TablecloakError):
+    """The input is wrong. `faults` lists everything that was found, not only the first fault."""
+
+    def __init__(
+        self,
+        what: str,
+        faults: Sequence[str],
+        *,
+        advice: str = "",
+        confidential: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.what = what
+        self.faults = tuple(faults)
+        self.advice = advice
+        count = f"{len(self.faults)} fault{'s' if len(self.faults) != 1 else ''}"
+        message = f"{what}: {count}\n{listed(self.faults)}"
+        super().__init__(f"{message}\n{advice}" if advice else message, confidential=confidential)
+
+
+class InfeasibleProblem(TablecloakError):
+    """No pattern can give the protection asked for.
+
+    `cells` are the labels of the sensitive cells that cannot be protected even when everything that may
+    be hidden is hidden; `forced` the labels of cells that must be published and stand in the way.
+    The shortfalls are in ``confidential["shortfall"]``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cells: Sequence[str] = (),
+        forced: Sequence[str] = (),
+        confidential: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.cells = tuple(cells)
+        self.forced = tuple(forced)
+        super().__init__(message, confidential=confidential)
+
+
+class NotApplicable(TablecloakError):
+    """This method or option cannot take this problem. `needs` says what it needs, `instead` what can do it."""
+
+    def __init__(self, what: str, *, needs: str, instead: Sequence[str] = ()) -> None:
+        self.needs = needs
+        self.instead = tuple(instead)
+        hint = f" Use instead: {', '.join(self.instead)}." if self.instead else ""
+        super().__init__(f"{what} It needs {needs}.{hint}")
+
+
+class SolverError(TablecloakError):
+    """An engine ended in a state it should never reach; the message says which and on what."""
+
+
+class UnsafePublication(TablecloakError):
+    """A pattern that did not pass the audit of the same problem was about to be published."""

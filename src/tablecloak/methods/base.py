@@ -1,0 +1,98 @@
+"""What a method is: a function from a problem to a proposal, with a frozen dataclass of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from tablecloak.arrays import Bools
+from tablecloak.errors import InputError
+from tablecloak.pattern import Pattern, Suppression
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress
+from tablecloak.result import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """What a method hands to `protect`, which audits it before anybody sees it."""
+
+    pattern: Pattern
+    status: Status
+    engine: str
+    bound: float | None = None
+    counters: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class MethodFunction(Protocol):
+    """The signature of every method."""
+
+    def __call__(
+        self,
+        problem: Problem,
+        *,
+        params: Any,
+        rng: np.random.Generator,
+        progress: Progress,
+        executor: Executor | None,
+    ) -> Proposal: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method in the catalogue: its function, its parameters, and one line on what it is."""
+
+    function: MethodFunction
+    params: type[Any]
+    summary: str
+    reference: str
+
+    def make_params(self, given: Mapping[str, Any]) -> Any:
+        """The parameters from a mapping; unknown names and wrong kinds are one clear error."""
+        known = {item.name: item for item in fields(self.params)}
+        faults = [
+            f"unknown parameter {name!r}; there are: {', '.join(known) or 'none'}"
+            for name in given
+            if name not in known
+        ]
+        values = {}
+        for name, value in given.items():
+            if name in known:
+                try:
+                    values[name] = _converted(value, str(known[name].type))
+                except ValueError:
+                    faults.append(f"parameter {name!r} takes {known[name].type}, not {value!r}")
+        if faults:
+            raise InputError("Method parameters", faults)
+        return self.params(**values)
+
+
+def _converted(value: Any, kind: str) -> Any:
+    """A value of the kind a parameter declares, also from text (command line)."""
+    if value is None or (isinstance(value, str) and value.lower() in ("none", "null")):
+        if "None" in kind:
+            return None
+        raise ValueError
+    converters: dict[str, Callable[[Any], Any]] = {"bool": _boolean, "int": int, "float": float, "str": str}
+    return converters[kind.split(" | ")[0]](value)
+
+
+def _boolean(value: Any) -> bool:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in words:
+        return words[str(value).lower()]
+    raise ValueError
+
+
+def suppression(hidden: Bools) -> Suppression:
+    """A suppression pattern of its own copy of a mask."""
+    own = hidden.copy()
+    own.flags.writeable = False
+    return Suppression(own)

@@ -1,0 +1,75 @@
+"""Can the levels be met at all? Hide everything that may be hidden and see."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Ints
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import working_equations
+from tablecloak.engines.lp import Session
+from tablecloak.errors import InfeasibleProblem, listed
+from tablecloak.methods.base import suppression
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress, silent
+from tablecloak.result import Audit
+
+EXPLAINED = 5
+"""For how many open cells the forced cells in the way are worked out."""
+
+
+def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
+    """The largest set of cells that may be hidden together; it meets every level, or the problem is infeasible.
+
+    A hidden cell whose conditional width is not met even now cannot be met by hiding less, so it must be published;
+    the rest is judged again. What remains meets all conditional widths and contains every feasible pattern.
+    """
+    allowed = ~problem.forced
+    while True:
+        found = audit(problem, suppression(allowed), progress=progress)
+        failing = found.open_cells
+        hopeless = failing[problem.levels.conditional[failing] > 0]
+        hopeless = hopeless[~problem.must_hide[hopeless]]
+        if hopeless.size == 0:
+            break
+        allowed = allowed.copy()
+        allowed[hopeless] = False
+    if not found.safe_rows.all():
+        raise _refusal(problem, allowed, found)
+    return allowed
+
+
+def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProblem:
+    cells = found.open_cells
+    blocking = forced_in_the_way(problem, allowed, found)
+    labels, forced = problem.table.labels(cells), problem.table.labels(blocking)
+    message = (
+        f"No suppression pattern can protect {cells.size} cell(s), even when everything that may be hidden is hidden:\n"
+        f"{listed(labels)}"
+    )
+    if forced:
+        message += f"\nCells that must be published and stand in the way:\n{listed(forced)}"
+    message += "\nLower the levels of these cells, allow more cells to be hidden, or widen what attackers know."
+    return InfeasibleProblem(
+        message, cells=labels, forced=forced, confidential={"shortfall": found.shortfalls(problem)}
+    )
+
+
+def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit) -> Ints:
+    """Forced cells with a price in the attacker's program: freeing one of them would widen an open cell's interval."""
+    equations = working_equations(problem.table)
+    cells = np.flatnonzero(allowed)
+    place = np.full(allowed.size, -1, dtype=np.int64)
+    place[cells] = np.arange(cells.size)
+    value = problem.table.values
+    blocking = np.zeros(allowed.size, dtype=bool)
+    for row in np.flatnonzero(~found.safe_rows)[:EXPLAINED]:
+        low, high = problem.box(int(found.attackers[row]))
+        scale = max(float(np.abs(value[found.cells[row]])), problem.table.unit)
+        session = Session(equations[:, cells], (low - value)[cells] / scale, (high - value)[cells] / scale)
+        for sign in (1.0, -1.0):
+            session.set_cost(int(place[found.cells[row]]), sign)
+            duals = session.solve().duals
+            if duals.size:
+                blocking |= np.abs(equations.T @ duals) > 1e-7
+    return np.flatnonzero(blocking & problem.forced)

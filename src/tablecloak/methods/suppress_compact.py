@@ -1,0 +1,195 @@
+"""suppress-compact: the first model of Kelly et al. and Salazar, for small tables and as an independent oracle.
+
+    min  sum_i w_i x_i
+    for every level (p, attacker k, side):  M f = 0,  -LB_i^k x_i <= f_i <= UB_i^k x_i,  f_p = level (or -level)
+    sliding level s:   two such deviations f, g with f_p - g_p >= s
+    conditional width s_i:   two deviations f, g with f_i - g_i >= s_i x_i
+    sum_i x_i <= q  (bound on touched cells),   x binary, 1 where a cell must be hidden, 0 where it must be published
+
+Deviations are measured in units of the level. A capacity larger than `reach` levels is cut to that: on networks
+a deviation is a sum of cycles through p, so no cell needs to move further than p (reach 1); elsewhere circuits can
+amplify and `reach` is a parameter. Levels met when only the cells that must be hidden are hidden are left out
+(hiding more never narrows an interval).
+
+References: Kelly, Golden & Assad (1992); Salazar-Gonzalez (2002), A unified framework, first model.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of, working_equations
+from tablecloak.engines.lp import Outcome
+from tablecloak.engines.mip import MixedSolution, solve_mixed
+from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
+from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress
+from tablecloak.result import Status
+
+MOST_COLUMNS = 400_000
+
+
+@dataclass(frozen=True)
+class CompactParams:
+    """Parameters of suppress-compact."""
+
+    seconds: float | None = None
+    """Time limit of the integer program; then the best pattern found is returned with its bound."""
+    reach: float = 32.0
+    """No cell moves further than so many levels in a deviation (1 is exact on networks and used there)."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One deviation vector: which cell it must move, and by how much, in units of `level`."""
+
+    task: Task
+    conditional: bool
+
+
+def suppress_compact(
+    problem: Problem,
+    *,
+    params: CompactParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """The cheapest pattern, proven, or the best found with its bound when the time is up."""
+    relaxed = problem if problem.most_touched is None else replace(problem, most_touched=None)
+    allowed = largest_pattern(relaxed, progress)
+    blocks = _blocks(relaxed, allowed)
+    columns = int(allowed.sum()) * (1 + sum(2 if b.task.side is Side.SLIDE else 1 for b in blocks))
+    if columns > MOST_COLUMNS:
+        raise NotApplicable(
+            f"suppress-compact would need {columns} columns.",
+            needs=f"a small table with few exposed levels (at most {MOST_COLUMNS} columns)",
+            instead=["suppress-greedy"],
+        )
+    network = all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
+    model = _Model(problem, allowed, blocks, 1.0 if network else params.reach)
+    progress("integer program", 0, 1)
+    solution = model.solve(float("inf") if params.seconds is None else params.seconds)
+    return _proposal(problem, allowed, model, solution)
+
+
+def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSolution) -> Proposal:
+    if solution.outcome is Outcome.INFEASIBLE:
+        raise InfeasibleProblem(
+            f"No suppression pattern with at most {problem.most_touched} touched cells meets all levels."
+        )
+    hidden = allowed
+    if solution.values.size:
+        hidden = np.zeros(allowed.size, dtype=bool)
+        hidden[model.cells] = solution.values[: model.cells.size] > 0.5
+    elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
+        raise SolverError("the time was up before any pattern within the bound on touched cells was found")
+    must = float(problem.weights[problem.must_hide].sum())
+    bound = max(0.0, solution.bound - must)
+    cost = float(problem.weights[hidden & ~problem.must_hide].sum())
+    status = Status.OPTIMAL if solution.outcome is Outcome.OPTIMAL else Status.TIME_LIMIT
+    return Proposal(
+        suppression(hidden),
+        status,
+        "HiGHS mixed-integer program",
+        bound=min(bound, cost),
+        counters={"blocks": len(model.blocks), "columns": model.matrix.shape[1], "rows": model.matrix.shape[0]},
+    )
+
+
+def _blocks(problem: Problem, allowed: Bools) -> list[_Block]:
+    """Levels not met by the cells that must be hidden, and the conditional widths of cells that may be hidden."""
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    blocks = [_Block(task, False) for task in tasks if problem.must_hide[task.cell]]
+    conditional = np.flatnonzero((problem.levels.conditional > 0) & allowed & ~problem.must_hide)
+    for attacker in range(len(problem.attacker_names)):
+        _, _, sliding = problem.required(attacker, conditional)
+        for cell, width in zip(conditional, sliding, strict=True):
+            if width > 0:
+                blocks.append(_Block(Task(int(cell), attacker, Side.SLIDE, float(width)), True))
+    return blocks
+
+
+class _Model:
+    """The matrix: binary columns first, then one group of deviation columns a block (two for sliding)."""
+
+    def __init__(self, problem: Problem, allowed: Bools, blocks: list[_Block], reach: float) -> None:
+        self.problem, self.blocks, self.reach = problem, blocks, reach
+        self.cells = np.flatnonzero(allowed)
+        self.equations = working_equations(problem.table)[:, self.cells]
+        self.must = problem.must_hide[self.cells]
+        size = self.cells.size
+        rows: list[csr_array] = []
+        row_low: list[Floats] = []
+        row_high: list[Floats] = []
+        width = size
+        for block in blocks:
+            copies = 2 if block.task.side is Side.SLIDE else 1
+            matrix, low, high = self._block_rows(block, copies)
+            before = csr_array((matrix.shape[0], width - size))
+            rows.append(hstack([matrix[:, :size], before, matrix[:, size:]], format="csr"))
+            width += copies * size
+            row_low.append(low)
+            row_high.append(high)
+        if problem.most_touched is not None:
+            rows.append(csr_array(np.ones((1, size))))
+            row_low.append(np.array([-np.inf]))
+            row_high.append(np.array([float(problem.most_touched)]))
+        padded = [hstack([part, csr_array((part.shape[0], width - part.shape[1]))], format="csr") for part in rows]
+        self.matrix = vstack(padded, format="csr") if padded else csr_array((0, width))
+        self.rows = (np.concatenate(row_low or [np.zeros(0)]), np.concatenate(row_high or [np.zeros(0)]))
+
+    def _block_rows(self, block: _Block, copies: int) -> tuple[csr_array, Floats, Floats]:
+        """Rows over (x, f) or (x, f, g) of one block; deviations in units of the level."""
+        task, size = block.task, self.cells.size
+        low, high = self.problem.box(task.attacker)
+        value = self.problem.table.values
+        down = np.minimum((value - low)[self.cells] / task.level, self.reach)
+        up = np.minimum((high - value)[self.cells] / task.level, self.reach)
+        identity = diags_array(np.ones(size))
+        none = csr_array((size, size))
+        parts, row_low, row_high = [], [], []
+        for copy in range(copies):
+            own: list[csr_array | None] = [csr_array((self.equations.shape[0], size)) for _ in range(copies)]
+            own[copy] = self.equations
+            parts.append(hstack([csr_array(self.equations.shape), *own]))
+            bound: list[csr_array] = [none] * copies
+            bound[copy] = csr_array(identity)
+            parts.append(hstack([-diags_array(up), *bound]))  # f - up x <= 0
+            parts.append(hstack([diags_array(down), *bound]))  # f + down x >= 0
+            zero, infinite = np.zeros(size), np.full(size, np.inf)
+            row_low += [np.zeros(self.equations.shape[0]), -infinite, zero]
+            row_high += [np.zeros(self.equations.shape[0]), zero, infinite]
+        parts.append(self._demand(block, copies))
+        row_low.append(np.array([0.0 if block.conditional else 1.0]))
+        row_high.append(np.array([np.inf]))
+        return vstack(parts, format="csr"), np.concatenate(row_low), np.concatenate(row_high)
+
+    def _demand(self, block: _Block, copies: int) -> csr_array:
+        """f_p >= 1, -f_p >= 1, f_p - g_p >= 1, or f_i - g_i - x_i >= 0 for a conditional width."""
+        size, place = self.cells.size, int(np.searchsorted(self.cells, block.task.cell))
+        row = np.zeros((1, size * (1 + copies)))
+        row[0, size + place] = -1.0 if block.task.side is Side.DOWN else 1.0
+        if copies == 2:
+            row[0, 2 * size + place] = -1.0
+        if block.conditional:
+            row[0, place] = -1.0
+        return csr_array(row)
+
+    def solve(self, seconds: float) -> MixedSolution:
+        size, width = self.cells.size, self.matrix.shape[1]
+        low, high = np.full(width, -self.reach), np.full(width, self.reach)
+        low[:size], high[:size] = np.where(self.must, 1.0, 0.0), 1.0
+        cost = np.zeros(width)
+        cost[:size] = self.problem.weights[self.cells]
+        integral = np.arange(width) < size
+        return solve_mixed(self.matrix, (low, high), self.rows, cost, integral, seconds)

@@ -1,0 +1,246 @@
+"""suppress-greedy: protect each exposed level by its cheapest deviation, then clean up.
+
+1. Hide everything that may be hidden. If a level is still not met, no pattern can meet it: `InfeasibleProblem`.
+   Cells whose *conditional* width cannot be met even then can never be hidden; dropping them and repeating ends
+   in the largest feasible pattern, because adding hidden cells only widens intervals.
+2. Hide only what must be hidden and audit. The levels not met are the tasks, largest first, the outsider's first.
+3. For each task hide the cells of its cheapest deviation (`deviations`). A deviation often meets other tasks too.
+4. Clean up: in order of decreasing weight, try to publish each complementary cell. Only tasks whose witness moves that
+   cell must be routed anew without it.
+
+Reference: Kelly, Golden & Assad (1992); the clean-up follows Fischetti & Salazar (2001) with stored witnesses.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of, working_equations
+from tablecloak.errors import NotApplicable, SolverError
+from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.deviations import Router, Task, Witness, met_by, open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+MOST_ROUNDS = 50
+
+
+@dataclass(frozen=True)
+class GreedyParams:
+    """Parameters of suppress-greedy."""
+
+    seconds: float | None = None
+    """Stop after so long with the best pattern so far."""
+    clean_up: bool = True
+    """Try to publish complementary cells again at the end."""
+    reweight: int = 2
+    """Solve each step again so many times with prices w / |d|, which concentrates the deviation on fewer cells."""
+
+
+def suppress_greedy(
+    problem: Problem,
+    *,
+    params: GreedyParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """An audited suppression on every feasible problem without a bound on the number of touched cells."""
+    if problem.most_touched is not None:
+        raise NotApplicable(
+            "suppress-greedy cannot honour a bound on the number of touched cells.",
+            needs="a problem without most_touched",
+            instead=["suppress-compact"],
+        )
+    deadline = Deadline.after(params.seconds)
+    progress("is it feasible at all", 0, 1)
+    allowed = largest_pattern(problem, progress)
+    search = _Search(problem, allowed, params, progress, deadline)
+    status = Status.FEASIBLE
+    try:
+        search.construct()
+        if params.clean_up and not deadline.passed:
+            search.clean_up()
+    except KeyboardInterrupt:
+        status = Status.TIME_LIMIT
+    if deadline.passed:
+        status = Status.TIME_LIMIT
+    hidden = search.hidden if search.complete else allowed
+    notes = () if search.complete else ("stopped before a pattern was built: everything that may be hidden is hidden",)
+    return Proposal(
+        suppression(hidden),
+        status,
+        f"linear programs on {structure_of(problem.table).description}",
+        counters={
+            "tasks": search.tasks_seen,
+            "deviations": search.routed,
+            "published again": search.published_again,
+            "rounds": search.rounds,
+        },
+        notes=notes,
+    )
+
+
+class _Search:
+    """The hidden cells so far, and a witness for every level that needed work."""
+
+    def __init__(
+        self, problem: Problem, allowed: Bools, params: GreedyParams, progress: Progress, deadline: Deadline
+    ) -> None:
+        self.problem, self.allowed, self.params = problem, allowed, params
+        self.progress, self.deadline = progress, deadline
+        self.hidden: Bools = problem.must_hide.copy()
+        self.complete = False
+        self.witness: dict[Task, Witness] = {}
+        self.router: Router | None = None
+        self.tasks_seen = self.published_again = self.rounds = 0
+        positive = problem.weights[problem.weights > 0]
+        self.floor = 1e-3 * float(np.median(positive)) if positive.size else 1.0
+
+    @property
+    def routed(self) -> int:
+        return 0 if self.router is None else self.router.solves
+
+    # ------------------------------------------------------------------ construction
+
+    def construct(self) -> None:
+        """Rounds of audit and repair; one round is enough but for conditional levels and numerical near misses."""
+        for self.rounds in range(1, MOST_ROUNDS + 1):
+            tasks = open_tasks(self.problem, audit(self.problem, suppression(self.hidden), progress=self.progress))
+            self.tasks_seen += len(tasks)
+            if not tasks:
+                self.complete = True
+                return
+            before = int(self.hidden.sum())
+            self._protect(tasks)
+            if self.deadline.passed:
+                return
+            if int(self.hidden.sum()) == before:
+                # Nothing to add and yet not safe: ask for a hair more, the audit's tolerance is tighter than ours.
+                self._protect([Task(t.cell, t.attacker, t.side, t.level * (1 + 1e-6)) for t in tasks])
+        raise SolverError(f"suppress-greedy found no safe pattern in {MOST_ROUNDS} rounds of audit and repair")
+
+    def _protect(self, tasks: list[Task]) -> None:
+        if self.router is None:
+            levels = np.array([task.level for task in tasks])
+            scale = float(np.sqrt(levels.min() * levels.max()))
+            self.router = Router(self.problem, working_equations(self.problem.table), self.allowed, scale)
+        queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
+        total = len(queue)
+        while queue and not self.deadline.passed:
+            task = queue.pop(0)
+            witness = self._route(task, self._price())
+            if witness is None:
+                raise SolverError(
+                    f"no deviation found for cell {self.problem.table.label(task.cell)} although one exists"
+                )
+            self._adopt(task, witness)
+            for other in met_by(self.problem, witness, task.attacker, queue):
+                self.witness[other] = witness
+                queue.remove(other)
+            cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+            self.progress("protecting levels", total - len(queue), total, cost)
+
+    def _route(self, task: Task, price: Floats) -> Witness | None:
+        """The cheapest deviation; then again at prices w / |d| for the cells that it used."""
+        assert self.router is not None
+        best = self.router.cheapest(task, price)
+        if best is None:
+            return None
+        cost = self._fixed_cost(best, price)
+        for _ in range(self.params.reweight if cost > 0 else 0):
+            sharper = price.copy()
+            moved = np.zeros(price.size)
+            moved[best.cells] = np.maximum(
+                np.abs(best.forward[best.cells]), 0.0 if best.backward is None else np.abs(best.backward[best.cells])
+            )
+            used = moved > 0
+            sharper[used] *= np.maximum(task.level / moved[used], 1e-3)
+            sharper[~used] *= 2.0
+            again = self.router.cheapest(task, sharper)
+            if again is None or self._fixed_cost(again, price) >= cost:
+                break
+            best, cost = again, self._fixed_cost(again, price)
+        return best
+
+    def _price(self) -> Floats:
+        """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""
+        return np.where(self.hidden, 0.0, np.maximum(self.problem.weights, self.floor))
+
+    @staticmethod
+    def _fixed_cost(witness: Witness, price: Floats) -> float:
+        return float(price[witness.cells].sum())
+
+    def _adopt(self, task: Task, witness: Witness) -> None:
+        self.witness[task] = witness
+        self.hidden[witness.cells] = True
+
+    # ------------------------------------------------------------------ clean-up
+
+    def clean_up(self) -> None:
+        """Publish again what no level needs, dearest first."""
+        if self.router is None:
+            return
+        self._drop_unused()
+        candidates = np.flatnonzero(self.hidden & ~self.problem.must_hide)
+        order = candidates[np.argsort(-self.problem.weights[candidates], kind="stable")]
+        for cell in np.flatnonzero(self.allowed & ~self.hidden):
+            self.router.closed[cell] = True
+        self.router = _restricted(self.router, self.problem, self.hidden)
+        for number, cell in enumerate(order):
+            if self.deadline.passed:
+                return
+            if self._can_publish(int(cell)):
+                self.published_again += 1
+            cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+            self.progress("cleaning up", number + 1, order.size, cost)
+
+    def _drop_unused(self) -> None:
+        """Cells that no stored witness moves carry nothing."""
+        used = self.problem.must_hide.copy()
+        for witness in self.witness.values():
+            used[witness.cells] = True
+        dropped = self.hidden & ~used
+        self.published_again += int(dropped.sum())
+        self.hidden &= used
+
+    def _can_publish(self, cell: int) -> bool:
+        assert self.router is not None
+        conditional = self.problem.levels.conditional[cell] > 0
+        waiting = [
+            task for task, w in self.witness.items() if cell in w.cells and not (conditional and task.cell == cell)
+        ]
+        self.router.close(cell)
+        replaced: dict[Task, Witness] = {}
+        price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
+        for task in sorted(waiting, key=lambda task: -task.level):
+            if task in replaced:
+                continue
+            witness = self.router.cheapest(task, price)
+            if witness is None:
+                self.router.open(cell)
+                return False
+            replaced[task] = witness
+            rest = [other for other in waiting if other not in replaced]
+            replaced |= {other: witness for other in met_by(self.problem, witness, task.attacker, rest)}
+        self.witness |= replaced
+        self.hidden[cell] = False
+        for task in [task for task in self.witness if task.cell == cell]:
+            del self.witness[task]
+        return True
+
+
+def _restricted(router: Router, problem: Problem, hidden: Bools) -> Router:
+    """A smaller router over the hidden cells only, for the clean-up."""
+    smaller = Router(problem, working_equations(problem.table), hidden, router.scale)
+    smaller.solves = router.solves
+    return smaller
+
+

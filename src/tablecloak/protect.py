@@ -1,0 +1,82 @@
+"""`protect`: run a method, audit what it proposes, return it only if it is safe."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from tablecloak.audit import audit
+from tablecloak.errors import InputError, SolverError
+from tablecloak.methods import METHODS
+from tablecloak.methods.base import Method
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress, silent
+from tablecloak.result import Report, Result
+
+DEFAULT = "suppress-greedy"
+
+
+def protect(
+    problem: Problem,
+    method: str | Method = DEFAULT,
+    *,
+    params: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+    executor: Executor | None = None,
+) -> Result:
+    """An audited pattern for the problem.
+
+    `method` is a name in `METHODS` or a `Method`; `params` its parameters by name (``seconds`` where time matters).
+    The pattern is judged by the audit, which does not trust the method; an unsafe one is never returned.
+    """
+    name, chosen = _chosen(method)
+    settings = chosen.make_params(params or {})
+    start = time.perf_counter()
+    proposal = chosen.function(
+        problem, params=settings, rng=np.random.default_rng(seed), progress=progress, executor=executor
+    )
+    verdict = audit(problem, proposal.pattern, progress=progress)
+    if not verdict.safe:
+        raise SolverError(
+            f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is discarded. "
+            "This is a fault of the method: please report it with the instance.",
+            confidential={"shortfall": verdict.shortfalls(problem), "pattern": proposal.pattern},
+        )
+    touched = proposal.pattern.touched(problem)
+    report = Report(
+        name,
+        asdict(settings),
+        seed,
+        time.perf_counter() - start,
+        proposal.engine,
+        dict(proposal.counters),
+        versions(),
+        proposal.notes,
+    )
+    cost = proposal.pattern.loss(problem)
+    cost_all = cost + float(problem.weights[touched & problem.must_hide].sum())
+    return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+
+
+def versions() -> dict[str, str]:
+    """What a result depends on, for its record."""
+    packages = {name: version(name) for name in ("tablecloak", "numpy", "scipy", "highspy", "numba")}
+    return {"python": platform.python_version(), **packages}
+
+
+def _chosen(method: str | Method) -> tuple[str, Method]:
+    if isinstance(method, Method):
+        return getattr(method.function, "__name__", "custom").replace("_", "-"), method
+    if method not in METHODS:
+        raise InputError(
+            "Method", [f"there is no method {method!r}"], advice=f"Methods: {', '.join(METHODS)}."
+        )
+    return method, METHODS[method]

@@ -1,0 +1,153 @@
+"""What methods and audits return: Status, Report, Result, Audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.pattern import Pattern
+from tablecloak.problem import Problem
+
+
+class Status(StrEnum):
+    """How a method ended. *Cannot* is an exception instead."""
+
+    OPTIMAL = "optimal"
+    """Proven: no safe pattern costs less."""
+    FEASIBLE = "feasible"
+    """Safe; the method ran to its end and proves nothing about the cost unless a bound is given."""
+    TIME_LIMIT = "time-limit"
+    """Safe; stopped by a limit or by the user, the best audited pattern so far."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a result came about. Confidential, like the result."""
+
+    method: str
+    params: Mapping[str, Any]
+    seed: int
+    seconds: float
+    engine: str
+    counters: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What each attacker can work out about each cell, beside what was required. Confidential.
+
+    One row a question (cell, attacker). With `exact`, `low..high` is the exact feasibility interval; without,
+    it is an inner estimate that was pushed just far enough to decide `safe`.
+    """
+
+    cells: Ints
+    attackers: Ints
+    low: Floats
+    high: Floats
+    required_lower: Floats
+    required_upper: Floats
+    required_sliding: Floats
+    safe_rows: Bools
+    exact: bool
+    engine: str
+    seconds: float
+    too_close: Ints
+    """Cells of a perturbation whose shown value is nearer to the truth than their level."""
+    too_many_touched: bool
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def safe(self) -> bool:
+        """The verdict: every requirement is met."""
+        return bool(self.safe_rows.all()) and self.too_close.size == 0 and not self.too_many_touched
+
+    @property
+    def open_cells(self) -> Ints:
+        """Cells that are not protected against somebody."""
+        return np.unique(np.concatenate([self.cells[~self.safe_rows], self.too_close]))
+
+    @property
+    def determined(self) -> Bools:
+        """Rows whose interval is a single point: the cell is disclosed exactly (needs exact intervals)."""
+        return np.asarray(self.low == self.high)
+
+    def shortfalls(self, problem: Problem) -> dict[str, float]:
+        """By how much each open cell misses its worst requirement, by label."""
+        a = problem.table.values[self.cells]
+        short = np.maximum.reduce(
+            [
+                self.required_lower - (a - self.low),
+                self.required_upper - (self.high - a),
+                self.required_sliding - (self.high - self.low),
+            ]
+        )
+        rows = np.flatnonzero(~self.safe_rows)
+        worst: dict[str, float] = {}
+        for row in rows:
+            label = problem.table.label(int(self.cells[row]))
+            worst[label] = max(worst.get(label, 0.0), float(short[row]))
+        return worst
+
+    def summary(self, problem: Problem) -> str:
+        """The verdict in a few lines, cells by label."""
+        verdict = "SAFE" if self.safe else "NOT SAFE"
+        asked = f"{self.cells.size} questions on {np.unique(self.cells).size} cells"
+        lines = [f"{verdict}: {asked}, {len(problem.attacker_names)} attacker(s), engine {self.engine}"]
+        for cell in self.open_cells[:20]:
+            who = {problem.attacker_names[k] for k in self.attackers[(self.cells == cell) & ~self.safe_rows]}
+            lines.append(
+                f"  open: {problem.table.label(int(cell))} ({', '.join(sorted(who)) or 'shown too close'})"
+            )
+        if self.open_cells.size > 20:
+            lines.append(f"  ... and {self.open_cells.size - 20} more")
+        if self.too_many_touched:
+            lines.append(f"  more than {problem.most_touched} cells are touched")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        state = "safe" if self.safe else f"{self.open_cells.size} cells open"
+        return f"<confidential Audit: {state}, {self.cells.size} questions, engine {self.engine}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An audited pattern, what it costs, and how good it is proven to be. Confidential."""
+
+    pattern: Pattern
+    status: Status
+    cost: float
+    """Weights of the complementary cells."""
+    cost_all: float
+    """Weights of all cells that are touched, as some papers count."""
+    bound: float | None
+    """Proven lower bound on `cost`; None when nothing is proven."""
+    audit: Audit
+    report: Report
+
+    @property
+    def gap(self) -> float | None:
+        """(cost - bound) / cost, 0 when both are zero; None when nothing is proven."""
+        if self.bound is None:
+            return None
+        return 0.0 if self.cost <= self.bound else (self.cost - self.bound) / self.cost
+
+    def summary(self, problem: Problem) -> str:
+        """Method, cost, proof and verdict in a few lines."""
+        proof = "nothing proven" if self.gap is None else f"bound {self.bound:.6g}, gap {self.gap:.2%}"
+        touched = self.pattern.touched(problem)
+        return (
+            f"{self.report.method}: {self.status.value}, cost {self.cost:.6g} ({proof}), "
+            f"{int((touched & ~problem.must_hide).sum())} complementary cells beside "
+            f"{int(problem.must_hide.sum())} that must be hidden, {self.report.seconds:.2f} s\n"
+            + self.audit.summary(problem)
+        )
+
+    def __repr__(self) -> str:
+        return f"<confidential Result: {self.report.method}, {self.status.value}, cost {self.cost:.6g}>"

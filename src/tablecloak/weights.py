@@ -1,0 +1,57 @@
+"""What hiding a cell costs. Plain arrays: combine them with arithmetic (``0.5 * value(t) + 100 * unit(t)``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tablecloak.arrays import Floats
+from tablecloak.errors import InputError
+from tablecloak.table import Table
+
+CONTRIBUTORS = "contributors"
+
+
+def value(table: Table) -> Floats:
+    """w = |a|: the value hidden."""
+    return np.abs(table.values)
+
+
+def unit(table: Table) -> Floats:
+    """w = 1: the number of cells hidden."""
+    return np.ones(len(table))
+
+
+def log(table: Table) -> Floats:
+    """w = log(1 + |a|): between counting cells and adding values."""
+    return np.log1p(np.abs(table.values))
+
+
+def contributors(table: Table) -> Floats:
+    """w = number of contributors, from the table's column of that name."""
+    return column(table, CONTRIBUTORS)
+
+
+def column(table: Table, name: str) -> Floats:
+    """w = another column of the table; it must be finite and not negative."""
+    weights = table.column(name)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        faults = [
+            f"cell {label}: column {name!r} is missing, infinite or negative" for label in table.labels(bad)
+        ]
+        raise InputError("Weights", faults)
+    return weights
+
+
+def power(weights: Floats, exponent: float) -> Floats:
+    """Box-Cox: (w^k - 1) / k, and log(w) for k = 0, of w taken as at least 1 so that no weight is negative."""
+    base = np.maximum(weights, 1.0)
+    return np.log(base) if exponent == 0 else (base**exponent - 1.0) / exponent
+
+
+NAMED = {"value": value, "unit": unit, "log": log, CONTRIBUTORS: contributors}
+
+
+def named(table: Table, name: str) -> Floats:
+    """The weights of a name: value, unit, log, contributors, or a column of the table."""
+    return NAMED[name](table) if name in NAMED else column(table, name)
