@@ -35,14 +35,15 @@ def tree(*fans: int) -> list[int]:
     return parents
 
 
+def upwards(parents: list[int], code: int) -> list[int]:
+    """The code, its parent and so on up to the root."""
+    return [code] if code == 0 else [code, *upwards(parents, parents[code])]
+
+
 def present_cells(dimensions: list[list[int]], leaves: list[Cell] | None = None) -> list[Cell]:
     """All cells, or those that lie above one of the given leaves."""
     if leaves is None:
         return list(product(*(range(len(parents)) for parents in dimensions)))
-
-    def upwards(parents: list[int], code: int) -> list[int]:
-        return [code] if code == 0 else [code, *upwards(parents, parents[code])]
-
     above = (product(*map(upwards, dimensions, leaf)) for leaf in leaves)
     return sorted({cell for cells in above for cell in cells})
 
@@ -97,6 +98,7 @@ def assert_grid_explains(matrix: sparse.csr_array[Any, Any], block: Block) -> No
     assert block.grid is not None
     cells = [tuple(map(int, row)) for row in block.grid.coordinates]
     place = dict(zip(cells, block.cells.tolist(), strict=True))
+    assert len(place) == len(cells)
     expected = {
         (place[total], frozenset(place[part] for part in parts))
         for total, parts in lines_of([parents.tolist() for parents in block.grid.parents], cells)
@@ -155,15 +157,11 @@ def shuffled_tables(draw: st.DrawFn) -> tuple[sparse.csr_array[Any, Any], list[l
 
 def reduced_shape(dimensions: list[list[int]], cells: list[Cell]) -> list[tuple[int, int]]:
     """Number of codes in use and levels, a dimension."""
-
-    def depth(parents: list[int], code: int) -> int:
-        return 0 if code == 0 else 1 + depth(parents, parents[code])
-
     used = [{cell[d] for cell in cells} for d in range(len(dimensions))]
-    return [(len(u), max(depth(p, c) for c in u)) for p, u in zip(dimensions, used, strict=True)]
+    return [(len(u), max(len(upwards(p, c)) - 1 for c in u)) for p, u in zip(dimensions, used, strict=True)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(shuffled_tables())
 def test_any_table_is_found_again(
     drawn: tuple[sparse.csr_array[Any, Any], list[list[int]], list[Cell]],
@@ -180,7 +178,29 @@ def test_any_table_is_found_again(
     assert block.kind == ("network" if len(levels) == 1 or (len(levels) == 2 and levels[0] == 1) else "grid")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
+@given(
+    shuffled_tables(),
+    st.lists(
+        st.tuples(st.integers(0, 999), st.integers(0, 999), st.sampled_from([-1, 0, 1])),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_a_damaged_table_is_never_misread(
+    drawn: tuple[sparse.csr_array[Any, Any], list[list[int]], list[Cell]], damage: list[tuple[int, int, int]]
+) -> None:
+    dense = drawn[0].toarray()
+    for row, cell, coefficient in damage:
+        dense[row % dense.shape[0], cell % dense.shape[1]] = coefficient
+    matrix = sparse.csr_array(dense)
+    for block in recognise(matrix).blocks:
+        assert_block_sound(matrix, block)
+        if block.grid is not None:
+            assert_grid_explains(sparse.csr_array(dense), block)
+
+
+@settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 5).flatmap(
         lambda rows: st.integers(0, 6).flatmap(
@@ -345,8 +365,6 @@ def test_a_missing_equation_is_counted() -> None:
 
 def test_tables_that_are_no_grids() -> None:
     three_way = table(flat(3), flat(3), flat(3))
-    lacking = three_way.toarray()
-    lacking[0, np.flatnonzero(lacking[0] > 0)[0]] = 0  # a part is missing in its line
     cells = [cell for cell in present_cells([flat(4), flat(4)]) if cell != (1, 0)]
     no_margin = matrix_of(lines_of([flat(4), flat(4)], cells), cells)  # row 1 has lost its total
     overlapping = np.zeros(
@@ -356,7 +374,7 @@ def test_tables_that_are_no_grids() -> None:
         overlapping[row, line] = -1, 1, 1
     cycle = np.array([[-1.0, 1, 0, 1, 0], [0, -1, 1, 1, 1], [1, 0, -1, 1, 1]])
     weighted = three_way.toarray() * 2
-    for dense in (lacking, no_margin.toarray(), overlapping, cycle, weighted):
+    for dense in (no_margin.toarray(), overlapping, cycle, weighted):
         block = only_block(sparse.csr_array(dense))
         assert block.grid is None
         assert_block_sound(sparse.csr_array(dense), block)
@@ -365,6 +383,39 @@ def test_tables_that_are_no_grids() -> None:
         "general",
         "network",
     ]
+
+
+def test_a_line_must_have_all_its_parts() -> None:
+    complete = table(flat(4), flat(3), flat(3)).tocoo()
+    for entry in np.flatnonzero(complete.data > 0):
+        lacking = complete.tocsr()
+        lacking[complete.row[entry], complete.col[entry]] = 0
+        assert all(block.grid is None for block in recognise(lacking).blocks)
+
+
+def test_two_cells_cannot_have_the_same_place() -> None:
+    matrix = table(flat(4), flat(4))
+    block = only_block(sparse.csr_array(sparse.hstack([matrix, matrix[:, [-1]]])))
+    assert (block.kind, block.grid) == ("network", None)
+
+
+def test_parts_must_be_children_in_one_dimension() -> None:
+    """A part gives way to another cell below the total: coordinates and counts stay, the line is wrong."""
+    dimensions = [tree(2, 2), flat(3), flat(3), flat(3)]
+    cells = present_cells(dimensions)
+    lines = lines_of(dimensions, cells)
+    rng = np.random.default_rng(5)
+    for i in rng.choice(len(lines), 80, replace=False):
+        total, parts = lines[i]
+        below = [
+            cell
+            for cell in cells
+            if all(t in upwards(p, c) for p, t, c in zip(dimensions, total, cell, strict=True))
+            and cell not in (total, *parts)
+        ]
+        for j in rng.permutation(len(below))[:3]:
+            odd = [*lines[:i], (total, (*parts[1:], below[j])), *lines[i + 1 :]]
+            assert all(block.grid is None for block in recognise(matrix_of(odd, cells)).blocks)
 
 
 def test_an_absent_margin_of_a_three_way_table_does_not_hide_the_grid() -> None:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from tablecloak.errors import InputError
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -22,23 +24,40 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def floats(values: ArrayLike, size: int | None = None) -> Floats:
-    """A read-only float64 vector; a scalar is repeated `size` times."""
-    array = np.array(values, dtype=np.float64)
+    """A read-only float64 array; a scalar is repeated `size` times."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("Numbers", ["expected numbers, one a cell or one for all cells"]) from None
     if array.ndim == 0 and size is not None:
         array = np.full(size, float(array))
     return frozen(array)
 
 
+def positions(where: ArrayLike) -> Ints:
+    """Cell numbers from a mask, a list of cell numbers or a single one."""
+    array = np.atleast_1d(np.array(where))
+    if array.ndim == 1 and array.dtype == bool:
+        return np.flatnonzero(array)
+    if array.ndim == 1 and (array.size == 0 or array.dtype.kind in "iu"):
+        return array.astype(np.int64)
+    raise InputError("Cells", ["expected a mask with one entry a cell, or a list of cell numbers"])
+
+
 def mask(where: ArrayLike | None, size: int) -> Bools:
     """A read-only boolean vector from a mask, a list of positions, or None (nowhere)."""
-    if where is None:
-        return frozen(np.zeros(size, dtype=bool))
-    array = np.array(where)
-    if array.dtype == bool and array.shape == (size,):
-        return frozen(array)
     result = np.zeros(size, dtype=bool)
-    if array.size:
-        result[array.astype(np.int64)] = True
+    if where is None:
+        return frozen(result)
+    array = np.array(where)
+    if array.dtype == bool and array.shape != (size,):
+        raise InputError("Cells", [f"a mask needs {size} entries, one a cell; got shape {array.shape}"])
+    numbers = positions(array)
+    outside = numbers[(numbers < 0) | (numbers >= size)]
+    if outside.size:
+        faults = [f"there is no cell number {number}" for number in outside]
+        raise InputError("Cells", faults, advice=f"The {size} cells are numbered from 0 to {size - 1}.")
+    result[numbers] = True
     return frozen(result)
 
 

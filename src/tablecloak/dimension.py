@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,25 +27,39 @@ class Dimension:
     codes: tuple[str, ...]
     hierarchies: tuple[Hierarchy, ...] = ()
 
+    def __post_init__(self) -> None:
+        blank = [f"code {i + 1} is blank or not text" for i, c in enumerate(self.codes) if not _is_code(c)]
+        counts = Counter(self.codes) if len(set(self.codes)) < len(self.codes) else {}
+        twice = [f"code {code!r} is listed {count} times" for code, count in counts.items() if count > 1]
+        strange = [
+            f"code {code!r} of hierarchy {hierarchy.total!r} is not a code of the dimension"
+            for hierarchy in self.hierarchies
+            for code in hierarchy.codes
+            if code not in self.index
+        ]
+        if faults := blank + twice + strange:
+            raise InputError(f"Dimension {self.name!r}", faults, advice="Give each code once, as text.")
+
+    # ------------------------------------------------------------------ making one
+
     @classmethod
     def of(cls, name: str, *hierarchies: Hierarchy) -> Dimension:
-        """A dimension over one main hierarchy and any number of others that aggregate its codes."""
+        """A dimension over one main hierarchy and any number of others that aggregate its codes.
+
+        The leaves of the others are codes of the main one, at any level; a code that several hierarchies split up
+        must stand for the same leaves in all of them.
+        """
         if not hierarchies:
             raise InputError(f"Dimension {name!r}", ["no hierarchy given"])
-        main, *others = hierarchies
         faults = [
-            f"hierarchy {other.total!r} of dimension {name!r}: leaf {code!r} is unknown to hierarchy {main.total!r}"
-            for other in others
-            for code in other.leaves
-            if code not in main
+            f"hierarchy {other.total!r}: {fault}"
+            for other in hierarchies[1:]
+            for fault in _leaf_faults(hierarchies[0], other)
         ]
-        if faults:
-            raise InputError(
-                f"Dimension {name!r}",
-                faults,
-                advice="The leaves of every hierarchy must be codes of the first one.",
-            )
-        return cls._united(name, hierarchies)
+        if faults := faults or list(_clashes(hierarchies)):
+            advice = "Every other hierarchy adds up codes of the first one, each of them once."
+            raise InputError(f"Dimension {name!r}", faults, advice=advice)
+        return cls._united(name, (), hierarchies)
 
     @classmethod
     def flat(cls, name: str, codes: Iterable[str], total: str = "Total") -> Dimension:
@@ -54,19 +69,19 @@ class Dimension:
     @classmethod
     def names(cls, name: str, codes: Iterable[str]) -> Dimension:
         """A dimension without sums: codes that only name cells (the ids of a JJ file, responses)."""
-        return cls(name, tuple(codes))
+        return cls(name, tuple(map(str, codes)))
 
     @classmethod
-    def _united(cls, name: str, hierarchies: Sequence[Hierarchy]) -> Dimension:
+    def _united(cls, name: str, codes: Sequence[str], hierarchies: Sequence[Hierarchy]) -> Dimension:
         distinct = tuple(dict.fromkeys(hierarchies))
-        codes = tuple(dict.fromkeys(code for hierarchy in distinct for code in hierarchy.codes))
-        return cls(name, codes, distinct)
+        every = (code for hierarchy in distinct for code in hierarchy.codes)
+        return cls(name, tuple(dict.fromkeys((*codes, *every))), distinct)
 
     def united(self, other: Dimension) -> Dimension:
         """The dimension of a set of linked tables: the codes and hierarchies of both."""
-        if not self.hierarchies and not other.hierarchies:
-            return Dimension(self.name, tuple(dict.fromkeys(self.codes + other.codes)))
-        return Dimension._united(self.name, self.hierarchies + other.hierarchies)
+        return Dimension._united(self.name, self.codes + other.codes, self.hierarchies + other.hierarchies)
+
+    # ------------------------------------------------------------------ looking at it
 
     @cached_property
     def index(self) -> Mapping[str, int]:
@@ -75,10 +90,16 @@ class Dimension:
 
     @cached_property
     def total(self) -> str | None:
-        """The root over all leaves of all hierarchies; None when there is none or it is not unique."""
-        leaves = {leaf for hierarchy in self.hierarchies for leaf in hierarchy.leaves}
-        covering = {h.total for h in self.hierarchies if all(leaf in h for leaf in leaves)}
-        return covering.pop() if len(covering) == 1 else None
+        """The first root that covers all leaves, by way of any of the hierarchies; None where no root does."""
+        return next((h.total for h in self.hierarchies if self._covers(self.index[h.total])), None)
+
+    def _covers(self, root: int) -> bool:
+        reached = np.zeros(len(self.codes), dtype=bool)
+        reached[root], count = True, 0
+        while count < (count := int(reached.sum())):
+            for parent in self.parents:
+                reached |= (parent >= 0) & reached[parent]
+        return bool(reached[self.is_leaf].all())
 
     @cached_property
     def parents(self) -> tuple[Codes, ...]:
@@ -103,3 +124,56 @@ class Dimension:
     def __repr__(self) -> str:
         trees = ", ".join(repr(hierarchy) for hierarchy in self.hierarchies) or "no sums"
         return f"Dimension({self.name!r}, {len(self.codes)} codes: {trees})"
+
+
+def label_of(dimensions: Sequence[Dimension], row: Codes) -> str:
+    """The codes of a cell as text: ``region=North, size=Total``."""
+    return ", ".join(
+        f"{dimension.name}={dimension.codes[code]}" for dimension, code in zip(dimensions, row, strict=True)
+    )
+
+
+# ---------------------------------------------------------------------- faults
+
+
+def _is_code(code: object) -> bool:
+    return isinstance(code, str) and bool(code.strip())
+
+
+def _leaf_faults(main: Hierarchy, other: Hierarchy) -> Iterator[str]:
+    """Leaves of another hierarchy that the main one does not know, or that lie below one another there."""
+    leaves = set(other.leaves)
+    for code in other.leaves:
+        if code not in main:
+            yield f"leaf {code!r} is unknown to hierarchy {main.total!r}"
+            continue
+        above = int(main.parent[main.index[code]])
+        while above >= 0 and main.codes[above] not in leaves:
+            above = int(main.parent[above])
+        if above >= 0:
+            yield f"leaf {code!r} is counted twice: it is part of leaf {main.codes[above]!r}"
+
+
+def _clashes(hierarchies: Sequence[Hierarchy]) -> Iterator[str]:
+    """Codes that stand for different leaves in different hierarchies.
+
+    Each leaf of the main hierarchy gets a random number; codes over the same leaves have the same sum.
+    """
+    main, *others = hierarchies
+    if not others:
+        return
+    numbers = np.random.default_rng(0).integers(2**62, size=len(main.leaves)).tolist()
+    known = {code: (main.total, content) for code, content in _contents(main, dict(zip(main.leaves, numbers, strict=True)))}
+    for other in others:
+        for code, content in _contents(other, {code: known[code][1] for code in other.leaves}):
+            first, same = known.setdefault(code, (other.total, content))
+            if content != same:
+                yield f"code {code!r} stands for other leaves in hierarchy {other.total!r} than in {first!r}"
+
+
+def _contents(hierarchy: Hierarchy, leaves: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Each code with the sum of the numbers of its leaves."""
+    sums = [leaves.get(code, 0) if leaf else 0 for code, leaf in zip(hierarchy.codes, hierarchy.is_leaf, strict=True)]
+    for child in range(len(sums) - 1, 0, -1):
+        sums[hierarchy.parent[child]] += sums[child]
+    yield from zip(hierarchy.codes, sums, strict=True)

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.arrays import Bools, Codes, Floats, Ints, ranges
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
 
-RELATIVE_TOLERANCE = 1e-9
-"""Rounding noise allowed in an equation, relative to the sum of the absolute values in it."""
+RELATIVE_TOLERANCE = 1e-12
+"""Rounding noise allowed in a sum, relative to the sum of the absolute values in it."""
+FLOAT_NOISE = 4 * float(np.finfo(np.float64).eps)
+"""What no check can ask for: the same, as far as numbers of this kind can tell."""
+DENSE_SPAN = 8
+"""Up to so many possible keys a key given, keys are looked up in an array instead of being sorted."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,14 @@ class Packing:
     @classmethod
     def of(cls, dimensions: Sequence[Dimension]) -> Packing:
         sizes = tuple(len(dimension.codes) for dimension in dimensions)
-        if float(np.prod([float(size) for size in sizes])) >= 2.0**62:
+        if prod(sizes) >= 2**62:
             raise InputError("Table", [f"the dimensions span more than 2^62 cells: {sizes}"])
         return cls(sizes)
+
+    @property
+    def span(self) -> int:
+        """How many cells there could be."""
+        return prod(self.sizes)
 
     @property
     def strides(self) -> Ints:
@@ -49,6 +59,17 @@ class Packing:
             (keys[:, None] // self.strides) % np.array(self.sizes, dtype=np.int64), dtype=np.int32
         )
 
+    def numbered(self, keys: Ints) -> tuple[Ints, Ints]:
+        """The distinct keys in order, and the place of each key among them."""
+        if self.span > DENSE_SPAN * keys.size:
+            distinct, places = np.unique(keys, return_inverse=True)
+            return distinct, places
+        place = np.zeros(self.span, dtype=np.int64)
+        place[keys] = 1
+        distinct = np.flatnonzero(place)
+        place[distinct] = np.arange(distinct.size)
+        return distinct, place[keys]
+
 
 @dataclass(frozen=True)
 class Sums:
@@ -60,29 +81,25 @@ class Sums:
 
 
 def summation_equations(dimensions: Sequence[Dimension], codes: Codes) -> Sums:
-    """All equations "parts - total = 0" among the cells with these codes (rows of `codes`)."""
+    """All equations "parts - total = 0" among the cells with these codes (rows of `codes`), each once."""
     packing = Packing.of(dimensions)
     keys = packing.keys(codes)
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    rows, columns, signs, orphans, count = [], [], [], [], 0
+    rows, columns, signs, orphans, whole, count = [], [], [], [], [], 0
     for d, dimension in enumerate(dimensions):
         stride = int(packing.strides[d])
         for parent in dimension.parents:
             above = parent[codes[:, d]].astype(np.int64)
             parts = np.flatnonzero(above >= 0)
-            total_keys = keys[parts] + (above[parts] - codes[parts, d]) * stride
             is_total = np.zeros(len(dimension.codes), dtype=bool)
             is_total[parent[parent >= 0]] = True
             totals = np.flatnonzero(is_total[codes[:, d]])
-            labels = np.unique(np.concatenate([total_keys, keys[totals]]))
-            at = np.searchsorted(ordered, labels)
-            present = ordered[np.minimum(at, ordered.size - 1)] == labels if ordered.size else labels < 0
+            total_keys = keys[parts] + (above[parts] - codes[parts, d]) * stride
+            labels, places = packing.numbered(np.concatenate([total_keys, keys[totals]]))
+            present = np.zeros(labels.size, dtype=bool)
+            present[places[parts.size :]] = True
             orphans.append(labels[~present])
-            rows += [
-                count + np.searchsorted(labels, total_keys),
-                count + np.searchsorted(labels, keys[totals]),
-            ]
+            whole.append(present)
+            rows.append(count + places)
             columns += [parts, totals]
             signs += [np.ones(parts.size), -np.ones(totals.size)]
             count += labels.size
@@ -90,27 +107,53 @@ def summation_equations(dimensions: Sequence[Dimension], codes: Codes) -> Sums:
     if not rows:
         return Sums(csr_array(shape, dtype=np.float64), np.zeros(0, dtype=np.int64))
     entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
-    return Sums(csr_array(entries, shape=shape), np.unique(np.concatenate(orphans)))
+    matrix, absent = csr_array(entries, shape=shape), np.unique(np.concatenate(orphans))
+    if absent.size:
+        matrix = matrix[np.concatenate(whole)]
+    several = any(len(dimension.hierarchies) > 1 for dimension in dimensions)
+    return Sums(distinct_rows(matrix) if several else matrix, absent)
 
 
 def distinct_rows(matrix: csr_array) -> csr_array:
-    """The matrix without repeated rows (equations that several linked tables share), order kept."""
-    rng = np.random.default_rng(0)
-    probes = matrix @ rng.integers(1, 2**31, size=(matrix.shape[1], 2)).astype(np.float64)
-    _, first = np.unique(probes, axis=0, return_index=True)
-    lengths = np.diff(matrix.indptr)
-    keep = np.sort(first)
-    return matrix[keep[lengths[keep] > 0]]
+    """The matrix without empty rows and rows that repeat another or a multiple of it, order kept.
+
+    Rows are compared by their products with two random vectors, scaled so that they start with 1.
+    """
+    rows = csr_array(matrix, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    lengths = np.diff(rows.indptr)
+    filled = np.flatnonzero(lengths)
+    rows.data /= np.repeat(rows.data[rows.indptr[filled]], lengths[filled])
+    random = np.random.default_rng(0).integers(1, 2**31, size=(matrix.shape[1], 2)).astype(np.float64)
+    probes = (rows @ random)[filled]
+    _, first = np.unique(probes[:, 0] + 1j * probes[:, 1], return_index=True)
+    return matrix[filled[np.sort(first)]]
 
 
-def additive(matrix: csr_array, rhs: Floats, values: Floats, tolerance: float | None = None) -> Bools:
+def noise(size: Floats, unit: float | None = None) -> Floats:
+    """By how much a sum of numbers may be off without being wrong; `size` is the sum of their absolute values.
+
+    Rounding noise relative to the size. With a data unit: less than the unit as long as floats can tell one, and
+    never less than a millionth of it.
+    """
+    if unit is None:
+        return RELATIVE_TOLERANCE * size
+    relative = np.minimum(RELATIVE_TOLERANCE * size, unit / 2)
+    return np.maximum(np.maximum(relative, FLOAT_NOISE * size), 1e-6 * unit)
+
+
+def additive(
+    matrix: csr_array,
+    rhs: Floats,
+    values: Floats,
+    tolerance: float | None = None,
+    unit: float | None = None,
+) -> Bools:
     """Which equations hold, up to `tolerance` or to rounding noise relative to their own size."""
     residual = np.abs(matrix @ values - rhs)
-    size = abs(matrix) @ np.abs(values) + np.abs(rhs)
-    allowed = (
-        RELATIVE_TOLERANCE * size if tolerance is None else np.maximum(tolerance, RELATIVE_TOLERANCE * size)
-    )
-    return np.asarray(residual <= allowed)
+    allowed = noise(abs(matrix) @ np.abs(values) + np.abs(rhs), unit)
+    return np.asarray(residual <= (allowed if tolerance is None else np.maximum(tolerance, allowed)))
 
 
 def aggregated(dimensions: Sequence[Dimension], codes: Codes, values: Floats) -> tuple[Codes, Floats]:
@@ -123,20 +166,17 @@ def aggregated(dimensions: Sequence[Dimension], codes: Codes, values: Floats) ->
         stride = int(packing.strides[d])
         here = (keys // stride) % packing.sizes[d]
         below, above = _ancestors(dimension)
-        order = np.argsort(below, kind="stable")
-        starts = np.searchsorted(below[order], here, side="left")
-        stops = np.searchsorted(below[order], here, side="right")
-        repeats = stops - starts
-        picks = np.repeat(starts - np.cumsum(repeats) + repeats, repeats) + np.arange(repeats.sum())
-        keys = np.repeat(keys - here * stride, repeats) + above[order][picks] * stride
-        values = np.repeat(values, repeats)
-        keys, inverse = np.unique(keys, return_inverse=True)
-        values = np.bincount(inverse, weights=values, minlength=keys.size)
-    return packing.codes(keys), values
+        bounds = np.searchsorted(below, np.arange(packing.sizes[d] + 1))
+        starts, stops = bounds[here], bounds[here + 1]
+        picks = above[ranges(starts, stops)]
+        keys, places = packing.numbered(np.repeat(keys - here * stride, stops - starts) + picks * stride)
+        values = np.bincount(places, weights=np.repeat(values, stops - starts), minlength=keys.size)
+    order = np.argsort(keys, kind="stable")
+    return packing.codes(keys[order]), values[order]
 
 
 def _ancestors(dimension: Dimension) -> tuple[Ints, Ints]:
-    """Pairs (code, code itself or one of its ancestors in any hierarchy), each pair once."""
+    """Pairs (code, code itself or one of its ancestors in any hierarchy), each pair once, sorted."""
     size = len(dimension.codes)
     frontier = np.arange(size, dtype=np.int64) * (size + 1)  # pair (code, code), packed
     pairs = frontier

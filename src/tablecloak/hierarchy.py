@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from os import PathLike
@@ -35,6 +35,7 @@ Tree: TypeAlias = Mapping[str, "Tree | Iterable[str] | None"]
 
 _Row: TypeAlias = tuple[str, Any, Any]  # where it was found, code, parent (None: it has none)
 _BOM = "\ufeff"
+_SHOWN_CYCLE = 100  # codes of a cycle that a message spells out
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -309,7 +310,7 @@ def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
             above[code].append(parent)
     faults, done = list[str](), set[str]()
     for start in list(above):
-        path = {} if start in done else {start: iter(above[start])}
+        path = {start: iter(above[start])}
         while path:
             code = next(reversed(path))
             parent = next(path[code], None)
@@ -317,8 +318,12 @@ def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
                 done.add(code)
                 path.popitem()
             elif parent in path:
-                cycle = [*list(path)[list(path).index(parent) :], parent]
-                faults.append(f"cycle: {' below '.join(map(_shown, cycle))}")
+                cycle = [_shown(member) for member in [*list(path)[list(path).index(parent) :], parent]]
+                if len(cycle) > _SHOWN_CYCLE:
+                    cycle[_SHOWN_CYCLE // 2 : -_SHOWN_CYCLE // 2] = [
+                        f"... {len(cycle) - _SHOWN_CYCLE} more ..."
+                    ]
+                faults.append(f"cycle: {' below '.join(cycle)}")
             elif parent not in done:
                 path[parent] = iter(above[parent])
     return faults
@@ -336,7 +341,7 @@ def _members(group: object) -> tuple[list[Any], list[str]]:
     """The elements of a collection, those of a set sorted."""
     if isinstance(group, str | bytes) or not isinstance(group, Iterable):
         return [], [f"{_shown(group)} is {type(group).__name__}, not a list"]
-    return sorted(group, key=str) if isinstance(group, Set) else list(group), []
+    return sorted(group, key=str) if isinstance(group, set | frozenset) else list(group), []
 
 
 def _branches(group: object) -> tuple[list[tuple[Any, object]], list[str]]:
@@ -351,7 +356,7 @@ def _read_pairs(pairs: object) -> tuple[list[_Row], list[str]]:
     """The pairs as rows, the parent None where it marks a root."""
     rows, (members, faults) = list[_Row](), _members(pairs)
     for i, pair in enumerate(members, 1):
-        both = [] if isinstance(pair, Set | Mapping) else _members(pair)[0]
+        both = [] if isinstance(pair, set | frozenset | Mapping) else _members(pair)[0]
         if len(both) != 2:
             faults.append(f"pair {i}: {_shown(pair)} is not (child, parent)")
             continue

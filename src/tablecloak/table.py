@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
+from tablecloak.cells import Cells, leaf_cells, read_cells, recomputed, value_faults
+from tablecloak.cells import infer_decimals as infer_decimals
 from tablecloak.dimension import Dimension
-from tablecloak.equations import Packing, additive, aggregated, summation_equations
+from tablecloak.dimension import label_of as label_of
+from tablecloak.equations import Packing, additive, summation_equations
 from tablecloak.errors import InputError
-
-MOST_DECIMALS = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class Table:
     rhs: Floats
     decimals: int = 0
     columns: Mapping[str, Floats] = field(default_factory=dict)
+    complete: bool = False
+    """Whether combinations of codes without a cell are zero (a table from cells), or just not shown."""
 
     # ------------------------------------------------------------------ making one
 
@@ -54,45 +57,31 @@ class Table:
         (an absolute amount; by default rounding noise only); `recompute=True` builds all totals from the leaves
         instead and ignores the totals given. Further numeric columns are kept in `columns`.
         """
-        codes = _read_codes(dimensions, cells)
-        values = _read_values(cells, value, codes.shape[0])
-        _check_cells(dimensions, codes, values)
-        extra = _read_columns(cells, [value, *(dimension.name for dimension in dimensions)])
+        read = read_cells(dimensions, cells, value, leaves_only=recompute)
         if recompute:
-            codes, values, extra = _recomputed(dimensions, codes, values, extra)
-        return cls._checked(dimensions, codes, values, extra, decimals, tolerance)
+            read = recomputed(dimensions, read)
+        return cls._checked(tuple(dimensions), read, decimals, tolerance)
 
     @classmethod
     def _checked(
-        cls,
-        dimensions: Sequence[Dimension],
-        codes: Codes,
-        values: Floats,
-        extra: Mapping[str, Floats],
-        decimals: int | None,
-        tolerance: float | None,
+        cls, dimensions: tuple[Dimension, ...], cells: Cells, decimals: int | None, tolerance: float | None
     ) -> Table:
-        sums = summation_equations(dimensions, codes)
+        sums = summation_equations(dimensions, cells.codes)
         table = cls(
-            tuple(dimensions),
-            frozen(codes),
-            floats(values),
+            dimensions,
+            frozen(cells.codes),
+            floats(cells.values),
             frozen_matrix(sums.matrix),
             floats(0.0, sums.matrix.shape[0]),
-            infer_decimals(values) if decimals is None else decimals,
-            {name: floats(column) for name, column in extra.items()},
+            _decimals(cells.values, decimals),
+            {name: floats(column) for name, column in cells.columns.items()},
+            complete=all(dimension.hierarchies for dimension in dimensions),
         )
-        orphans = Packing.of(dimensions).codes(sums.orphans)
-        if len(orphans):
-            raise InputError(
-                "Table",
-                [
-                    f"total {label_of(dimensions, row)} is absent although parts of it are present"
-                    for row in orphans
-                ],
-                advice="List the totals too, or pass recompute=True to build them from the leaves.",
-            )
-        table.check_additive(tolerance)
+        absent = [
+            f"total {label_of(dimensions, row)} is absent although parts of it are present"
+            for row in Packing.of(dimensions).codes(sums.orphans)
+        ]
+        table._check_sums(absent, tolerance)
         return table
 
     @classmethod
@@ -108,28 +97,19 @@ class Table:
         columns: Mapping[str, ArrayLike] | None = None,
     ) -> Table:
         """A table straight from any linear equations: `equations` @ values = rhs."""
-        numbers = floats(np.atleast_1d(np.asarray(values, dtype=np.float64)))
-        matrix = frozen_matrix(equations)
+        numbers = floats(np.atleast_1d(floats(values)))
         count = numbers.size
-        if matrix.shape[1] != count:
-            raise InputError("Table", [f"{count} values, but equations over {matrix.shape[1]} cells"])
-        ids = tuple(names) if names is not None else tuple(str(i) for i in range(count))
-        dimension = Dimension.names("cell", ids)
-        if len(dimension.index) != count:
-            raise InputError(
-                "Table", [f"{count} values need {count} distinct names, got {len(dimension.index)}"]
-            )
-        codes = frozen(np.arange(count, dtype=np.int32)[:, None])
-        _check_cells([dimension], codes, numbers)
-        table = cls(
-            (dimension,),
-            codes,
-            numbers,
-            matrix,
-            floats(rhs, matrix.shape[0]),
-            infer_decimals(numbers) if decimals is None else decimals,
-            {name: floats(column) for name, column in (columns or {}).items()},
-        )
+        matrix = _read_matrix(equations, count)
+        right = floats(rhs, matrix.shape[0])
+        further = {name: floats(column) for name, column in (columns or {}).items()}
+        _check_shapes(numbers, matrix, right, further)
+        dimension = Dimension.names("cell", map(str, range(count) if names is None else names))
+        codes = frozen(np.arange(len(dimension.codes), dtype=np.int32)[:, None])
+        if len(dimension.codes) != count:
+            raise InputError("Table", [f"{count} values need {count} names, got {len(dimension.codes)}"])
+        if faults := list(value_faults([dimension], codes, numbers)):
+            raise InputError("Cells", faults)
+        table = cls((dimension,), codes, numbers, matrix, right, _decimals(numbers, decimals), further)
         table.check_additive(tolerance)
         return table
 
@@ -145,15 +125,15 @@ class Table:
 
     @cached_property
     def is_leaf(self) -> Bools:
-        """Cells that are no total: for equations without dimensions, cells that are no minority sign of a row."""
+        """Cells that are no total: for equations without dimensions, cells with no minority sign in any row."""
         if any(dimension.hierarchies for dimension in self.dimensions):
-            leaf = np.ones(len(self), dtype=bool)
-            for d, dimension in enumerate(self.dimensions):
-                leaf &= dimension.is_leaf[self.codes[:, d]]
-            return frozen(leaf)
-        negative = self.equations.data < 0
+            return frozen(leaf_cells(self.dimensions, self.codes))
+        positive, count = self.equations.data > 0, self.equations.shape[0]
+        row = np.repeat(np.arange(count), np.diff(self.equations.indptr))
+        plus, minus = np.bincount(row[positive], minlength=count), np.bincount(row[~positive], minlength=count)
+        total = np.where(positive, (plus < minus)[row], ((minus <= plus) & (plus > 0))[row])
         leaf = np.ones(len(self), dtype=bool)
-        leaf[self.equations.indices[negative]] = False
+        leaf[self.equations.indices[total]] = False
         return frozen(leaf)
 
     def label(self, cell: int) -> str:
@@ -191,22 +171,37 @@ class Table:
 
     def check_additive(self, tolerance: float | None = None) -> None:
         """Raise an `InputError` that lists every equation that does not hold."""
-        broken = np.flatnonzero(~additive(self.equations, self.rhs, self.values, tolerance))
-        if broken.size:
-            residual = self.equations @ self.values - self.rhs
-            raise InputError(
-                "The table does not add up",
-                [f"equation {row}: {self._equation_label(int(row))}" for row in broken],
-                advice="Correct the values, pass recompute=True to rebuild totals from leaves, or a tolerance.",
-                confidential={"equations": broken, "differences": residual[broken]},
-            )
+        self._check_sums([], tolerance)
 
-    def _equation_label(self, row: int) -> str:
+    def _check_sums(self, faults: Sequence[str], tolerance: float | None) -> None:
+        """Raise if there are faults already or equations that do not hold."""
+        if tolerance is not None and not 0 <= tolerance < np.inf:
+            raise InputError("Table", ["the tolerance must be a finite number that is not negative"])
+        holds = additive(self.equations, self.rhs, self.values, tolerance, self.unit)
+        broken: Ints = np.flatnonzero(~holds)
+        faults = [*faults, *(f"equation {row}: {self._equation_fault(int(row))}" for row in broken)]
+        if not faults:
+            return
+        residual = self.equations @ self.values - self.rhs
+        raise InputError(
+            "The table does not add up",
+            faults,
+            advice="Correct the values, list all totals and their parts (absent cells count as zero), "
+            "pass recompute=True to rebuild totals from leaves, or a tolerance.",
+            confidential={"equations": broken, "differences": residual[broken]},
+        )
+
+    def _equation_fault(self, row: int) -> str:
         start, stop = self.equations.indptr[row : row + 2]
         cells, signs = self.equations.indices[start:stop], self.equations.data[start:stop]
         totals = cells[signs < 0]
-        head = self.label(int(totals[0])) if totals.size == 1 else f"{cells.size} cells"
-        return f"the total {head} is not the sum of its {cells.size - totals.size} parts"
+        if totals.size != 1 or self.rhs[row] != 0:
+            some = "; ".join(self.labels(cells[:3])) + ("; ..." if cells.size > 3 else "")
+            return f"it does not hold for its {cells.size} cells ({some})"
+        head = f"the total {self.label(int(totals[0]))}"
+        if cells.size == 1:
+            return f"{head} is not zero although it has no parts"
+        return f"{head} is not the sum of its {cells.size - 1} parts"
 
     def __repr__(self) -> str:
         dims = " x ".join(f"{dimension.name}({len(dimension.codes)})" for dimension in self.dimensions)
@@ -216,128 +211,42 @@ class Table:
 # ---------------------------------------------------------------------- reading
 
 
-def label_of(dimensions: Sequence[Dimension], row: Codes) -> str:
-    """The codes of a row as text: ``region=North, size=Total``."""
-    return ", ".join(
-        f"{dimension.name}={dimension.codes[code]}" for dimension, code in zip(dimensions, row, strict=True)
-    )
+def _decimals(values: Floats, given: int | None) -> int:
+    if given is None:
+        return infer_decimals(values)
+    if given != int(given) or given < 0:
+        raise InputError("Table", ["decimals must be a whole number that is not negative"])
+    return int(given)
 
 
-def infer_decimals(values: Floats) -> int:
-    """The fewest decimals that write all values exactly (up to rounding noise), at most nine."""
-    size = np.abs(values)
-    for decimals in range(MOST_DECIMALS):
-        scaled = size * 10.0**decimals
-        if np.all(np.abs(scaled - np.rint(scaled)) <= np.maximum(1e-9 * scaled, 1e-6)):
-            return decimals
-    return MOST_DECIMALS
+def _read_matrix(equations: Any, count: int) -> csr_array:
+    """Equations over `count` cells as a sparse matrix; an empty list is no equations."""
+    if not issparse(equations):
+        equations = np.atleast_2d(floats(equations))
+        if equations.size == 0:
+            equations = np.zeros((0, count))
+    if equations.ndim != 2:
+        raise InputError("Table", ["the equations must be a matrix, one row an equation"])
+    return frozen_matrix(equations)
 
 
-def _read_codes(dimensions: Sequence[Dimension], cells: Mapping[str, Any]) -> Codes:
-    faults, columns = [], []
-    for dimension in dimensions:
-        try:
-            given = np.asarray(cells[dimension.name])
-        except KeyError:
-            faults.append(f"there is no column {dimension.name!r} for the dimension of that name")
-            continue
-        distinct, inverse = np.unique(given.astype(str), return_inverse=True)
-        known = np.array([dimension.index.get(code, -1) for code in distinct], dtype=np.int32)
-        column = known[inverse] if distinct.size else np.zeros(0, dtype=np.int32)
-        faults += [
-            f"row {row + 1}: unknown code {str(given[row])!r} in dimension {dimension.name!r}"
-            for row in np.flatnonzero(column < 0)
-        ]
-        columns.append(column)
-    lengths = {len(column) for column in columns}
-    if len(lengths) > 1:
-        faults.append(f"the columns of codes have different lengths: {sorted(lengths)}")
-    if faults:
-        raise InputError(
-            "Cells", faults, advice="Every code must be in its dimension; fix the data or the hierarchy."
-        )
-    if not columns:
-        raise InputError("Cells", ["a table needs at least one dimension"])
-    return np.stack(columns, axis=1)
-
-
-def _read_values(cells: Mapping[str, Any], name: str, size: int) -> Floats:
-    try:
-        column = np.asarray(cells[name])
-    except KeyError:
-        raise InputError("Cells", [f"there is no column {name!r} with the values"]) from None
-    try:
-        values = column.astype(np.float64)
-    except (TypeError, ValueError):
-        faults = [
-            f"row {row + 1}: the value is not a number" for row, v in enumerate(column) if not _is_number(v)
-        ]
-        raise InputError("Cells", faults) from None
-    if values.shape != (size,):
-        raise InputError("Cells", [f"{size} rows of codes, but values of shape {values.shape}"])
-    return values
-
-
-def _read_columns(cells: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Floats]:
-    columns = {}
-    for name in cells:
-        if name in taken:
-            continue
-        column = np.asarray(cells[name])
-        if column.dtype.kind in "iufb":
-            columns[str(name)] = column.astype(np.float64)
-    return columns
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _check_cells(dimensions: Sequence[Dimension], codes: Codes, values: Floats) -> None:
-    if values.size == 0:
-        raise InputError("Table", ["the table has no cells"])
-    faults = [
-        f"row {row + 1} ({label_of(dimensions, codes[row])}): the value is not a finite number"
-        for row in np.flatnonzero(~np.isfinite(values))
-    ]
-    keys = Packing.of(dimensions).keys(codes)
-    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+def _check_shapes(values: Floats, matrix: csr_array, rhs: Floats, columns: Mapping[str, Floats]) -> None:
+    count, rows = values.size, matrix.shape[0]
+    faults = []
+    if values.ndim != 1 or count == 0:
+        faults.append("the table has no cells" if count == 0 else "the values must be a plain list")
+    if matrix.shape[1] != count:
+        faults.append(f"{count} values, but equations over {matrix.shape[1]} cells")
+    if rhs.shape != (rows,):
+        faults.append(f"{rows} equations, but a right-hand side of shape {rhs.shape}")
+    elif not np.isfinite(rhs).all():
+        faults += [f"equation {row}: the right-hand side is not a finite number" for row in np.flatnonzero(~np.isfinite(rhs))]
+    strange = np.searchsorted(matrix.indptr, np.flatnonzero(~np.isfinite(matrix.data)), side="right") - 1
+    faults += [f"equation {row}: a coefficient is not a finite number" for row in np.unique(strange)]
     faults += [
-        f"row {row + 1}: cell {label_of(dimensions, codes[row])} is listed {count} times"
-        for row, count in zip(first[counts > 1], counts[counts > 1], strict=True)
+        f"column {name!r}: {count} values, but shape {column.shape}"
+        for name, column in columns.items()
+        if column.shape != (count,)
     ]
     if faults:
-        raise InputError("Cells", faults, advice="Give each cell once, with a finite value.")
-
-
-def _recomputed(
-    dimensions: Sequence[Dimension], codes: Codes, values: Floats, extra: Mapping[str, Floats]
-) -> tuple[Codes, Floats, dict[str, Floats]]:
-    """Totals rebuilt from leaves; further columns stay with the cells they were given for, NaN elsewhere."""
-    leaf = np.ones(codes.shape[0], dtype=bool)
-    for d, dimension in enumerate(dimensions):
-        leaf &= dimension.is_leaf[codes[:, d]]
-    new_codes, new_values = aggregated(dimensions, codes[leaf], values[leaf])
-    packing = Packing.of(dimensions)
-    old_keys, new_keys = packing.keys(codes), packing.keys(new_codes)
-    lost = np.flatnonzero(~np.isin(old_keys, new_keys) & (values != 0))
-    if lost.size:
-        raise InputError(
-            "Cells",
-            [
-                f"row {row + 1}: total {label_of(dimensions, codes[row])} has no parts to be rebuilt from"
-                for row in lost
-            ],
-            advice="List the leaf cells below these totals, or leave recompute off.",
-        )
-    at = np.searchsorted(new_keys, old_keys)
-    kept: Ints = np.flatnonzero(np.isin(old_keys, new_keys))
-    columns = {}
-    for name, column in extra.items():
-        columns[name] = np.full(new_keys.size, np.nan)
-        columns[name][at[kept]] = column[kept]
-    return new_codes, new_values, columns
+        raise InputError("Table", faults)

@@ -121,8 +121,8 @@ def _settled(got: Floats, need: Floats, met: Bools, movable: Bools) -> Floats:
 class LinearAttack:
     """Linear programs that share what they find: every deviation found is a witness for all cells at once.
 
-    A cell p that must move up by `need` is split into d_p = u + v with u <= need rewarded and v >= 0 not, so that
-    the simplex method stops pushing p at its need. One program pushes all cells together; a cell that it leaves short
+    Each deviation is split into a part up to the need, which is rewarded, and a part beyond, which is not, so that the
+    simplex method stops pushing a cell at its need. One program pushes all cells together; a cell that it leaves short
     gets one of its own.
     """
 
@@ -218,25 +218,20 @@ class _Push:
         return float(np.sqrt(finite.min() * finite.max())) if finite.size else 1.0
 
     def _session(self) -> Session:
-        """Columns: u of every group (rewarded range), then v+ and v- of the groups asked about."""
-        attack = self.attack
-        most = {side: self._group_need(side) for side in (False, True)}
-        low, high = attack.low.copy(), attack.high.copy()
-        low[self.asked] = np.maximum(low[self.asked], -most[False])
-        high[self.asked] = np.minimum(high[self.asked], most[True])
-        over = attack.high[self.asked] - high[self.asked]
-        under = attack.low[self.asked] - low[self.asked]
-        over, under = (
-            np.nan_to_num(over, nan=0.0, posinf=np.inf),
-            np.nan_to_num(under, nan=0.0, neginf=-np.inf),
-        )
-        extra = attack.matrix[:, self.asked]
-        zero = np.zeros(self.asked.size)
-        return Session(
-            hstack([attack.matrix, extra, extra], format="csc"),
-            np.concatenate([low, zero, under]) / self.scale,
-            np.concatenate([high, over, zero]) / self.scale,
-        )
+        """Columns, all from zero: d+ and d- of every group up to the need, then what lies beyond for those asked about.
+
+        The point d = 0 is a vertex, so the simplex method starts feasible.
+        """
+        attack, asked = self.attack, self.asked
+        high, low = attack.high.copy(), -attack.low
+        high[asked] = np.minimum(high[asked], self._group_need(True))
+        low[asked] = np.minimum(low[asked], self._group_need(False))
+        beyond_high = _difference(attack.high[asked], high[asked])
+        beyond_low = _difference(-attack.low[asked], low[asked])
+        extra = attack.matrix[:, asked]
+        upper = np.concatenate([high, low, beyond_high, beyond_low]) / self.scale
+        matrix = hstack([attack.matrix, -attack.matrix, extra, -extra], format="csc")
+        return Session(matrix, np.zeros(upper.size), upper)
 
     def _group_need(self, upward: bool) -> Floats:
         """How far each group asked about must be rewarded for going up (down), over the cells in it."""
@@ -264,8 +259,7 @@ class _Push:
             questions = self.unmet(upward)
             if questions.size < 3 or not np.isfinite(self.need[upward][questions]).all():
                 return
-            columns = self.asked[self.column[questions]]
-            rewards = np.where(self.flip[questions] != upward, -1.0, 1.0)
+            columns, rewards = self._rewards(questions, upward)
             session.set_costs(columns, rewards)
             solution = session.solve()
             session.set_costs(columns, np.zeros(columns.size))
@@ -273,13 +267,22 @@ class _Push:
             if self.unmet(upward).size > 0.7 * questions.size:
                 return
 
+    def _rewards(self, questions: Ints, upward: bool) -> tuple[Ints, Floats]:
+        """Columns and costs that push the questions: reward the way up to the need, punish the way back."""
+        count, place = self.attack.groups, self.column[questions]
+        rising = self.flip[questions] != upward
+        ahead = self.asked[place] + np.where(rising, 0, count)
+        back = self.asked[place] + np.where(rising, count, 0)
+        far_back = 2 * count + place + np.where(rising, self.asked.size, 0)
+        ones = np.ones(questions.size)
+        return np.concatenate([ahead, back, far_back]), np.concatenate([-ones, ones, ones])
+
     def _alone(self, session: Session, question: int, upward: bool) -> None:
         """Push one question to its need or to its exact maximum."""
-        column = int(self.asked[self.column[question]])
-        reward = -1.0 if self.flip[question] != upward else 1.0
-        session.set_cost(column, reward)
+        columns, rewards = self._rewards(np.array([question]), upward)
+        session.set_costs(columns, rewards)
         solution = session.solve()
-        session.set_cost(column, 0.0)
+        session.set_costs(columns, np.zeros(columns.size))
         self.proven[upward][question] = True
         if solution.outcome is Outcome.UNBOUNDED:
             self.got[upward][question] = np.inf
@@ -289,11 +292,16 @@ class _Push:
             raise SolverError(f"an attacker program ended as {solution.outcome.value}")
 
     def _learn(self, values: Floats) -> None:
-        count = self.attack.groups
-        groups = values[:count].copy()
-        groups[self.asked] += values[count : count + self.asked.size] + values[count + self.asked.size :]
+        count, asked = self.attack.groups, self.asked
+        groups = values[:count] - values[count : 2 * count]
+        groups[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
         for witness in self.attack.remember(groups * self.scale):
             LinearAttack._credit(witness, self.cells, self.got[False], self.got[True])
+
+
+def _difference(far: Floats, near: Floats) -> Floats:
+    """far - near, and zero where both are infinite."""
+    return np.where(far == near, 0.0, far - np.where(np.isfinite(near), near, 0.0))
 
 
 def _merge_columns(matrix: csc_array, group: Ints, ratio: Floats, groups: int) -> csc_array:

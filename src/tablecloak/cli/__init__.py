@@ -1,0 +1,10 @@
+"""The command line: parse, call, print. It can do nothing that the Python functions cannot."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """The program ``tablecloak``."""
+    from tablecloak.cli.app import app
+
+    app()

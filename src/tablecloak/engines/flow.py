@@ -52,7 +52,8 @@ class Network:
     """Hidden cells as arcs ``tail -> head`` between `nodes` equations, with room `up` and `down`.
 
     `eps`: a residual capacity, or a distance to a limit, of at most this counts as zero. Flows of integral
-    data are exact and need none; for data with decimals give a small part of the last decimal.
+    data are exact and need none; for data with decimals give a small part of the last decimal, far below
+    any limit that matters.
 
     A network has scratch memory of its own: use it from one thread at a time. Different networks may be
     used by different threads; the compiled code runs without the interpreter lock.
@@ -81,6 +82,7 @@ class Network:
         if not (capacity >= 0.0).all():
             raise ValueError("capacities must not be negative or nan")
         self._net = _compose(self.nodes, self.tail, self.head, capacity)
+        self.tail.flags.writeable = self.head.flags.writeable = False
 
     def __repr__(self) -> str:
         return f"Network(nodes={self.nodes}, arcs={self.arcs}, eps={self.eps:g})"
@@ -127,7 +129,8 @@ class Network:
         up, down = _limits(limit_up, queries), _limits(limit_down, queries)
         for start in range(0, queries.size, CHUNK):
             part = slice(start, start + CHUNK)
-            kernels.reach(self._net, queries[part], up[part], down[part], self.eps)
+            kernels.reach(self._net, queries[part], up[part], self.eps, True)
+            kernels.reach(self._net, queries[part], down[part], self.eps, False)
             if on_chunk is not None:
                 on_chunk(min(start + CHUNK, queries.size))
         return up, down
@@ -179,7 +182,9 @@ class Network:
         seen as undirected, it is no bridge. These two also suffice: were the arc the only connection in
         either direction, it would part its component in two, so be a bridge.
         """
-        component = self._components(self._net.room > self.eps)
+        from tablecloak.engines import kernels
+
+        component = kernels.strong_components(self._net, self.eps)
         inside: Bools = self._open_arcs() & (component[self.tail] == component[self.head])
         return inside & ~self._bridges(inside)
 
@@ -203,19 +208,6 @@ class Network:
         found[linked] = bridge[net.place[linked]]
         return found
 
-    def _components(self, usable: Bools) -> Ints:
-        """Number of the strongly connected component of each node, by usable entries."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
-
-        if not usable.any():
-            return np.arange(self.nodes, dtype=np.int32)
-        until = np.concatenate(([0], np.cumsum(usable)))[self._net.first]
-        target = self._net.target[usable]
-        matrix = csr_array((np.ones(target.size), target, until), shape=(self.nodes, self.nodes))
-        component: Ints = connected_components(matrix, directed=True, connection="strong")[1]
-        return component
-
 
 def warm_up() -> float:
     """Compile the kernels, or load them from the cache; gives the seconds this took."""
@@ -225,7 +217,7 @@ def warm_up() -> float:
     network.reach([0])
     network.probe([0], 1, 1)
     network.route(0, True)
-    network.bridges()
+    network.undetermined()
     return time.perf_counter() - start
 
 

@@ -24,7 +24,10 @@ Bools = NDArray[np.bool_]
 
 
 class Net(NamedTuple):
-    """A network and its scratch memory. Between calls every level is UNSEEN and `residual` equals `room`."""
+    """A network and its scratch memory. Between calls every level is UNSEEN and `residual` equals `room`.
+
+    Do not rename or move this class: code that numba has cached on users' disks is filed under its name.
+    """
 
     first: Ints  # the entries of node v are first[v] to first[v + 1]
     target: Ints
@@ -52,8 +55,15 @@ _step = types.Tuple((boolean, int64, int64))
 
 
 def compiled(signature: Any) -> Any:
-    """Compile for one signature, keep the code on disk, let other threads run meanwhile."""
-    return njit(signature, cache=True, nogil=True, error_model="numpy")
+    """Compile for one signature; keep the code on disk where possible; let other threads run meanwhile."""
+
+    def compile_now(function: Any) -> Any:
+        try:
+            return njit(signature, cache=True, nogil=True)(function)
+        except RuntimeError:  # numba found no directory to write to
+            return njit(signature, nogil=True)(function)
+
+    return compile_now
 
 
 # ----------------------------------------------------------------------------------------- adjacency
@@ -106,58 +116,41 @@ def set_capacity(net: Net, arc: int, up: float, down: float) -> None:
 # -------------------------------------------------------------------------------------- maximum flow
 
 
-@compiled(_step(_net, int64, int64, float64))
-def _widen_source(net: Net, begin: int, end: int, threshold: float) -> tuple[bool, int, int]:
-    """Label the nodes one step beyond queue[begin:end], the outermost layer around the source.
+@compiled(_step(_net, int64, int64, boolean, float64))
+def _widen(net: Net, begin: int, end: int, forward: bool, threshold: float) -> tuple[bool, int, int]:
+    """Label the nodes one step beyond the outermost layer around the source (forward) or the sink.
 
-    Gives whether the sink's side was met, the new end of the queue, and the number of entries the next
-    step has to scan. A step that meets the other side takes its labels back: they lie too far.
+    The layer is in the queue from `begin` to before `end`; the sink's side fills the queue from its end.
+    Gives whether the other side was met, the new end, and the number of entries the next step has to scan.
+    A step that meets the other side takes its labels back: they lie too far.
     """
-    residual, level, queue = net.residual, net.level, net.queue
+    level, queue = net.level, net.queue
+    stride = 1 if forward else -1
     last, ahead = end, 0
-    for k in range(begin, end):
+    for k in range(begin, end, stride):
         node = queue[k]
         for entry in range(net.first[node], net.first[node + 1]):
             neighbour = net.target[entry]
-            if level[neighbour] < UNSEEN or residual[entry] <= threshold:
+            own_side = level[neighbour] < UNSEEN if forward else level[neighbour] > UNSEEN
+            if own_side and level[node] != 0:
                 continue
-            if level[neighbour] > UNSEEN:
-                for j in range(end, last):
+            carrier = entry if forward else net.mirror[entry]
+            if net.residual[carrier] <= threshold:
+                continue
+            if own_side:  # one more parallel arc into the sink
+                net.stop[neighbour] = carrier + 1
+                continue
+            if level[neighbour] != UNSEEN:
+                for j in range(end, last, stride):
                     level[queue[j]] = UNSEEN
                 return True, end, 0
-            level[neighbour] = level[node] - 1
+            level[neighbour] = level[node] - stride
             net.cursor[neighbour], net.stop[neighbour] = net.first[neighbour], net.first[neighbour + 1]
             ahead += net.stop[neighbour] - net.cursor[neighbour]
+            if level[node] == 0:  # next to the sink: of use are only the arcs into it
+                net.cursor[neighbour], net.stop[neighbour] = carrier, carrier + 1
             queue[last] = neighbour
-            last += 1
-    return False, last, ahead
-
-
-@compiled(_step(_net, int64, int64, float64))
-def _widen_sink(net: Net, begin: int, end: int, threshold: float) -> tuple[bool, int, int]:
-    """The same towards the sink, whose outermost layer is queue[begin:end:-1]."""
-    residual, level, queue = net.residual, net.level, net.queue
-    last, ahead = end, 0
-    for k in range(begin, end, -1):
-        node = queue[k]
-        for entry in range(net.first[node], net.first[node + 1]):
-            neighbour = net.target[entry]
-            if (level[neighbour] > UNSEEN and level[node] > 0) or residual[net.mirror[entry]] <= threshold:
-                continue
-            if level[neighbour] < UNSEEN:
-                for j in range(end, last, -1):
-                    level[queue[j]] = UNSEEN
-                return True, end, 0
-            if level[neighbour] > UNSEEN:  # one more parallel arc into the sink
-                net.stop[neighbour] = net.mirror[entry] + 1
-                continue
-            level[neighbour] = level[node] + 1
-            net.cursor[neighbour], net.stop[neighbour] = net.first[neighbour], net.first[neighbour + 1]
-            ahead += net.stop[neighbour] - net.cursor[neighbour]
-            if level[node] == 0:  # of use are only its arcs into the sink
-                net.cursor[neighbour], net.stop[neighbour] = net.mirror[entry], net.mirror[entry] + 1
-            queue[last] = neighbour
-            last -= 1
+            last += stride
     return False, last, ahead
 
 
@@ -178,11 +171,11 @@ def _label(net: Net, source: int, sink: int, threshold: float) -> tuple[bool, in
     met = False
     while not met and front_from < front and back_from > back:
         if front_work <= back_work:
-            met, reached, front_work = _widen_source(net, front_from, front, threshold)
+            met, reached, front_work = _widen(net, front_from, front, True, threshold)
             if not met:
                 front_from, front = front, reached
         else:
-            met, reached, back_work = _widen_sink(net, back_from, back, threshold)
+            met, reached, back_work = _widen(net, back_from, back, False, threshold)
             if not met:
                 back_from, back = back, reached
     if met:
@@ -321,25 +314,20 @@ def close(net: Net, own: int, limit: float, eps: float, pushed: Floats, source_s
     return limit if flow >= limit - eps else flow
 
 
-@compiled(float64(_net, int64, boolean, float64, float64))
-def _reach(net: Net, arc: int, upward: bool, limit: float, eps: float) -> float:
-    limit = min(limit, net.capacity[2 * arc if upward else 2 * arc + 1])
-    entry = net.place[arc]
-    if limit <= eps:
-        return 0.0
-    if entry < 0:
-        return limit
-    start = entry if upward else net.mirror[entry]
-    reached: float = close(net, start, limit, eps, np.empty(0), np.empty(0, np.bool_))
-    return reached
-
-
-@compiled(void(_net, _ints, _floats, _floats, float64))
-def reach(net: Net, arcs: Ints, up: Floats, down: Floats, eps: float) -> None:
-    """Replace the limits `up` and `down` of the queried arcs by what they can reach."""
+@compiled(void(_net, _ints, _floats, float64, boolean))
+def reach(net: Net, arcs: Ints, limits: Floats, eps: float, upward: bool) -> None:
+    """Replace the limits of the queried arcs by what they can reach upward or downward."""
+    no_flows, no_nodes = np.empty(0), np.empty(0, np.bool_)
     for k in range(arcs.size):
-        up[k] = _reach(net, arcs[k], True, up[k], eps)
-        down[k] = _reach(net, arcs[k], False, down[k], eps)
+        limit = min(limits[k], net.capacity[2 * arcs[k] if upward else 2 * arcs[k] + 1])
+        entry = net.place[arcs[k]]
+        if limit <= eps:
+            limits[k] = 0.0
+        elif entry < 0:
+            limits[k] = limit
+        else:
+            start = entry if upward else net.mirror[entry]
+            limits[k] = close(net, start, limit, eps, no_flows, no_nodes)
 
 
 # ----------------------------------------------------------------------------------- short-path probe
@@ -385,7 +373,7 @@ def _short_cycle(net: Net, own: int, limit: float, budget: int) -> bool:
         if net.room[entry] >= limit:
             return True
         entry += 1
-    left, found = budget, False
+    left = budget
     for entry in range(begin, stop):
         if net.room[entry] >= limit and net.target[entry] != end:
             found, left = _two_steps(net, net.target[entry], end, start, limit, left)
@@ -394,7 +382,7 @@ def _short_cycle(net: Net, own: int, limit: float, budget: int) -> bool:
             if left <= 0:
                 break
     found, left = _two_steps(net, start, end, end, limit, budget)
-    return found
+    return bool(found)
 
 
 @compiled(void(_net, _ints, _floats, int64, boolean, _bools))
@@ -411,7 +399,47 @@ def probe(net: Net, arcs: Ints, limits: Floats, budget: int, upward: bool, certi
                 certified[k] = _short_cycle(net, entry if upward else net.mirror[entry], limit, budget)
 
 
-# -------------------------------------------------------------------------------------------- bridges
+# ----------------------------------------------------------------------- strong components and bridges
+
+
+@compiled(_ints(_net, float64))
+def strong_components(net: Net, eps: float) -> Ints:
+    """Number of the strongly connected component of each node, by entries with room (Tarjan 1972)."""
+    nodes = net.first.size - 1
+    component, order = np.full(nodes, UNSEEN, np.int32), np.full(nodes, UNSEEN, np.int32)
+    low, stack = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    caller = np.full(nodes, UNSEEN, np.int32)
+    cursor = net.first[:-1].copy()
+    height, seen, components = 0, 0, 0
+    for root in range(nodes):
+        node = root if order[root] == UNSEEN else UNSEEN
+        while node != UNSEEN:
+            if order[node] == UNSEEN:
+                order[node] = low[node] = seen
+                stack[height] = node
+                seen, height = seen + 1, height + 1
+            if cursor[node] < net.first[node + 1]:
+                entry = cursor[node]
+                cursor[node] += 1
+                neighbour = net.target[entry]
+                if net.room[entry] <= eps or component[neighbour] != UNSEEN:
+                    continue
+                if order[neighbour] == UNSEEN:
+                    caller[neighbour] = node
+                    node = neighbour
+                else:
+                    low[node] = min(low[node], order[neighbour])
+                continue
+            if low[node] == order[node]:
+                while component[node] == UNSEEN:
+                    height -= 1
+                    component[stack[height]] = components
+                components += 1
+            above = caller[node]
+            if above != UNSEEN:
+                low[above] = min(low[above], low[node])
+            node = above
+    return component
 
 
 @compiled(_bools(_net, _bools))
@@ -419,10 +447,9 @@ def bridges(net: Net, usable: Bools) -> Bools:
     """Mark both entries of each bridge of the undirected multigraph of the usable arcs (Tarjan 1974)."""
     nodes = net.first.size - 1
     bridge = np.zeros(net.target.size, np.bool_)
-    order = np.full(nodes, UNSEEN, np.int32)
-    low = np.empty(nodes, np.int32)
+    order, low = np.full(nodes, UNSEEN, np.int32), np.empty(nodes, np.int32)
+    way_back = np.full(nodes, UNSEEN, np.int32)  # the entry that leads back to where the search came from
     cursor = net.first[:-1].copy()
-    way_back = np.empty(nodes, np.int32)  # the entry that leads back to where the search came from
     seen = 0
     for root in range(nodes):
         if order[root] != UNSEEN:
@@ -430,7 +457,6 @@ def bridges(net: Net, usable: Bools) -> Bools:
         node = root
         order[root] = low[root] = seen
         seen += 1
-        way_back[root] = UNSEEN
         while True:
             if cursor[node] < net.first[node + 1]:
                 entry = cursor[node]

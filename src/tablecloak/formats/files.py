@@ -1,17 +1,24 @@
-"""Files in and out: text of any common encoding is read, and nothing half-written is ever left behind."""
+"""Files in and out, and the numbers in them.
+
+Text of any common encoding is read; nothing half-written is ever left behind; numbers read back as written.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 
 
 def read_text(source: str | Path, what: str = "File") -> str:
-    """The text of a file in UTF-8 (with or without a byte order mark) or else Latin-1; line ends become ``\\n``."""
+    """The text of a file in UTF-8 (a byte order mark is dropped) or else Latin-1, with plain line ends."""
     path = Path(source)
     try:
         data = path.read_bytes()
@@ -26,22 +33,53 @@ def read_text(source: str | Path, what: str = "File") -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def check_writable(paths: Iterable[Path]) -> None:
-    """Raise one `InputError` with every path that cannot be written, before long work is done for nothing."""
+def parse_numbers(texts: Sequence[str]) -> Floats:
+    """The numbers written in the texts; NaN where one is no number."""
+    try:
+        if "_" not in " ".join(texts):
+            return np.array(list(map(float, texts)), dtype=np.float64)
+    except ValueError:
+        pass
+    return np.array([_number(text) for text in texts], dtype=np.float64)
+
+
+def _number(text: str) -> float:
+    try:
+        return np.nan if "_" in text else float(text)
+    except ValueError:
+        return np.nan
+
+
+def number_texts(numbers: Floats) -> list[str]:
+    """Each number in the fewest digits that read back as the same number; whole ones without a point."""
+    return [
+        repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+        for number in numbers.tolist()
+    ]
+
+
+def check_writable(paths: Iterable[Path], inputs: Iterable[Path] = ()) -> None:
+    """Raise one `InputError` with every path that cannot be written, before long work is done for nothing.
+
+    No path may be named twice or be one of the `inputs`, which would be lost.
+    """
     wanted = list(paths)
     faults = [f"{path}: {fault}" for path in wanted if (fault := _why_unwritable(path))]
     faults += [f"{path}: it is asked for twice" for path in _repeated(wanted)]
+    kept = {path.resolve() for path in inputs}
+    faults += [f"{path}: it is an input file" for path in wanted if path.resolve() in kept]
     if faults:
         raise InputError("Output files", faults)
 
 
 def write_files(texts: Mapping[Path, str]) -> None:
-    """Write each text (UTF-8) to its path, all or none: temporary files beside them first, then renamed.
+    """Write each text (UTF-8) to its path: all of them to temporary files beside, then these are renamed.
 
-    An existing file keeps its old content until the new one is complete. Paths that are no regular files
-    (a terminal, a pipe) are written straight.
+    An existing file keeps its old content until all new texts are complete; what fails before that leaves
+    nothing behind. Paths that are no regular files (a terminal, a pipe, /dev/null) are written straight.
     """
     drafts: dict[Path, Path] = {}
+    path = Path()
     try:
         for path, text in texts.items():
             if path.exists() and not path.is_file() and not path.is_dir():
@@ -51,19 +89,27 @@ def write_files(texts: Mapping[Path, str]) -> None:
                 draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
                 drafts[draft] = target
                 _write_draft(draft, text)
-        for draft, target in drafts.items():
-            draft.replace(target)
+        for draft, path in drafts.items():
+            draft.replace(path)
     except OSError as error:
-        name = error.filename2 or error.filename or ", ".join(map(str, texts))
-        raise InputError("Output files", [f"{name}: {error.strerror or 'cannot be written'}"]) from None
+        raise InputError("Output files", [f"{path}: {error.strerror or 'cannot be written'}"]) from None
     finally:
         for draft in drafts:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
 
 
 def write_file(path: Path, text: str) -> None:
     """Write one text atomically, as `write_files` does."""
     write_files({path: text})
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder (and those above it) unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("Output folder", [f"{path}: {error.strerror or 'cannot be made'}"]) from None
 
 
 def _write_draft(path: Path, text: str) -> None:

@@ -16,16 +16,18 @@ Confidential: such a file holds true values. Messages name lines, fields and ids
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.errors import InputError, NotApplicable, TablecloakError
-from tablecloak.formats.files import read_text
+from tablecloak.errors import InputError, NotApplicable
+from tablecloak.formats.files import number_texts, parse_numbers, read_text
 from tablecloak.problem import Levels, Mark, Problem
 from tablecloak.table import Table
 
@@ -38,8 +40,7 @@ NUMBERS = tuple(name for name in FIELDS if name not in ("id", "status"))
 
 ADVICE = "Format: docs/formats, or tablecloak.formats.jj. Numbers have a decimal point and no separators."
 
-_Line: TypeAlias = tuple[int, list[str]]  # line number, fields
-_Fault: TypeAlias = tuple[int, str]  # line number, what is wrong there
+_Line: TypeAlias = tuple[int, str]  # line number, text
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,38 +49,6 @@ class JJInstance:
 
     problem: Problem
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The lines of cells in columns."""
-
-    lines: Ints
-    ids: Sequence[str]
-    status: Sequence[str]
-    numbers: Mapping[str, Floats]
-    known: Mapping[str, int]
-    """Position of each id, also of those whose line is faulty."""
-
-    def marked(self, mark: Mark) -> Bools:
-        return np.array([status == STATUS[mark] for status in self.status], dtype=bool)
-
-
-@dataclass(frozen=True, eq=False)
-class _Equations:
-    """The equations as the parts of a sparse matrix."""
-
-    lines: Sequence[int]
-    rhs: Sequence[float]
-    sizes: Sequence[int]
-    cells: Sequence[int]
-    coefficients: Sequence[float]
-
-    def matrix(self, cells: int) -> csr_array:
-        starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
-        shape = (len(self.sizes), cells)
-        columns = np.array(self.cells, dtype=np.int64)
-        return csr_array((np.array(self.coefficients, dtype=np.float64), columns, starts), shape=shape)
 
 
 # ---------------------------------------------------------------------- reading
@@ -95,21 +64,20 @@ def read_jj(source: str | Path, *, widen: bool = False) -> JJInstance:
 
 def parse_jj(text: str, *, widen: bool = False, source: str = "JJ text") -> JJInstance:
     """The problem in the text of a JJ file, as `read_jj`."""
-    faults: list[_Fault] = []
-    lines = _split(text)
-    announced, cell_lines, equation_lines = _layout(lines, faults)
+    faults = _Faults()
+    cell_lines, equation_lines = _layout(_split(text), faults)
     cells = _read_cells(cell_lines, faults)
-    equations = _read_equations(equation_lines, announced, cells.known, faults)
-    if faults:
-        raise InputError(source, [f"line {line}: {fault}" for line, fault in sorted(faults)], advice=ADVICE)
+    equations = _read_equations(equation_lines, cells.known, faults)
+    if faults.found:
+        raise InputError(source, faults.listed(), advice=ADVICE)
     table = _table(cells, equations, source)
     sensitive = cells.marked(Mark.SENSITIVE)
-    wanted = (np.where(sensitive, cells.numbers[name], 0.0) for name in NUMBERS[-3:])
+    levels = (np.where(sensitive, level, 0.0) for level in cells.levels)
     try:
         problem = Problem.of(
             table,
             sensitive,
-            Levels.of(len(table), *wanted),
+            Levels.of(len(table), *levels),
             weights=cells.numbers["weight"],
             forced=cells.marked(Mark.FORCED),
             hidden=cells.marked(Mark.HIDDEN),
@@ -122,28 +90,76 @@ def parse_jj(text: str, *, widen: bool = False, source: str = "JJ text") -> JJIn
     return JJInstance(problem, tuple(_warnings(cells, equations)))
 
 
+class _Faults:
+    """What is wrong, line by line."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, str]] = []
+
+    def add(self, line: int, what: str) -> None:
+        self.found.append((line, what))
+
+    def listed(self) -> list[str]:
+        return [f"line {line}: {what}" for line, what in sorted(self.found)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The lines of cells in columns."""
+
+    lines: Ints
+    ids: Sequence[str]
+    status: NDArray[np.str_]
+    numbers: Mapping[str, Floats]
+    known: Mapping[str, int]
+    """Position of each id, also of those whose line is faulty."""
+
+    def marked(self, mark: Mark) -> Bools:
+        return np.asarray(self.status == STATUS[mark])
+
+    @property
+    def levels(self) -> list[Floats]:
+        return [self.numbers[name] for name in NUMBERS[-3:]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Equations:
+    """The equations as the parts of a sparse matrix, and the line of each."""
+
+    lines: list[int] = field(default_factory=list)
+    rhs: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    cells: list[int] = field(default_factory=list)
+    coefficients: list[float] = field(default_factory=list)
+
+    def matrix(self, cells: int) -> csr_array:
+        starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+        parts = (np.array(self.coefficients, dtype=np.float64), np.array(self.cells, dtype=np.int64), starts)
+        return csr_array(parts, shape=(len(self.sizes), cells))
+
+
 def _table(cells: _Cells, equations: _Equations, source: str) -> Table:
     """The table; equations that do not add up are listed with their lines."""
     values, matrix = cells.numbers["value"], equations.matrix(len(cells.ids))
     try:
         return Table.from_equations(values, matrix, np.array(equations.rhs), names=cells.ids)
     except InputError as error:
-        rows = error.confidential.get("equations", ())
-        faults = [f"line {equations.lines[row]}: {fault}" for row, fault in zip(rows, error.faults, strict=False)]
-        what = f"{source}: {error.what}" if faults else source
-        raise InputError(what, faults or error.faults, confidential=error.confidential) from None
+        lines = [f"line {equations.lines[row]}: " for row in error.confidential.get("equations", ())]
+        faults = [where + fault for where, fault in zip_longest(lines, error.faults, fillvalue="")]
+        what = f"{source}: {error.what}"
+        raise InputError(what, faults, advice=error.advice, confidential=error.confidential) from None
 
 
 def _warnings(cells: _Cells, equations: _Equations) -> Iterable[str]:
-    levels = sum(cells.numbers[name] for name in NUMBERS[-3:])
-    ignored = cells.lines[(levels > 0) & ~cells.marked(Mark.SENSITIVE)]
+    ignored = cells.lines[np.any(cells.levels, axis=0) & ~cells.marked(Mark.SENSITIVE)]
     if ignored.size:
         yield f"protection levels of cells that are not sensitive are ignored: {_places(ignored)}"
     rows = np.repeat(np.arange(len(equations.sizes)), equations.sizes)
-    keys, counts = np.unique(rows * len(cells.ids) + np.array(equations.cells, dtype=np.int64), return_counts=True)
+    pairs = rows * len(cells.ids) + np.array(equations.cells, dtype=np.int64)
+    keys, counts = np.unique(pairs, return_counts=True)
     twice = np.unique(keys[counts > 1] // len(cells.ids))
     if twice.size:
-        where = np.array(equations.lines)[twice]
+        where = np.array(equations.lines, dtype=np.int64)[twice]
         yield f"equations that name a cell more than once, coefficients added up: {_places(where)}"
 
 
@@ -153,138 +169,221 @@ def _places(lines: Ints, shown: int = 5) -> str:
 
 
 def _split(text: str) -> list[_Line]:
-    """The fields of each line that is not blank; ``( ) :`` are fields of their own."""
+    """The lines that are not blank, with ``( ) :`` set off as fields of their own."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     for mark in "():":
         text = text.replace(mark, f" {mark} ")
-    numbered = ((number, line.split()) for number, line in enumerate(text.split("\n"), 1))
-    return [line for line in numbered if line[1]]
+    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line and not line.isspace()]
 
 
-def _layout(lines: list[_Line], faults: list[_Fault]) -> tuple[int | None, list[_Line], list[_Line]]:
-    """How many equations are announced, the lines of cells, the lines of equations."""
+def _layout(lines: list[_Line], faults: _Faults) -> tuple[list[_Line], list[_Line]]:
+    """The lines of cells and the lines of equations."""
     if len(lines) < 2:
-        last = lines[-1][0] if lines else 1
-        faults.append((last, "the file ends before the number of cells"))
-        return None, [], []
-    if lines[0][1] != ["0"]:
-        faults.append((lines[0][0], "the first line of a JJ file is 0"))
+        faults.add(lines[-1][0] if lines else 1, "the file ends before the number of cells")
+        return [], []
+    if lines[0][1].split() != ["0"]:
+        faults.add(lines[0][0], "the first line of a JJ file is 0")
     cells = _count(lines[1], "the number of cells", faults)
     end = _end_of_cells(lines, cells)
     if cells is not None and cells != end - 2:
-        faults.append((lines[1][0], f"{cells} cells announced, but {end - 2} lines of cells follow"))
+        faults.add(lines[1][0], f"{cells} cells announced, but {end - 2} lines of cells follow")
     if end == len(lines):
-        faults.append((lines[-1][0], "the file ends before the number of equations"))
-        return None, lines[2:], []
-    if len(lines[end][1]) != 1:
-        faults.append((lines[end][0], "the number of equations is missing before this line"))
-        return None, lines[2:end], lines[end:]
+        faults.add(lines[-1][0], "the file ends before the number of equations")
+        return lines[2:], []
+    if not _is_single(lines[end]):
+        faults.add(lines[end][0], "the number of equations is missing before this line")
+        return lines[2:end], lines[end:]
     equations = _count(lines[end], "the number of equations", faults)
-    found = sum(fields.count(":") for _, fields in lines[end + 1 :])
+    found = sum(text.count(":") for _, text in lines[end + 1 :])
     if equations is not None and equations != found:
-        faults.append((lines[end][0], f"{equations} equations announced, but {found} follow"))
-    return equations, lines[2:end], lines[end + 1 :]
+        faults.add(lines[end][0], f"{equations} equations announced, but {found} follow")
+    return lines[2:end], lines[end + 1 :]
 
 
 def _end_of_cells(lines: list[_Line], cells: int | None) -> int:
     """Where the number of equations stands: as announced, or else the first line that looks like it."""
-    if cells is not None and 2 + cells < len(lines) and len(lines[2 + cells][1]) == 1:
+    if cells is not None and 2 + cells < len(lines) and _is_single(lines[2 + cells]):
         return 2 + cells
-    for at, (_, fields) in enumerate(lines[2:], 2):
-        if len(fields) == 1 or ":" in fields:
-            return at
-    return len(lines)
+    candidates = (at for at, line in enumerate(lines[2:], 2) if _is_single(line) or ":" in line[1])
+    return next(candidates, len(lines))
 
 
-def _count(line: _Line, what: str, faults: list[_Fault]) -> int | None:
-    number, fields = line
-    if len(fields) == 1 and _is_count(fields[0]):
-        return int(fields[0])
-    faults.append((number, f"{what} must stand here alone, a whole number"))
+def _is_single(line: _Line) -> bool:
+    return len(line[1].split()) == 1
+
+
+def _count(line: _Line, what: str, faults: _Faults) -> int | None:
+    if _is_count(line[1].strip()):
+        return int(line[1])
+    faults.add(line[0], f"{what} must stand here alone, a whole number")
     return None
 
 
-def _is_count(field: str) -> bool:
-    return field.isascii() and field.isdigit() and len(field) < 16
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 16
 
 
-def _read_cells(lines: list[_Line], faults: list[_Fault]) -> _Cells:
-    known: dict[str, int] = {}
-    whole = []
-    for number, fields in lines:
-        if known.setdefault(fields[0], len(known)) != len(known) - 1:
-            faults.append((number, f"cell {fields[0]} is listed twice"))
-            known[f"{fields[0]} again in line {number}"] = len(known)
-        if len(fields) == len(FIELDS):
-            whole.append((number, fields))
-        else:
-            faults.append((number, f"a cell has {len(FIELDS)} fields ({', '.join(FIELDS)}), here are {len(fields)}"))
-    columns = list(zip(*(fields for _, fields in whole), strict=True)) or [()] * len(FIELDS)
-    named = dict(zip(FIELDS, columns, strict=True))
-    numbers = {name: _floats(named[name]) for name in NUMBERS}
+def _read_cells(lines: list[_Line], faults: _Faults) -> _Cells:
+    sizes = [len(text.split()) for _, text in lines]
+    for (number, _), size in zip(lines, sizes, strict=True):
+        if size != len(FIELDS):
+            faults.add(number, f"{size} fields, a cell has {len(FIELDS)}: {', '.join(FIELDS)}")
+    known = _known(lines, faults)
+    whole = [line for line, size in zip(lines, sizes, strict=True) if size == len(FIELDS)]
+    fields = "\n".join(text for _, text in whole).split()
+    named = {name: fields[at :: len(FIELDS)] for at, name in enumerate(FIELDS)}
+    numbers = {name: parse_numbers(named[name]) for name in NUMBERS}
     for bound in ("low", "high"):
         column = numbers[bound]
         numbers[bound] = np.where(np.abs(column) >= INFINITE, np.copysign(np.inf, column), column)
-    cells = _Cells(
-        np.array([number for number, _ in whole], dtype=np.int64), named["id"], named["status"], numbers, known
-    )
-    faults += _cell_faults(cells)
+    where = np.array([number for number, _ in whole], dtype=np.int64)
+    cells = _Cells(where, named["id"], np.array(named["status"], dtype=np.str_), numbers, known)
+    for what, wrong in _cell_faults(cells):
+        for at in np.flatnonzero(wrong).tolist():
+            faults.add(int(where[at]), f"cell {cells.ids[at]}: {what}")
     return cells
 
 
-def _cell_faults(cells: _Cells) -> Iterable[_Fault]:
-    """What is wrong with the fields of the cells."""
+def _known(lines: list[_Line], faults: _Faults) -> dict[str, int]:
+    """Which line of a cell names which id."""
+    known: dict[str, int] = {}
+    for at, (number, text) in enumerate(lines):
+        name = text.split(None, 1)[0]
+        first = known.setdefault(name, at)
+        if first != at:
+            faults.add(number, f"cell {name} is listed already in line {lines[first][0]}")
+    return known
+
+
+def _cell_faults(cells: _Cells) -> Iterable[tuple[str, Bools]]:
+    """What may be wrong with the fields of cells, and where it is."""
+    yield "the status is none of u, s, z, m", ~np.isin(cells.status, list(STATUS.values()))
     value, low, high = (cells.numbers[name] for name in ("value", "low", "high"))
-    wrong = {
-        "the status is none of u, s, z, m": np.array([s not in STATUS.values() for s in cells.status], dtype=bool),
-        "low is above the value": low > value,
-        "high is below the value": high < value,
-    }
+    yield "low is above the value", low > value
+    yield "high is below the value", high < value
     for name, column in cells.numbers.items():
         if name in ("low", "high"):
-            wrong[f"{name} is not a number"] = np.isnan(column)
-            continue
-        wrong[f"{name} is not a finite number"] = ~np.isfinite(column)
-        if name != "value":
-            wrong[f"{name} is negative"] = np.isfinite(column) & (column < 0)
-    for what, where in wrong.items():
-        for at in np.flatnonzero(where):
-            yield int(cells.lines[at]), f"cell {cells.ids[at]}: {what}"
+            yield f"{name} is not a number", np.isnan(column)
+        else:
+            yield f"{name} is not a finite number", ~np.isfinite(column)
+            yield f"{name} is negative", np.isfinite(column) & (column < 0) & (name != "value")
 
 
-def _read_equations(
-    lines: list[_Line], announced: int | None, known: Mapping[str, int], faults: list[_Fault]
-) -> _Equations:
-    """Each colon makes an equation of the two fields before it and of what follows up to the next one's."""
-    fields = [field for _, some in lines for field in some]
-    line = np.repeat([number for number, _ in lines], [len(some) for _, some in lines]).tolist()
-    colons = [at for at, field in enumerate(fields) if field == ":"]
-    found = _Equations([], [], [], [], [])
-    first = colons[0] - 2 if colons else len(fields)
-    if first != 0:
-        faults.append((line[0], "an equation starts with its right-hand side, the number of terms and a colon"))
-    for at, colon in enumerate(colons):
-        last = at + 1 == len(colons)
-        start, stop = colon + 1, len(fields) if last else max(colon + 1, colons[at + 1] - 2)
-        rhs, terms = _head(fields[max(colon - 2, 0) : colon], line[max(colon - 2, 0)], faults)
-        body = fields[start:stop]
-        if last and announced is not None and terms is not None and len(body) > 4 * terms and _paired(body[: 4 * terms]):
-            faults.append((line[start + 4 * terms], "there is something after the last term of the last equation"))
-            body = body[: 4 * terms]
-        if terms is None or not _whole(body, terms, line[colon], faults):
+def _read_equations(source: list[_Line], known: Mapping[str, int], faults: _Faults) -> _Equations:
+    """Equations from a stream of fields, whatever the lines.
+
+    Each colon makes an equation of the two fields before it (right-hand side, number of terms) and of the
+    terms ``id ( coefficient )`` that follow, up to two fields before the next colon.
+    """
+    split = [(number, text.split()) for number, text in source]
+    fields = [text for _, some in split for text in some]
+    lines = [number for number, some in split for _ in some]
+    colons = [at for at, text in enumerate(fields) if text == ":"]
+    if fields and (not colons or colons[0] > 2):
+        faults.add(lines[0], "something stands before the first equation")
+    found = _Equations()
+    for colon, after in pairwise([*colons, len(fields) + 2]):
+        start, stop = colon + 1, max(after - 2, colon + 1)
+        head, line = fields[max(colon - 2, 0) : colon], lines[max(colon - 1, 0)]
+        rhs = float(parse_numbers(head[:1])[0]) if len(head) == 2 else np.nan
+        if not np.isfinite(rhs) or not _is_count(head[1]):
+            faults.add(line, "an equation starts with a finite number, the number of terms and a colon")
             continue
-        cells = [known.get(name, -1) for name in body[::4]]
-        faults += [
-            (line[start + 4 * term], f"there is no cell {body[4 * term]}") for term, cell in enumerate(cells) if cell < 0
-        ]
-        coefficients = _floats(body[2::4])
-        faults += [
-            (line[start + 4 * int(term) + 2], f"the coefficient of cell {body[4 * term]} is not a finite number")
-            for term in np.flatnonzero(~np.isfinite(coefficients))
-        ]
-        found.lines.append(line[colon])  # type: ignore[attr-defined]
+        terms = int(head[1])
+        if after > len(fields) and stop > start + 4 * terms and _is_paired(fields[start:stop], terms):
+            stop = start + 4 * terms
+            faults.add(lines[stop], "something stands after the last equation")
+        found.lines.append(line)
+        found.rhs.append(rhs)
+        _read_terms(found, terms, fields[start:stop], lines[colon:stop], known, faults)
     return found
 
 
-def _head(head: list[str], line: int, faults: list[_Fault]) -> tuple[float, int | None]:
-    raise NotImplementedError
+def _read_terms(
+    found: _Equations,
+    terms: int,
+    body: list[str],
+    lines: list[int],
+    known: Mapping[str, int],
+    faults: _Faults,
+) -> None:
+    """The terms of one equation; `lines` are those of its colon and of the fields of its body."""
+    count = len(body) // 4
+    if len(body) % 4 or not _is_paired(body, count):
+        faults.add(lines[0], "terms are not written as: id (coefficient)")
+        return
+    if count != terms:
+        faults.add(lines[0], f"{terms} terms announced, but {count} follow")
+    names, coefficients = body[::4], parse_numbers(body[2::4])
+    cells = list(map(known.get, names))
+    for term in (term for term, cell in enumerate(cells) if cell is None):
+        faults.add(lines[1 + 4 * term], f"there is no cell {names[term]}")
+    for term in np.flatnonzero(~np.isfinite(coefficients)).tolist():
+        faults.add(lines[3 + 4 * term], f"the coefficient of cell {names[term]} is not a finite number")
+    found.sizes.append(count)
+    found.cells.extend(cell for cell in cells if cell is not None)
+    found.coefficients.extend(coefficients.tolist())
+
+
+def _is_paired(body: list[str], terms: int) -> bool:
+    """Whether the first so many terms are written ``id ( coefficient )``."""
+    own = body[: 4 * terms]
+    return own[1::4].count("(") == terms and own[3::4].count(")") == terms
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def write_jj(problem: Problem) -> str:
+    """The text of a JJ file, which `parse_jj` reads back to the same problem.
+
+    Cells keep their names where the table is a mere list of them (as one read from a JJ file is); cells of a
+    table with dimensions are numbered from 0. The format has no place for insiders, conditional levels and a
+    bound on the number of touched cells (`NotApplicable`), nor for dimensions and further columns (left out).
+    """
+    _check_writable(problem)
+    names, table = _ids(problem.table), problem.table
+    status = [STATUS[Mark(mark)] for mark in problem.marks]
+    columns = [
+        names,
+        number_texts(table.values),
+        number_texts(problem.weights),
+        status,
+        number_texts(np.clip(problem.outsider_low, -INFINITE, INFINITE)),
+        number_texts(np.clip(problem.outsider_high, -INFINITE, INFINITE)),
+        *(number_texts(level) for name, level in problem.levels.named() if name != "conditional"),
+    ]
+    lines = ["0", str(len(table)), *map(" ".join, zip(*columns, strict=True)), str(table.equations.shape[0])]
+    lines += _equation_lines(table, names)
+    return "\n".join(lines) + "\n"
+
+
+def _equation_lines(table: Table, names: Sequence[str]) -> Iterable[str]:
+    starts, cells = table.equations.indptr.tolist(), table.equations.indices.tolist()
+    coefficients = number_texts(table.equations.data)
+    for rhs, (start, stop) in zip(number_texts(table.rhs), pairwise(starts), strict=True):
+        terms = [f"{names[cells[at]]} ({coefficients[at]})" for at in range(start, stop)]
+        yield " ".join([rhs, str(stop - start), ":", *terms])
+
+
+def _check_writable(problem: Problem) -> None:
+    lost = {
+        "insiders": bool(problem.attackers),
+        "conditional levels": bool(problem.levels.conditional.any()),
+        "a bound on the number of touched cells": problem.most_touched is not None,
+    }
+    if any(lost.values()):
+        what = f"The JJ format has no place for {', '.join(name for name, there in lost.items() if there)}."
+        raise NotApplicable(what, needs="a problem against the outsider with plain levels")
+
+
+def _ids(table: Table) -> Sequence[str]:
+    """What the cells are called in the file."""
+    if len(table.dimensions) > 1 or table.dimensions[0].hierarchies:
+        return [str(cell) for cell in range(len(table))]
+    names = [table.dimensions[0].codes[code] for code in table.codes[:, 0]]
+    unfit = [name for name in names if name.split() != [name] or any(mark in name for mark in "():\ufeff")]
+    if unfit:
+        faults = [f"cell name {name!r} is blank or contains blanks or one of ( ) :" for name in unfit]
+        raise InputError("JJ file", faults, advice="Rename these cells: the format cannot hold such names.")
+    return names

@@ -155,7 +155,7 @@ class Router:
         down, up = self.capacity(task.attacker)
         reach = 2.0 ** np.ceil(np.log2(task.level))  # slopes by powers of two keep the programs warm
         own = price[self.cells]
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             slopes = np.concatenate([own / np.minimum(reach, up), own / np.minimum(reach, down)])
         slopes[~np.isfinite(slopes)] = 0.0  # no capacity: the bound keeps it at zero
         largest = slopes.max(initial=0.0)

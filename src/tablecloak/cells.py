@@ -1,0 +1,211 @@
+"""Cells as they are given, in columns of codes and numbers: read into arrays, or every fault with its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablecloak.arrays import Bools, Codes, Floats
+from tablecloak.dimension import Dimension, label_of
+from tablecloak.equations import Packing, aggregated
+from tablecloak.errors import InputError
+
+EXACT_DIGITS = 14
+"""Digits of the largest value that are looked at for decimals; what lies below is rounding noise."""
+ENOUGH_DIGITS = 9
+"""Digits of the largest value down to the data unit, where values have no last decimal."""
+MOST_DECIMALS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Codes, values and further columns, one row a cell."""
+
+    codes: Codes
+    values: Floats
+    columns: dict[str, Floats]
+
+
+def read_cells(dimensions: Sequence[Dimension], given: Any, value: str, *, leaves_only: bool = False) -> Cells:
+    """The cells in a dict of columns or a dataframe; one `InputError` lists everything that is wrong.
+
+    With `leaves_only` the values of totals are not looked at.
+    """
+    columns = {str(name): _column(given[name]) for name in _names(given)}
+    _check_columns(dimensions, columns, value)
+    codes = np.stack([_positions(columns[each.name], each) for each in dimensions], axis=1)
+    values = _numbers(columns[value])
+    if not values.size:
+        raise InputError("Table", ["the table has no cells"], advice="Give at least one row.")
+    faults = [
+        f"row {row + 1}: unknown code {str(columns[each.name][row])!r} in dimension {each.name!r}"
+        for d, each in enumerate(dimensions)
+        for row in np.flatnonzero(codes[:, d] < 0)
+    ]
+    faults += value_faults(dimensions, codes, values, leaves_only)
+    faults += _repeats(dimensions, codes)
+    if faults:
+        advice = "Give every cell once, with codes of its dimensions (numbers count as text) and a finite value."
+        raise InputError("Cells", faults, advice=advice)
+    taken = {value, *(each.name for each in dimensions)}
+    further = {name: _numbers(column) for name, column in columns.items() if name not in taken and _is_numeric(column)}
+    return Cells(codes, values, further)
+
+
+def value_faults(
+    dimensions: Sequence[Dimension], codes: Codes, values: Floats, leaves_only: bool = False
+) -> Iterator[str]:
+    """Rows without a finite value."""
+    wrong = ~np.isfinite(values)
+    if leaves_only:
+        wrong &= leaf_cells(dimensions, codes) | (codes < 0).any(axis=1)
+    for row in np.flatnonzero(wrong):
+        label = f" ({label_of(dimensions, codes[row])})" if (codes[row] >= 0).all() else ""
+        yield f"row {row + 1}{label}: the value is missing or not a finite number"
+
+
+def leaf_cells(dimensions: Sequence[Dimension], codes: Codes) -> Bools:
+    """Cells that are no total in any dimension."""
+    leaf = np.ones(codes.shape[0], dtype=bool)
+    for d, dimension in enumerate(dimensions):
+        leaf &= dimension.is_leaf[codes[:, d]]
+    return leaf
+
+
+def recomputed(dimensions: Sequence[Dimension], cells: Cells) -> Cells:
+    """Totals rebuilt from leaves, without noise below the last decimal of the leaves.
+
+    Further columns stay with the cells they were given for and are NaN elsewhere.
+    """
+    leaf = leaf_cells(dimensions, cells.codes)
+    codes, values = aggregated(dimensions, cells.codes[leaf], cells.values[leaf])
+    values = _without_noise(cells.values[leaf], values)
+    packing = Packing.of(dimensions)
+    keys = packing.keys(codes)
+    old = packing.keys(cells.codes)
+    at = np.minimum(np.searchsorted(keys, old), max(keys.size - 1, 0))
+    kept = keys[at] == old if keys.size else np.zeros(old.size, dtype=bool)
+    lost = np.flatnonzero(~kept & (cells.values != 0))
+    faults = [f"row {r + 1}: total {label_of(dimensions, cells.codes[r])} has no parts to be rebuilt from" for r in lost]
+    if faults or not keys.size:
+        advice = "List the leaf cells below these totals, or leave recompute off."
+        raise InputError("Cells", faults or ["there are no leaf cells to rebuild totals from"], advice=advice)
+    columns = {name: np.full(keys.size, np.nan) for name in cells.columns}
+    for name, column in cells.columns.items():
+        columns[name][at[kept]] = column[kept]
+    return Cells(codes, values, columns)
+
+
+def infer_decimals(values: Floats) -> int:
+    """The fewest decimals that write all values, up to rounding noise.
+
+    Values that have no last decimal get as many as make up nine digits of the largest value.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    whole = floor(log10(largest)) if largest > 0 else 0
+    for decimals in range(min(max(EXACT_DIGITS - whole, 1), MOST_DECIMALS)):
+        if _is_written(values, decimals):
+            return decimals
+    return min(max(ENOUGH_DIGITS - 1 - whole, 0), MOST_DECIMALS)
+
+
+def _rounded(values: Floats, decimals: int) -> Floats:
+    return np.rint(values * 10.0**decimals) / 10.0**decimals
+
+
+def _is_written(values: Floats, decimals: int) -> bool:
+    """Whether so many decimals write all values, up to rounding noise."""
+    size = np.abs(values)
+    noise = np.maximum(1e-12 * size, 2 * np.finfo(np.float64).eps * size.max(initial=0.0))
+    return bool((np.abs(_rounded(values, decimals) - values) <= noise).all())
+
+
+def _without_noise(leaves: Floats, totals: Floats) -> Floats:
+    """Totals rounded to the last decimal of the leaves, where floats can tell it."""
+    decimals = infer_decimals(leaves)
+    if not _is_written(leaves, decimals):
+        return totals
+    return np.where(np.abs(totals) * 10.0**decimals < 2.0**52, _rounded(totals, decimals), totals)
+
+
+# ---------------------------------------------------------------------- columns
+
+
+def _names(given: Any) -> list[Any]:
+    return list(given.keys() if hasattr(given, "keys") else given.columns)
+
+
+def _column(given: Any) -> NDArray[Any]:
+    """A column as an array, of objects where it is not one already."""
+    return np.asarray(given) if hasattr(given, "__array__") else np.array(given, dtype=object)
+
+
+def _check_columns(dimensions: Sequence[Dimension], columns: Mapping[str, NDArray[Any]], value: str) -> None:
+    """Raise unless the columns are there and have one length."""
+    wanted = {each.name: f"the codes of dimension {each.name!r}" for each in dimensions} | {value: "the values"}
+    faults = [f"there is no column {name!r} with {what}" for name, what in wanted.items() if name not in columns]
+    if not dimensions:
+        faults.append("a table needs at least one dimension")
+    if len(wanted) <= len(dimensions):
+        faults.append("two dimensions, or a dimension and the values, have the same name")
+    faults += [f"column {name!r} is not a plain list" for name, column in columns.items() if column.ndim != 1]
+    lengths = {name: len(column) for name, column in columns.items() if column.ndim == 1}
+    if len(set(lengths.values())) > 1:
+        rows = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        faults.append(f"the columns have different numbers of rows: {rows}")
+    if faults:
+        raise InputError("Cells", faults, advice=f"Columns found: {', '.join(columns) or 'none'}.")
+
+
+def _positions(column: NDArray[Any], dimension: Dimension) -> Codes:
+    """The position of each code in its dimension, -1 where it is unknown."""
+    codes = column.tolist()
+    known = {code: dimension.index.get(_text(code), -1) for code in set(codes)}
+    return np.fromiter(map(known.__getitem__, codes), dtype=np.int32, count=len(codes))
+
+
+def _text(code: Any) -> str:
+    """A code as text: numbers as they are written, whole numbers without a decimal point."""
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+
+
+def _numbers(column: NDArray[Any]) -> Floats:
+    """The column as floats, NaN where there is no number."""
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return np.array([_number(value) for value in column.tolist()], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _is_numeric(column: NDArray[Any]) -> bool:
+    """Whether a column holds nothing but numbers and gaps."""
+    if column.dtype.kind == "O":
+        return not any(isinstance(entry, str) for entry in column.tolist())
+    return column.dtype.kind in "iufb"
+
+
+def _repeats(dimensions: Sequence[Dimension], codes: Codes) -> Iterator[str]:
+    """Cells that are listed more than once, with their rows."""
+    rows = np.flatnonzero((codes >= 0).all(axis=1))
+    packing = Packing.of(dimensions)
+    distinct, places = packing.numbered(packing.keys(codes[rows]))
+    if distinct.size == rows.size:
+        return
+    counts = np.bincount(places)
+    repeated = np.flatnonzero(counts[places] > 1)
+    order = repeated[np.argsort(places[repeated], kind="stable")]
+    for group in np.split(order, np.cumsum(counts[counts > 1])[:-1]):
+        listing = ", ".join(str(row + 1) for row in rows[group])
+        yield f"rows {listing}: cell {label_of(dimensions, codes[rows[group[0]]])} is listed {group.size} times"

@@ -1,0 +1,139 @@
+"""Every method on every kind of table: audited, forced cells kept, deterministic, honest about cost and bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fixtures import FIXTURES, fifty_attackers, only_sliding
+from two_way import FIGURE_004, TwoWay
+
+from tablecloak.audit import audit
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.methods import METHODS
+from tablecloak.problem import Levels
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.testing import assert_additive, assert_protected
+
+EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("fixture", list(FIXTURES))
+def test_every_method_protects_every_kind_of_table(method, fixture):
+    problem = FIXTURES[fixture]()
+    assert_additive(problem.table)
+    result = protect(problem, method, seed=1)
+    assert_protected(problem, result.pattern)
+    assert result.audit.safe
+    complementary = result.pattern.touched(problem) & ~problem.must_hide
+    assert result.cost == pytest.approx(problem.weights[complementary].sum())
+    assert result.cost_all == pytest.approx(problem.weights[result.pattern.touched(problem)].sum())
+    assert result.bound is None or result.bound <= result.cost + 1e-9
+    assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert (result.status is Status.OPTIMAL) <= (result.gap == pytest.approx(0.0, abs=1e-9))
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("fixture", ["two way several", "three way", "fifty attackers", "conditional"])
+def test_same_seed_same_pattern(method, fixture):
+    problem = FIXTURES[fixture]()
+    first, second = (protect(problem, method, seed=7).pattern.view(problem) for _ in range(2))
+    assert first.low.tobytes() == second.low.tobytes()
+    assert first.high.tobytes() == second.high.tobytes()
+
+
+@pytest.mark.parametrize("fixture", list(FIXTURES))
+def test_heuristics_never_beat_the_optimum(fixture):
+    problem = FIXTURES[fixture]()
+    optimum = protect(problem, "suppress-compact")
+    assert optimum.status is Status.OPTIMAL
+    assert optimum.cost <= protect(problem, "suppress-greedy").cost * (1 + 1e-6) + 1e-9
+
+
+@EVERY_METHOD
+def test_infeasible_levels_name_the_cells_and_what_is_in_the_way(method):
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 10, 12, forced=grid.cells([(2, 1), (2, 2), (2, -1)]))
+    with pytest.raises(InfeasibleProblem) as caught:
+        protect(problem, method)
+    assert caught.value.cells == ("row=2, column=3",)
+    assert set(caught.value.forced) >= {"row=2, column=1", "row=2, column=2", "row=2, column=T"}
+    assert caught.value.confidential["shortfall"]["row=2, column=3"] == pytest.approx(12)
+    assert "22" not in str(caught.value)
+    assert "12" not in str(caught.value)
+
+
+@EVERY_METHOD
+def test_a_method_stopped_at_once_still_returns_a_safe_pattern(method):
+    problem = FIXTURES["three way"]()
+    result = protect(problem, method, params={"seconds": 0.0})
+    assert_protected(problem, result.pattern)
+    assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+
+
+@EVERY_METHOD
+def test_bound_on_touched_cells_is_kept_or_refused(method):
+    problem = replace(FIXTURES["two way"](), most_touched=4)
+    try:
+        result = protect(problem, method)
+    except NotApplicable as refusal:
+        assert "suppress-compact" in refusal.instead
+    else:
+        assert int(result.pattern.touched(problem).sum()) <= 4
+        with pytest.raises(InfeasibleProblem):
+            protect(replace(problem, most_touched=3), method)
+
+
+@EVERY_METHOD
+def test_unknown_and_wrong_parameters_are_listed_together(method):
+    with pytest.raises(InputError) as caught:
+        protect(FIXTURES["two way"](), method, params={"secnds": 3, "seconds": "soon"})
+    assert len(caught.value.faults) == 2
+    assert "seconds" in caught.value.faults[0]
+
+
+def test_unknown_method_lists_those_there_are():
+    with pytest.raises(InputError, match="suppress-greedy"):
+        protect(FIXTURES["two way"](), "suppress-magic")
+
+
+def test_the_outsider_s_optimum_fails_against_fifty_attackers():
+    problem = fifty_attackers()
+    assert len(problem.attackers) >= 50
+    outsider_only = protect(replace(problem, attackers=()), "suppress-compact")
+    verdict = audit(problem, outsider_only.pattern)
+    assert not verdict.safe
+    assert (verdict.attackers[~verdict.safe_rows] > 0).all()
+    full = protect(problem, "suppress-compact")
+    assert full.cost > outsider_only.cost
+
+
+def test_sliding_levels_are_cheaper_than_both_halves():
+    problem = only_sliding()
+    half = problem.levels.sliding / 2
+    both_sides = replace(problem, levels=Levels.of(len(problem.table), half, half))
+    assert protect(problem, "suppress-compact").cost < protect(both_sides, "suppress-compact").cost
+
+
+def test_protect_takes_a_method_object_and_discards_what_the_audit_rejects():
+    from tablecloak.errors import SolverError
+    from tablecloak.methods.base import Method, Proposal, suppression
+    from tablecloak.methods.suppress_greedy import GreedyParams
+
+    def careless(problem, *, params, rng, progress, executor):
+        return Proposal(suppression(problem.must_hide), Status.OPTIMAL, "hope", bound=0.0)
+
+    problem = FIXTURES["two way"]()
+    with pytest.raises(SolverError, match="audit rejects") as caught:
+        protect(problem, Method(careless, GreedyParams, "", ""))
+    assert not any(str(int(v)) in str(caught.value) for v in problem.table.values[problem.sensitive] if v > 9)
+
+
+def test_seeded_generators_are_the_only_randomness():
+    problem = FIXTURES["two way several"]()
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    protect(problem, "suppress-greedy", seed=3)
+    assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
