@@ -57,12 +57,16 @@ def unit_weights() -> Problem:
 
 
 def zeros_published() -> Problem:
-    table = from_leaves([flat("r", 4), flat("c", 4)], leaf_values(4, 4, seed=3) * (leaf_values(4, 4, seed=4) > 15))
+    table = from_leaves(
+        [flat("r", 4), flat("c", 4)], leaf_values(4, 4, seed=3) * (leaf_values(4, 4, seed=4) > 15)
+    )
     return with_levels(table, smallest_leaves(table, 3), hide_zeros=False)
 
 
 def one_hierarchy() -> Problem:
-    rows = Dimension.of("r", Hierarchy.from_dict({"r1": ["r11", "r12", "r13"], "r2": ["r21"], "r3": ["r31", "r32"]}))
+    rows = Dimension.of(
+        "r", Hierarchy.from_dict({"r1": ["r11", "r12", "r13"], "r2": ["r21"], "r3": ["r31", "r32"]})
+    )
     table = from_leaves([rows, flat("c", 3)], leaf_values(6, 3, low=1))
     return with_levels(table, smallest_leaves(table, 3))
 
@@ -114,7 +118,9 @@ def non_nested() -> Problem:
 
 
 def any_equations() -> Problem:
-    matrix = np.array([[2, 1, -1, 0, 0, 0, 1], [0, 1, 1, -2, 0, 1, 0], [1, 0, 0, 1, -1, 0, 0], [0, 0, 1, 0, 1, -1, 1]])
+    matrix = np.array(
+        [[2, 1, -1, 0, 0, 0, 1], [0, 1, 1, -2, 0, 1, 0], [1, 0, 0, 1, -1, 0, 0], [0, 0, 1, 0, 1, -1, 1]]
+    )
     values = np.array([5, 7, 11, 3, 8, 20, 6])
     table = Table.from_equations(values, matrix, matrix @ values)
     return with_levels(table, [1])
@@ -169,7 +175,9 @@ def counts_without_levels() -> Problem:
 
 def forced_hidden() -> Problem:
     grid = TwoWay(FIGURE_001)
-    return grid.percent([(1, 1), (2, 2)], 0.2, hidden=grid.cells([(4, 4), (4, 5)]), forced=grid.cells([(2, -1)]))
+    return grid.percent(
+        [(1, 1), (2, 2)], 0.2, hidden=grid.cells([(4, 4), (4, 5)]), forced=grid.cells([(2, -1)])
+    )
 
 
 def only_sliding() -> Problem:
@@ -197,11 +205,15 @@ def fifty_attackers() -> Problem:
     leaves = np.flatnonzero(table.is_leaf)
     alone = leaves[rng.permutation(leaves.size)[:12]]
     value = table.values
-    attackers = [Attacker.contributing(f"sole in {table.label(cell)}", table, [cell], value[cell]) for cell in alone]
+    attackers = [
+        Attacker.contributing(f"sole in {table.label(cell)}", table, [cell], value[cell]) for cell in alone
+    ]
     others = leaves[~np.isin(leaves, alone)]
     for number in range(20):
         cells = rng.choice(others, size=2, replace=False)
-        attackers.append(Attacker.contributing(f"holding {number}", table, cells, np.floor(0.7 * value[cells])))
+        attackers.append(
+            Attacker.contributing(f"holding {number}", table, cells, np.floor(0.7 * value[cells]))
+        )
     for number, (one, two) in enumerate(list(combinations(range(12), 2))[:25]):
         cells = alone[[one, two]]
         attackers.append(Attacker.contributing(f"pair {number}", table, cells, value[cells]))

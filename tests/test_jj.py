@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +16,10 @@ from tablecloak.formats.jj import parse_jj, read_jj, write_jj
 from tablecloak.problem import Attacker, Levels, Mark, Problem
 from tablecloak.table import Table
 
-DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
-SIZES = {
-    "targus": (162, 63, 13),
-    "table7": (624, 230, 17),
-    "hier13x7x7d": (637, 525, 50),
-    "hier13x13x7d": (1183, 1443, 75),
-    "table8": (1271, 72, 3),
-    "table1": (1584, 510, 146),
-    "hier13x13x13a": (2197, 3549, 108),
-    "toy3dsarah": (2890, 1649, 376),
-    "jjtabel3": (3025, 1650, 1054),
-    "hier16": (3564, 5484, 224),
-    "ninenew": (6546, 7340, 858),
-    "osorio": (10201, 202, 7),
-    "cbs": (11163, 244, 2467),
-}
+SIZES = """targus 162/63/13, table7 624/230/17, hier13x7x7d 637/525/50, hier13x13x7d 1183/1443/75,
+table8 1271/72/3, table1 1584/510/146, hier13x13x13a 2197/3549/108, toy3dsarah 2890/1649/376,
+jjtabel3 3025/1650/1054, hier16 3564/5484/224, ninenew 6546/7340/858, osorio 10201/202/7,
+cbs 11163/244/2467"""
 SMALL = """0
 4
 0 76543 9 s 0 100000 0 0 0
@@ -98,11 +85,8 @@ def test_a_small_file() -> None:
 def test_blanks_and_line_ends_are_free_in_equations(equation: str) -> None:
     text = SMALL.replace("0 4 : 0 (-1) 1 (1) 2 (1) 3 (1)", equation)
     assert same(parse_jj(text).problem, parse_jj(SMALL).problem)
-
-
-def test_padding_and_blank_lines() -> None:
-    text = "\n\n" + SMALL.replace(" ", "   ").replace("\n", "  \n\n")
-    assert same(parse_jj(text).problem, parse_jj(SMALL).problem)
+    padded = "\n\n" + text.replace(" ", "   ").replace("\n", "  \n\n")
+    assert same(parse_jj(padded).problem, parse_jj(SMALL).problem)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
@@ -149,9 +133,6 @@ def test_right_hand_sides_and_empty_equations() -> None:
     table = parse_jj(text).problem.table
     assert table.rhs.tolist() == [2, 0]
     assert table.equations.toarray().tolist() == [[1, -1], [0, 0]]
-
-
-def test_a_table_without_equations() -> None:
     assert parse_jj("0\n1\n0 5 1 u 0 9 1 1 0\n0\n").problem.table.equations.shape == (0, 1)
 
 
@@ -178,7 +159,6 @@ def test_a_cell_twice_in_an_equation_is_added_up_with_a_warning() -> None:
         ("0\n4\n", "1\n4\n", "line 1: the first line of a JJ file is 0"),
         ("0\n4\n", "0\nfour\n", "line 2: the number of cells must stand here alone"),
         ("0\n4\n", "0\n-4\n", "line 2: the number of cells must stand here alone"),
-        ("0\n4\n", "0\n4 4\n", "line 2: the number of cells must stand here alone"),
         ("0\n4\n", "0\n5\n", "line 2: 5 cells announced, but 4 lines of cells follow"),
         ("0\n4\n", "0\n3\n", "line 2: 3 cells announced, but 4 lines of cells follow"),
         ("0\n4\n", "0\n999999999999\n", "line 2: 999999999999 cells announced, but 4 lines of cells follow"),
@@ -188,32 +168,26 @@ def test_a_cell_twice_in_an_equation_is_added_up_with_a_warning() -> None:
         ("1 41111 3 u", "1 4111l 3 u", "line 4: cell 1: value is not a finite number"),
         ("1 41111 3 u", "1 41_111 3 u", "line 4: cell 1: value is not a finite number"),
         ("1 41111 3 u", "1 41111,5 3 u", "line 4: cell 1: value is not a finite number"),
-        ("1 41111 3 u", "1 nan 3 u", "line 4: cell 1: value is not a finite number"),
         ("1 41111 3 u", "1 inf 3 u", "line 4: cell 1: value is not a finite number"),
         ("1 41111 3 u", "1 41111 -3 u", "line 4: cell 1: weight is negative"),
         ("1 41111 3 u", "1 41111 -inf u", "line 4: cell 1: weight is not a finite number"),
         ("1 41111 3 u", "1 41111 3 U", "line 4: cell 1: the status is none of u, s, z, m"),
-        ("1 41111 3 u", "1 41111 3 x", "line 4: cell 1: the status is none of u, s, z, m"),
         ("150 250 500", "-150 250 500", "line 4: cell 1: lower level is negative"),
         ("150 250 500", "150 -1 500", "line 4: cell 1: upper level is negative"),
         ("150 250 500", "150 250 -1e-9", "line 4: cell 1: sliding level is negative"),
         ("150 250 500", "150 250 inf", "line 4: cell 1: sliding level is not a finite number"),
         ("u 0 100000", "u 50000 100000", "line 4: cell 1: low is above the value"),
         ("u 0 100000", "u 0 40000", "line 4: cell 1: high is below the value"),
-        ("u 0 100000", "u inf -inf", "line 4: cell 1: low is above the value"),
         ("u 0 100000", "u nan 100000", "line 4: cell 1: low is not a number"),
         ("u 0 100000", "u 0 x", "line 4: cell 1: high is not a number"),
         ("\n2 32222", "\n1 32222", "line 5: cell 1 is listed already in line 4"),
         ("\n1\n0 4 :", "\n0 4 :", "line 7: the number of equations is missing before this line"),
         ("\n1\n0 4 :", "\none\n0 4 :", "line 7: the number of equations must stand here alone"),
         ("\n1\n0 4 :", "\n2\n0 4 :", "line 7: 2 equations announced, but 1 follow"),
-        ("\n1\n0 4 :", "\n0\n0 4 :", "line 7: 0 equations announced, but 1 follow"),
         ("\n1\n0 4 : 0 (-1) 1 (1) 2 (1) 3 (1)\n", "", "line 6: the file ends before the number of equations"),
         ("0 4 : 0 (-1) 1 (1) 2 (1) 3 (1)\n", "", "line 7: 1 equations announced, but 0 follow"),
         ("3 (1)\n", "4 (1)\n", "line 8: there is no cell 4"),
         ("3 (1)\n", "3 (one)\n", "line 8: the coefficient of cell 3 is not a finite number"),
-        ("3 (1)\n", "3 (inf)\n", "line 8: the coefficient of cell 3 is not a finite number"),
-        ("3 (1)\n", "3\n", "line 8: terms are not written as: id (coefficient)"),
         ("3 (1)\n", "3 (1\n", "line 8: terms are not written as: id (coefficient)"),
         ("3 (1)\n", "3 1\n", "line 8: terms are not written as: id (coefficient)"),
         ("3 (1)\n", "\n", "line 8: 4 terms announced, but 3 follow"),
@@ -242,9 +216,6 @@ def test_each_fault_is_told_with_its_line(old: str, new: str, fault: str) -> Non
 @pytest.mark.parametrize("text", ["", "\n \n", "0", "0\n"])
 def test_files_that_end_at_once(text: str) -> None:
     assert faults_of(text) == ["line 1: the file ends before the number of cells"]
-
-
-def test_a_table_without_cells() -> None:
     assert faults_of("0\n0\n0\n")
 
 
@@ -393,11 +364,6 @@ def test_the_text_written() -> None:
     assert write_jj(parse_jj(SMALL).problem) == SMALL.replace("inf", "1e+30")
 
 
-def small_problem(**more: object) -> Problem:
-    table = parse_jj(SMALL).problem.table
-    return Problem.of(table, [1], **more)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("more", "what"),
     [
@@ -407,11 +373,12 @@ def small_problem(**more: object) -> Problem:
     ],
 )
 def test_what_the_format_cannot_hold(more: dict[str, object], what: str) -> None:
+    problem = Problem.of(parse_jj(SMALL).problem.table, [1], **more)  # type: ignore[arg-type]
     with pytest.raises(NotApplicable, match=what):
-        write_jj(small_problem(**more))
+        write_jj(problem)
 
 
-@pytest.mark.parametrize("name", ["a b", "a(b", "a:b", "", "x)"])
+@pytest.mark.parametrize("name", ["a b", "a(b", "a:b", " a", "x)"])
 def test_names_the_format_cannot_hold(name: str) -> None:
     table = Table.from_equations([1.0, 1.0], csr_array([[1.0, -1.0]]), names=["ok", name])
     with pytest.raises(InputError, match="cell name"):
@@ -430,14 +397,11 @@ def test_cells_of_a_table_with_dimensions_are_numbered() -> None:
 # ---------------------------------------------------------------------- the public library
 
 
-@pytest.mark.parametrize("name", SIZES)
-def test_the_public_instances(name: str) -> None:
-    path = DATA / "csplib" / f"{name}.jj"
-    if not path.exists():
-        pytest.skip(f"{path} is absent: set TABLECLOAK_DATA to the folder of test data")
-    found = read_jj(path)
+@pytest.mark.parametrize("instance", SIZES.split(","))
+def test_the_public_instances(instance: str, data: Path) -> None:
+    name, size = instance.split()
+    found = read_jj(data / "csplib" / f"{name}.jj")
     problem = found.problem
-    size = (len(problem.table), problem.table.equations.shape[0], int(problem.sensitive.sum()))
-    assert size == SIZES[name]
+    assert f"{len(problem.table)}/{problem.table.equations.shape[0]}/{problem.sensitive.sum()}" == size
     assert found.warnings == ()
     assert same(parse_jj(write_jj(problem)).problem, problem)

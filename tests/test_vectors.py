@@ -181,7 +181,10 @@ def test_v003_1_one_hierarchy_is_a_network():
         "R1": (5, 6, 11), "R2": (10, 15, 25), "R3": (15, 21, 36), "R21": (8, 10, 18), "R22": (2, 5, 7),
         "R211": (6, 6, 12), "R212": (2, 4, 6),
     }  # fmt: skip
-    dimensions = [Dimension.of("row", Hierarchy.from_dict(rows, "R3")), Dimension.flat("column", ["C1", "C2"], "C")]
+    dimensions = [
+        Dimension.of("row", Hierarchy.from_dict(rows, "R3")),
+        Dimension.flat("column", ["C1", "C2"], "C"),
+    ]
     table = Table.from_cells(
         dimensions,
         {

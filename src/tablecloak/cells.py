@@ -31,7 +31,9 @@ class Cells:
     columns: dict[str, Floats]
 
 
-def read_cells(dimensions: Sequence[Dimension], given: Any, value: str, *, leaves_only: bool = False) -> Cells:
+def read_cells(
+    dimensions: Sequence[Dimension], given: Any, value: str, *, leaves_only: bool = False
+) -> Cells:
     """The cells in a dict of columns or a dataframe; one `InputError` lists everything that is wrong.
 
     With `leaves_only` the values of totals are not looked at.
@@ -50,10 +52,16 @@ def read_cells(dimensions: Sequence[Dimension], given: Any, value: str, *, leave
     faults += value_faults(dimensions, codes, values, leaves_only)
     faults += _repeats(dimensions, codes)
     if faults:
-        advice = "Give every cell once, with codes of its dimensions (numbers count as text) and a finite value."
+        advice = (
+            "Give every cell once, with codes of its dimensions (numbers count as text) and a finite value."
+        )
         raise InputError("Cells", faults, advice=advice)
     taken = {value, *(each.name for each in dimensions)}
-    further = {name: _numbers(column) for name, column in columns.items() if name not in taken and _is_numeric(column)}
+    further = {
+        name: _numbers(column)
+        for name, column in columns.items()
+        if name not in taken and _is_numeric(column)
+    }
     return Cells(codes, values, further)
 
 
@@ -91,7 +99,10 @@ def recomputed(dimensions: Sequence[Dimension], cells: Cells) -> Cells:
     at = np.minimum(np.searchsorted(keys, old), max(keys.size - 1, 0))
     kept = keys[at] == old if keys.size else np.zeros(old.size, dtype=bool)
     lost = np.flatnonzero(~kept & (cells.values != 0))
-    faults = [f"row {r + 1}: total {label_of(dimensions, cells.codes[r])} has no parts to be rebuilt from" for r in lost]
+    faults = [
+        f"row {r + 1}: total {label_of(dimensions, cells.codes[r])} has no parts to be rebuilt from"
+        for r in lost
+    ]
     if faults or not keys.size:
         advice = "List the leaf cells below these totals, or leave recompute off."
         raise InputError("Cells", faults or ["there are no leaf cells to rebuild totals from"], advice=advice)
@@ -147,8 +158,12 @@ def _column(given: Any) -> NDArray[Any]:
 
 def _check_columns(dimensions: Sequence[Dimension], columns: Mapping[str, NDArray[Any]], value: str) -> None:
     """Raise unless the columns are there and have one length."""
-    wanted = {each.name: f"the codes of dimension {each.name!r}" for each in dimensions} | {value: "the values"}
-    faults = [f"there is no column {name!r} with {what}" for name, what in wanted.items() if name not in columns]
+    wanted = {each.name: f"the codes of dimension {each.name!r}" for each in dimensions} | {
+        value: "the values"
+    }
+    faults = [
+        f"there is no column {name!r} with {what}" for name, what in wanted.items() if name not in columns
+    ]
     if not dimensions:
         faults.append("a table needs at least one dimension")
     if len(wanted) <= len(dimensions):
@@ -208,4 +223,5 @@ def _repeats(dimensions: Sequence[Dimension], codes: Codes) -> Iterator[str]:
     order = repeated[np.argsort(places[repeated], kind="stable")]
     for group in np.split(order, np.cumsum(counts[counts > 1])[:-1]):
         listing = ", ".join(str(row + 1) for row in rows[group])
-        yield f"rows {listing}: cell {label_of(dimensions, codes[rows[group[0]]])} is listed {group.size} times"
+        label = label_of(dimensions, codes[rows[group[0]]])
+        yield f"rows {listing}: cell {label} is listed {group.size} times"

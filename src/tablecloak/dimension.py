@@ -28,7 +28,7 @@ class Dimension:
     hierarchies: tuple[Hierarchy, ...] = ()
 
     def __post_init__(self) -> None:
-        blank = [f"code {i + 1} is blank or not text" for i, c in enumerate(self.codes) if not _is_code(c)]
+        odd = [f"code {i + 1} is not text" for i, code in enumerate(self.codes) if not isinstance(code, str)]
         counts = Counter(self.codes) if len(set(self.codes)) < len(self.codes) else {}
         twice = [f"code {code!r} is listed {count} times" for code, count in counts.items() if count > 1]
         strange = [
@@ -37,7 +37,7 @@ class Dimension:
             for code in hierarchy.codes
             if code not in self.index
         ]
-        if faults := blank + twice + strange:
+        if faults := odd + twice + strange:
             raise InputError(f"Dimension {self.name!r}", faults, advice="Give each code once, as text.")
 
     # ------------------------------------------------------------------ making one
@@ -46,8 +46,8 @@ class Dimension:
     def of(cls, name: str, *hierarchies: Hierarchy) -> Dimension:
         """A dimension over one main hierarchy and any number of others that aggregate its codes.
 
-        The leaves of the others are codes of the main one, at any level; a code that several hierarchies split up
-        must stand for the same leaves in all of them.
+        The leaves of the others are codes of the main one, at any level; a code that several hierarchies
+        split up must stand for the same leaves in all of them.
         """
         if not hierarchies:
             raise InputError(f"Dimension {name!r}", ["no hierarchy given"])
@@ -90,7 +90,7 @@ class Dimension:
 
     @cached_property
     def total(self) -> str | None:
-        """The first root that covers all leaves, by way of any of the hierarchies; None where no root does."""
+        """The first root that covers all leaves, by way of any hierarchies; None where no root does."""
         return next((h.total for h in self.hierarchies if self._covers(self.index[h.total])), None)
 
     def _covers(self, root: int) -> bool:
@@ -136,10 +136,6 @@ def label_of(dimensions: Sequence[Dimension], row: Codes) -> str:
 # ---------------------------------------------------------------------- faults
 
 
-def _is_code(code: object) -> bool:
-    return isinstance(code, str) and bool(code.strip())
-
-
 def _leaf_faults(main: Hierarchy, other: Hierarchy) -> Iterator[str]:
     """Leaves of another hierarchy that the main one does not know, or that lie below one another there."""
     leaves = set(other.leaves)
@@ -163,7 +159,10 @@ def _clashes(hierarchies: Sequence[Hierarchy]) -> Iterator[str]:
     if not others:
         return
     numbers = np.random.default_rng(0).integers(2**62, size=len(main.leaves)).tolist()
-    known = {code: (main.total, content) for code, content in _contents(main, dict(zip(main.leaves, numbers, strict=True)))}
+    known = {
+        code: (main.total, content)
+        for code, content in _contents(main, dict(zip(main.leaves, numbers, strict=True)))
+    }
     for other in others:
         for code, content in _contents(other, {code: known[code][1] for code in other.leaves}):
             first, same = known.setdefault(code, (other.total, content))
@@ -173,7 +172,10 @@ def _clashes(hierarchies: Sequence[Hierarchy]) -> Iterator[str]:
 
 def _contents(hierarchy: Hierarchy, leaves: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """Each code with the sum of the numbers of its leaves."""
-    sums = [leaves.get(code, 0) if leaf else 0 for code, leaf in zip(hierarchy.codes, hierarchy.is_leaf, strict=True)]
+    sums = [
+        leaves.get(code, 0) if leaf else 0
+        for code, leaf in zip(hierarchy.codes, hierarchy.is_leaf, strict=True)
+    ]
     for child in range(len(sums) - 1, 0, -1):
         sums[hierarchy.parent[child]] += sums[child]
     yield from zip(hierarchy.codes, sums, strict=True)

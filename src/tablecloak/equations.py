@@ -110,8 +110,9 @@ def summation_equations(dimensions: Sequence[Dimension], codes: Codes) -> Sums:
     matrix, absent = csr_array(entries, shape=shape), np.unique(np.concatenate(orphans))
     if absent.size:
         matrix = matrix[np.concatenate(whole)]
-    several = any(len(dimension.hierarchies) > 1 for dimension in dimensions)
-    return Sums(distinct_rows(matrix) if several else matrix, absent)
+    repeats = any(len(dimension.hierarchies) > 1 for dimension in dimensions)  # the same sum in two of them
+    repeats |= bool((np.diff(matrix.indptr) == 1).any())  # a total without parts in two dimensions
+    return Sums(distinct_rows(matrix) if repeats else matrix, absent)
 
 
 def distinct_rows(matrix: csr_array) -> csr_array:
@@ -132,10 +133,10 @@ def distinct_rows(matrix: csr_array) -> csr_array:
 
 
 def noise(size: Floats, unit: float | None = None) -> Floats:
-    """By how much a sum of numbers may be off without being wrong; `size` is the sum of their absolute values.
+    """By how much a sum of numbers may be off without being wrong; `size` is the sum of their absolutes.
 
-    Rounding noise relative to the size. With a data unit: less than the unit as long as floats can tell one, and
-    never less than a millionth of it.
+    Rounding noise relative to the size. With a data unit: less than the unit as long as floats can tell one,
+    and never less than a millionth of it.
     """
     if unit is None:
         return RELATIVE_TOLERANCE * size
@@ -170,7 +171,8 @@ def aggregated(dimensions: Sequence[Dimension], codes: Codes, values: Floats) ->
         starts, stops = bounds[here], bounds[here + 1]
         picks = above[ranges(starts, stops)]
         keys, places = packing.numbered(np.repeat(keys - here * stride, stops - starts) + picks * stride)
-        values = np.bincount(places, weights=np.repeat(values, stops - starts), minlength=keys.size)
+        sums = np.bincount(places, weights=np.repeat(values, stops - starts), minlength=keys.size)
+        values = np.asarray(sums, dtype=np.float64)
     order = np.argsort(keys, kind="stable")
     return packing.codes(keys[order]), values[order]
 

@@ -8,6 +8,7 @@ Tables of different responses are linked by equations between the responses (pro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
@@ -25,8 +26,8 @@ RESPONSE = "response"
 def link(tables: Sequence[Table]) -> Table:
     """One table from several that share dimensions (by name) and cells (by codes).
 
-    Common cells whose values differ are an `InputError` that lists them all; so are cells that are zero in one
-    table (absent from a complete one) and not in another.
+    Common cells whose values differ are an `InputError` that lists them all; so are cells that are zero in
+    one table (absent from a complete one) and not in another.
     """
     if not tables:
         raise InputError("Linked tables", ["no table given"])
@@ -56,45 +57,211 @@ def link_responses(tables: Mapping[str, Table], sums: Mapping[str, Mapping[str, 
     """One table from the tables of several responses tied by linear relations.
 
     ``link_responses({"turnover": t, "costs": c, "profit": p}, {"profit": {"turnover": 1, "costs": -1}})``
-    says profit = turnover - costs in every cell that all three tables have. A cell that is absent from a complete
-    table is zero there. A relation that does not hold somewhere is an `InputError` that lists the cells.
+    says profit = turnover - costs in every cell that all three tables have. A cell that is absent from a
+    complete table is zero there. An `InputError` lists the cells in which a relation does not hold.
     """
     _check_responses(tables, sums)
-    names, parts = list(tables), list(tables.values())
-    dimensions = _cover(parts)
-    packing = Packing.of(dimensions)
-    starts = np.cumsum([0, *(len(table) for table in parts)])
-    size = int(starts[-1])
-    places = [start + np.arange(len(table)) for start, table in zip(starts, parts, strict=False)]
-    keys = [packing.keys(_cover_codes(table, dimensions)) for table in parts]
-    codes = np.concatenate([packing.codes(own) for own in keys])
-    values = np.concatenate([table.values for table in parts])
-    decimals = max(table.decimals for table in parts)
-    found, faults = [], list[str]()
+    dimensions = _cover(list(tables.values()))
+    stacked = _stacked(tables, dimensions)
+    relations, faults = [stacked.equations], list[str]()
     for left, right in sums.items():
-        terms = [(names.index(name), factor) for name, factor in ((left, -1.0), *right.items())]
-        shared = _shared(terms, parts, keys, dimensions)
-        relation = _relation(terms, keys, places, shared, size)
-        words = _words(left, right)
-        holds = additive(relation, np.zeros(shared.size), values, unit=10.0**-decimals)
-        broken = packing.codes(shared[~holds])
-        faults += [f"{words} does not hold in cell {label_of(dimensions, row)}" for row in broken]
+        shared, relation = _relation(stacked, tables, {left: -1.0, **right}, dimensions)
+        holds = additive(relation, np.zeros(shared.size), stacked.values, unit=stacked.unit)
+        words, codes = _words(left, right), Packing.of(dimensions).codes(shared[~holds])
+        faults += [f"{words} does not hold in cell {label_of(dimensions, row)}" for row in codes]
         faults += [] if shared.size else [f"{words}: there is no cell that all of these tables have"]
-        found.append(relation)
+        relations.append(relation)
     if faults:
-        advice = "Correct the values, or leave the relation out."
-        raise InputError("Linked responses", faults, advice=advice)
-    moved = [_moved(table.equations, at, size) for table, at in zip(parts, places, strict=True)]
-    equations = frozen_matrix(vstack([*moved, *found]))
-    rhs = np.zeros(equations.shape[0])
-    rhs[: sum(table.rhs.size for table in parts)] = np.concatenate([table.rhs for table in parts])
-    response = np.repeat(np.arange(len(parts), dtype=np.int32), [len(table) for table in parts])
-    return Table(
-        (Dimension.names(RESPONSE, names), *dimensions),
-        frozen(np.concatenate([response[:, None], codes], axis=1)),
-        floats(values),
-        equations,
-        floats(rhs),
-        decimals,
-        _merged_columns(parts, places, size),
+        raise InputError(
+            "Linked responses", faults, advice="Correct the values, or leave out the relation or a table."
+        )
+    equations = frozen_matrix(vstack(relations))
+    zeros = np.zeros(equations.shape[0] - stacked.rhs.size)
+    return replace(stacked, equations=equations, rhs=floats(np.concatenate([stacked.rhs, zeros])))
+
+
+# ---------------------------------------------------------------------- the cover
+
+
+def _cover(tables: Sequence[Table]) -> tuple[Dimension, ...]:
+    found: dict[str, Dimension] = {}
+    for table in tables:
+        for dimension in table.dimensions:
+            known = found.get(dimension.name)
+            found[dimension.name] = dimension if known is None else known.united(dimension)
+    missing = [
+        f"dimension {dimension.name!r} is not in every table and has no one total over all its codes"
+        for dimension in found.values()
+        if dimension.total is None and any(dimension.name not in _names(table) for table in tables)
+    ]
+    if missing:
+        raise InputError(
+            "Linked tables", missing, advice="Give these dimensions one hierarchy that covers all codes."
+        )
+    return tuple(found.values())
+
+
+def _names(table: Table) -> list[str]:
+    return [dimension.name for dimension in table.dimensions]
+
+
+def _cover_codes(table: Table, dimensions: Sequence[Dimension]) -> Codes:
+    columns = []
+    for dimension in dimensions:
+        if dimension.name in _names(table):
+            d = _names(table).index(dimension.name)
+            renumber = np.array([dimension.index[code] for code in table.dimensions[d].codes], dtype=np.int32)
+            columns.append(renumber[table.codes[:, d]])
+        else:
+            total = dimension.index[str(dimension.total)]
+            columns.append(np.full(len(table), total, dtype=np.int32))
+    return np.stack(columns, axis=1)
+
+
+def _spanned(table: Table, dimensions: Sequence[Dimension], codes: Codes) -> Bools:
+    """Cells of the cover whose codes the table has, whether it has the cell or not."""
+    spanned = np.ones(codes.shape[0], dtype=bool)
+    own = {dimension.name: dimension.codes for dimension in table.dimensions}
+    for d, dimension in enumerate(dimensions):
+        known = np.zeros(len(dimension.codes), dtype=bool)
+        known[[dimension.index[code] for code in own.get(dimension.name, (str(dimension.total),))]] = True
+        spanned &= known[codes[:, d]]
+    return spanned
+
+
+# ---------------------------------------------------------------------- common cells
+
+
+def _moved(matrix: csr_array, at: Ints, size: int) -> csr_array:
+    """The same equations over `size` cells, where old cell i is now cell at[i]."""
+    return csr_array(
+        (matrix.data, np.asarray(at)[matrix.indices], matrix.indptr), shape=(matrix.shape[0], size)
     )
+
+
+def _agreed(
+    tables: Sequence[Table], places: Sequence[Ints], codes: Codes, dimensions: Sequence[Dimension]
+) -> Floats:
+    """The value of each common cell; an error lists the cells on which the tables differ."""
+    values = np.full(codes.shape[0], np.nan)
+    differ, unit = np.zeros(codes.shape[0], dtype=bool), min(table.unit for table in tables)
+    for table, at in zip(tables, places, strict=True):
+        values[at] = np.where(np.isnan(values[at]), table.values, values[at])
+        size = np.abs(values[at]) + np.abs(table.values)
+        differ[at] |= np.abs(values[at] - table.values) > noise(size, unit)
+    zeros = np.zeros_like(differ)
+    for table, at in zip(tables, places, strict=True):
+        absent = _spanned(table, dimensions, codes) if table.complete else np.zeros_like(differ)
+        absent[at] = False
+        zeros |= absent & (np.abs(values) > noise(np.abs(values), unit))
+    faults = [
+        f"common cell {label_of(dimensions, codes[cell])} "
+        + ("has different values" if differ[cell] else "is absent from one table and not zero in another")
+        for cell in np.flatnonzero(differ | zeros)
+    ]
+    if faults:
+        raise InputError(
+            "Linked tables",
+            faults,
+            advice="Linked tables must agree on common cells: correct them or leave a table out.",
+            confidential=_differences(tables, places, codes, dimensions, np.flatnonzero(differ | zeros)),
+        )
+    return values
+
+
+def _differences(
+    tables: Sequence[Table],
+    places: Sequence[Ints],
+    codes: Codes,
+    dimensions: Sequence[Dimension],
+    cells: Ints,
+) -> dict[str, list[object]]:
+    """Labels of the cells and the values that each table has for them."""
+    found: dict[int, list[float]] = {int(cell): [] for cell in cells}
+    for table, at in zip(tables, places, strict=True):
+        for own in np.flatnonzero(np.isin(at, cells)):
+            found[int(at[own])].append(float(table.values[own]))
+    return {"cells": [label_of(dimensions, codes[cell]) for cell in cells], "values": list(found.values())}
+
+
+def _merged_columns(tables: Sequence[Table], places: Sequence[Ints], size: int) -> dict[str, Floats]:
+    merged: dict[str, Floats] = {}
+    for table, at in zip(tables, places, strict=True):
+        for name, column in table.columns.items():
+            target = merged.setdefault(name, np.full(size, np.nan))
+            target[at] = np.where(np.isnan(target[at]), column, target[at])
+    return {name: floats(column) for name, column in merged.items()}
+
+
+# ---------------------------------------------------------------------- responses
+
+
+def _check_responses(tables: Mapping[str, Table], sums: Mapping[str, Mapping[str, float]]) -> None:
+    known = sorted({name for left, right in sums.items() for name in (left, *right)} - set(tables))
+    faults = [f"relation with an unknown response {name!r}" for name in known]
+    for left, right in sums.items():
+        if left in right or not right:
+            faults.append(f"{_words(left, right)}: the right-hand side needs other responses, and only those")
+        faults += [
+            f"{_words(left, right)}: the factor of {name!r} is not a finite number"
+            for name, factor in right.items()
+            if not np.isfinite(factor)
+        ]
+    if any(RESPONSE in _names(table) for table in tables.values()):
+        faults.append(f"a dimension is called {RESPONSE!r}, the name of the dimension of the responses")
+    if faults or not tables:
+        advice = f"Responses: {', '.join(map(repr, tables)) or 'none'}."
+        raise InputError("Linked responses", faults or ["no table given"], advice=advice)
+
+
+def _words(left: str, right: Mapping[str, float]) -> str:
+    """The relation as text: ``profit = turnover - costs``."""
+    terms = [
+        f"{'-' if factor < 0 else '+'} {'' if abs(factor) == 1 else f'{abs(factor):g} '}{name}"
+        for name, factor in right.items()
+    ]
+    return f"{left} = {' '.join(terms).removeprefix('+ ')}"
+
+
+def _stacked(tables: Mapping[str, Table], dimensions: Sequence[Dimension]) -> Table:
+    """The tables side by side, told apart by the dimension of responses."""
+    parts = list(tables.values())
+    sizes = [len(table) for table in parts]
+    places = [np.arange(size) + start for size, start in zip(sizes, np.cumsum([0, *sizes[:-1]]), strict=True)]
+    response = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
+    cover = np.concatenate([_cover_codes(table, dimensions) for table in parts])
+    moved = [_moved(table.equations, at, response.size) for table, at in zip(parts, places, strict=True)]
+    return Table(
+        (Dimension.names(RESPONSE, tables), *dimensions),
+        frozen(np.concatenate([response[:, None], cover], axis=1)),
+        floats(np.concatenate([table.values for table in parts])),
+        frozen_matrix(vstack(moved)),
+        floats(np.concatenate([table.rhs for table in parts])),
+        max(table.decimals for table in parts),
+        _merged_columns(parts, places, response.size),
+    )
+
+
+def _relation(
+    stacked: Table, tables: Mapping[str, Table], factors: Mapping[str, float], dimensions: Sequence[Dimension]
+) -> tuple[Ints, csr_array]:
+    """Keys of the cells in which a relation is to hold, and its rows: sum of factor * response = 0."""
+    packing = Packing.of(dimensions)
+    keys = packing.keys(stacked.codes[:, 1:])
+    cells = {
+        name: np.flatnonzero(stacked.codes[:, 0] == r) for r, name in enumerate(tables) if name in factors
+    }
+    shared: Ints = np.unique(np.concatenate([keys[own] for own in cells.values()]))
+    for name, own in cells.items():
+        if tables[name].complete:
+            shared = shared[_spanned(tables[name], dimensions, packing.codes(shared))]
+        else:
+            shared = np.intersect1d(shared, keys[own])
+    rows, columns, data = [], [], []
+    for name, own in cells.items():
+        own = own[np.isin(keys[own], shared)]
+        rows.append(np.searchsorted(shared, keys[own]))
+        columns.append(own)
+        data.append(np.full(own.size, float(factors[name])))
+    entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns)))
+    return shared, csr_array(entries, shape=(shared.size, len(stacked)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tablecloak import weights as weighing
-from tablecloak.arrays import Bools, Floats, Ints, floats, frozen, mask
+from tablecloak.arrays import Bools, Floats, Ints, floats, frozen, mask, positions
 from tablecloak.errors import InputError
 from tablecloak.table import Table
 
@@ -33,7 +33,7 @@ class Mark(IntEnum):
 class Levels:
     """Protection levels as distances from the true value; zero where nothing is asked.
 
-    For every attacker, cell p must have  a_p - min >= lower_p,  max - a_p >= upper_p  and  max - min >= sliding_p.
+    For every attacker, cell p must have a_p - min >= lower_p, max - a_p >= upper_p, max - min >= sliding_p.
     `conditional` asks max - min >= conditional_i of a cell that is not sensitive *if* it is hidden.
     """
 
@@ -67,8 +67,8 @@ class Levels:
 class Attacker:
     """Somebody who knows more than an outsider: on `cells` the true value lies in low..high for him.
 
-    A respondent knows that a cell is at least his own contribution (where the others cannot be negative) and knows
-    it exactly where he is the only contributor. Holdings and coalitions add up their contributions.
+    A respondent knows that a cell is at least his own contribution (where the others cannot be negative) and
+    knows it exactly where he is the only contributor. Holdings and coalitions add up their contributions.
     """
 
     name: str
@@ -78,18 +78,34 @@ class Attacker:
 
     @classmethod
     def knowing(cls, name: str, cells: ArrayLike, low: ArrayLike, high: ArrayLike = np.inf) -> Attacker:
-        """An attacker who knows bounds on some cells."""
-        where = frozen(np.atleast_1d(np.array(cells, dtype=np.int64)))
+        """An attacker who knows bounds on some cells (a mask or a list of cells)."""
+        where = frozen(positions(cells))
         return cls(name, where, floats(low, where.size), floats(high, where.size))
 
     @classmethod
     def contributing(cls, name: str, table: Table, cells: ArrayLike, contributions: ArrayLike) -> Attacker:
-        """A respondent (or holding, or coalition) with his contributions; alone in a cell he knows it exactly."""
-        where = np.atleast_1d(np.array(cells, dtype=np.int64))
-        own = np.broadcast_to(np.asarray(contributions, dtype=np.float64), where.shape)
-        true = table.values[where]
-        alone = own >= true - table.unit / 2
-        return cls.knowing(name, where, np.where(alone, true, own), np.where(alone, true, np.inf))
+        """A respondent (or holding, or coalition) with his contributions; a cell listed twice adds them up.
+
+        Where they make up the whole cell, to within half a data unit, he knows it exactly. Elsewhere he knows
+        that it is at least his own contribution, but only if the others cannot be negative: no value of the
+        table is negative and no contribution is more than its cell. Otherwise he knows no bound.
+        """
+        where = positions(cells)
+        given = floats(contributions, where.size)
+        own = np.flatnonzero(mask(where, len(table)))
+        if given.shape != where.shape or not np.isfinite(given).all():
+            expected = f"expected {where.size} finite contributions, one for each of his cells"
+            raise InputError(f"Attacker {name!r}", [expected])
+        total = np.bincount(np.searchsorted(own, where), weights=given, minlength=own.size)
+        true, half = table.values[own], table.unit / 2
+        alone = np.abs(total - true) <= half
+        bounded = bool((table.values >= 0).all() and (total <= true + half).all())
+        return cls.knowing(
+            name,
+            own,
+            np.where(alone, true, total if bounded else -np.inf),
+            np.where(alone, true, np.inf),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,29 +145,37 @@ class Problem:
         """The validated problem.
 
         `sensitive`, `forced` (must be published) and `hidden` (must be hidden) are masks or lists of cells.
-        `known` = (low, high) is the outsider's box; by default [0, inf) when no value is negative, else no bound.
-        `hide_zeros=False` forces cells of value zero to be published. `widen=True` widens an outsider's box that is
-        narrower than a level instead of refusing it. `weights` is an array or a name of `tablecloak.weights`.
+        `known` = (low, high) is the outsider's box; by default [0, inf) when no value is negative, else none.
+        `hide_zeros=False` forces cells of value zero to be published, unless they are marked otherwise.
+        `widen=True` widens an outsider's box that is narrower than a level instead of refusing it.
+        `weights` is an array or a name of `tablecloak.weights`.
         """
         size = len(table)
         marks, faults = _marks(table, sensitive, forced, hidden, hide_zeros)
-        low, high = known if known is not None else (0.0 if (table.values >= 0).all() else -np.inf, np.inf)
         wanted = levels if levels is not None else Levels.of(size)
+        low, high = known if known is not None else (0.0 if (table.values >= 0).all() else -np.inf, np.inf)
+        try:
+            costs = weighing.named(table, weights) if isinstance(weights, str) else weights
+        except InputError as error:
+            costs, faults = 0.0, [*faults, *error.faults]
         problem = cls(
             table,
             marks,
-            _with_data_unit(table, marks, wanted),
-            floats(weighing.named(table, weights) if isinstance(weights, str) else weights, size),
+            wanted,
+            floats(costs, size),
             floats(low, size),
             floats(high, size),
             tuple(attackers),
             most_touched,
         )
-        if widen:
-            problem = problem._widened()
-        found = faults + list(problem._faults())
-        if found:
-            raise InputError("Problem", found, advice="See docs/glossary.md for levels and boxes.")
+        shapes = list(problem._shape_faults())
+        if not shapes:
+            problem = problem._with_data_unit()
+            problem = problem._widened() if widen else problem
+            faults += problem._number_faults()
+        faults += [*shapes, *problem._attacker_faults(), *problem._bound_faults()]
+        if faults:
+            raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
         return problem
 
     # ------------------------------------------------------------------ looking at it
@@ -192,11 +216,12 @@ class Problem:
     def required(self, attacker: int, cells: Ints, touched: bool = True) -> tuple[Floats, Floats, Floats]:
         """lower, upper and sliding levels of the cells against an attacker, up to what his own box allows.
 
-        What he knows himself is not ours to protect: a sole contributor's own cell asks nothing. Cells that are not
-        sensitive ask their conditional width (when `touched`).
+        What he knows himself is not ours to protect: a sole contributor's own cell asks nothing. Cells that
+        are not sensitive ask their conditional width (when `touched`).
         """
         low, high = self.box(attacker)
-        down, up = self.table.values[cells] - low[cells], high[cells] - self.table.values[cells]
+        down = np.maximum(self.table.values[cells] - low[cells], 0.0)
+        up = np.maximum(high[cells] - self.table.values[cells], 0.0)
         sliding = self.levels.sliding[cells] + (self.levels.conditional[cells] if touched else 0.0)
         return (
             np.minimum(self.levels.lower[cells], down),
@@ -213,99 +238,120 @@ class Problem:
 
     # ------------------------------------------------------------------ validation
 
+    def _with_data_unit(self) -> Problem:
+        """A sensitive cell without a level must not be determined: a sliding level of one data unit."""
+        levels = self.levels
+        bare = self.sensitive & (levels.lower == 0) & (levels.upper == 0) & (levels.sliding == 0)
+        sliding = frozen(np.where(bare, self.table.unit, levels.sliding))
+        return replace(self, levels=replace(levels, sliding=sliding))
+
     def _widened(self) -> Problem:
+        """With a-priori bounds as wide as the levels, wherever they contain the true value."""
         a, levels = self.table.values, self.levels
         low = np.minimum(self.outsider_low, a - levels.lower)
         high = np.maximum(self.outsider_high, a + levels.upper)
-        short = np.maximum(np.maximum(levels.sliding, levels.conditional) - (high - low), 0.0)
-        return Problem(
-            self.table,
-            self.marks,
-            levels,
-            self.weights,
-            floats(low),
-            floats(np.where(short > 0, high + short, high)),
-            self.attackers,
-            self.most_touched,
+        with np.errstate(invalid="ignore"):
+            high = high + np.maximum(np.maximum(levels.sliding, levels.conditional) - (high - low), 0.0)
+        inside = (self.outsider_low <= a) & (a <= self.outsider_high)
+        return replace(
+            self,
+            outsider_low=floats(np.where(inside, low, self.outsider_low)),
+            outsider_high=floats(np.where(inside, high, self.outsider_high)),
         )
 
-    def _faults(self) -> Iterator[str]:
-        table, a = self.table, self.table.values
-        arrays = [*self.levels.named(), ("weights", self.weights)]
-        for name, array in [*arrays, ("low", self.outsider_low), ("high", self.outsider_high)]:
-            if array.shape != (len(table),):
-                yield f"{name}: expected {len(table)} numbers, got an array of shape {array.shape}"
-                return
-        for name, array in arrays:
-            for cell in np.flatnonzero(~(np.isfinite(array) & (array >= 0))):
-                yield f"cell {table.label(cell)}: {name} must be a finite number that is not negative"
+    def _shape_faults(self) -> Iterator[str]:
+        boxes = (("known low", self.outsider_low), ("known high", self.outsider_high))
+        for name, array in (*self.levels.named(), ("weights", self.weights), *boxes):
+            if array.shape != (len(self.table),):
+                yield f"{name}: expected {len(self.table)} numbers, got an array of shape {array.shape}"
+
+    def _number_faults(self) -> Iterator[str]:
+        table = self.table
+        for name, array in (*self.levels.named(), ("weights", self.weights)):
+            for label in table.labels(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
+                yield f"cell {label}: {name} must be a finite number that is not negative"
         for name, array in self.levels.named():
             allowed = ~self.sensitive if name == "conditional" else self.sensitive
-            for cell in np.flatnonzero((array > 0) & ~allowed):
-                which = "a sensitive cell" if name == "conditional" else "a cell that is not sensitive"
-                yield f"cell {table.label(cell)}: a {name} level on {which}"
-        yield from self._box_faults("the a-priori bounds", self.outsider_low, self.outsider_high)
-        for cell in np.flatnonzero(self._short_of_levels(self.outsider_low, self.outsider_high, a)):
+            which = "a sensitive cell" if name == "conditional" else "a cell that is not sensitive"
+            for label in table.labels(np.flatnonzero((array > 0) & ~allowed)):
+                yield f"cell {label}: a {name} level on {which}"
+        outside = self._outside(self.outsider_low, self.outsider_high, np.arange(len(table)))
+        for label in table.labels(np.flatnonzero(outside)):
+            yield f"cell {label}: the true value lies outside the a-priori bounds"
+        for label in table.labels(np.flatnonzero(self._narrow() & ~outside)):
             yield (
-                f"cell {table.label(cell)}: the a-priori bounds are narrower than its protection level "
+                f"cell {label}: the a-priori bounds are narrower than its protection level "
                 "(correct one of them, or pass widen=True)"
             )
-        for attacker in self.attackers:
-            yield from self._attacker_faults(attacker)
-        if self.most_touched is not None and self.most_touched < int(self.must_hide.sum()):
-            yield f"at most {self.most_touched} cells may be touched, but {int(self.must_hide.sum())} must be hidden"
 
-    def _short_of_levels(self, low: Floats, high: Floats, a: Floats) -> Bools:
-        slack = 1e-12 * np.maximum(np.abs(a), 1.0)
+    def _outside(self, low: Floats, high: Floats, cells: Ints) -> Bools:
+        """Where the true value is not in low..high."""
+        a = self.table.values[cells]
+        slack = 1e-12 * np.abs(a)
+        return np.asarray(~((low <= a + slack) & (a - slack <= high)))
+
+    def _narrow(self) -> Bools:
+        """Where the outsider's box is narrower than a level."""
+        a, levels = self.table.values, self.levels
+        with np.errstate(invalid="ignore"):
+            width = self.outsider_high - self.outsider_low
+
+        def short(got: Floats, need: Floats) -> Bools:
+            return np.asarray(got < need * (1 - 1e-9) - 1e-12 * np.abs(a))
+
         return np.asarray(
-            (a - low < self.levels.lower - slack)
-            | (high - a < self.levels.upper - slack)
-            | (high - low < self.levels.sliding - slack)
+            short(a - self.outsider_low, levels.lower)
+            | short(self.outsider_high - a, levels.upper)
+            | short(width, levels.sliding)
+            | (short(width, levels.conditional) & ~self.forced)
         )
 
-    def _box_faults(self, whose: str, low: Floats, high: Floats, cells: Ints | None = None) -> Iterator[str]:
-        where = np.arange(len(self.table)) if cells is None else cells
-        a = self.table.values[where]
-        outside = np.isnan(low) | np.isnan(high) | (low > a) | (high < a)
-        for cell in where[outside]:
-            yield f"cell {self.table.label(cell)}: the true value lies outside {whose}"
+    def _attacker_faults(self) -> Iterator[str]:
+        size = len(self.table)
+        for who in self.attackers:
+            shape, inside = who.cells.shape, (who.cells >= 0) & (who.cells < size)
+            if not inside.all():
+                yield f"attacker {who.name!r}: knows cells that the table does not have"
+                continue
+            if who.low.shape != shape or who.high.shape != shape:
+                yield f"attacker {who.name!r}: needs one low and one high for each of his cells"
+                continue
+            for cell in np.flatnonzero(np.bincount(who.cells, minlength=size) > 1):
+                yield f"attacker {who.name!r}: knows cell {self.table.label(cell)} more than once"
+            for cell in who.cells[self._outside(who.low, who.high, who.cells)]:
+                where = f"outside what attacker {who.name!r} knows"
+                yield f"cell {self.table.label(cell)}: the true value lies {where}"
 
-    def _attacker_faults(self, attacker: Attacker) -> Iterator[str]:
-        if ((attacker.cells < 0) | (attacker.cells >= len(self.table))).any():
-            yield f"attacker {attacker.name!r}: knows cells that the table does not have"
-        elif attacker.low.shape != attacker.cells.shape or attacker.high.shape != attacker.cells.shape:
-            yield f"attacker {attacker.name!r}: needs one low and one high for each of his cells"
-        else:
-            yield from self._box_faults(
-                f"what attacker {attacker.name!r} knows", attacker.low, attacker.high, attacker.cells
-            )
+    def _bound_faults(self) -> Iterator[str]:
+        hidden = int(self.must_hide.sum())
+        if self.most_touched is None:
+            return
+        if self.most_touched != int(self.most_touched) or self.most_touched < 0:
+            yield "most_touched: expected a whole number of cells that is not negative"
+        elif self.most_touched < hidden:
+            yield f"at most {self.most_touched} cells may be touched, but {hidden} must be hidden"
 
 
 def _marks(
     table: Table, sensitive: ArrayLike, forced: ArrayLike | None, hidden: ArrayLike | None, hide_zeros: bool
 ) -> tuple[NDArray[np.int8], list[str]]:
-    """One mark a cell, and the cells that were given two that contradict each other."""
-    size = len(table)
-    is_sensitive, is_forced, is_hidden = mask(sensitive, size), mask(forced, size), mask(hidden, size)
-    faults = [
-        f"cell {table.label(cell)}: cannot be both forced to be published and {word}"
-        for other, word in ((is_sensitive, "sensitive"), (is_hidden, "hidden"))
-        for cell in np.flatnonzero(is_forced & other)
+    """One mark a cell, and what is wrong: no such cells, or two marks that contradict each other."""
+    size, faults, found = len(table), list[str](), dict[str, Bools]()
+    for name, where in (("sensitive", sensitive), ("forced", forced), ("hidden", hidden)):
+        try:
+            found[name] = mask(where, size)
+        except InputError as error:
+            found[name] = mask(None, size)
+            faults += [f"{name}: {fault}" for fault in error.faults]
+    faults += [
+        f"cell {label}: cannot be both forced to be published and {name}"
+        for name in ("sensitive", "hidden")
+        for label in table.labels(np.flatnonzero(found["forced"] & found[name]))
     ]
     marks = np.zeros(size, dtype=np.int8)
     if not hide_zeros:
         marks[table.values == 0] = Mark.FORCED
-    marks[is_forced] = Mark.FORCED
-    marks[is_hidden] = Mark.HIDDEN
-    marks[is_sensitive] = Mark.SENSITIVE
+    marks[found["forced"]] = Mark.FORCED
+    marks[found["hidden"]] = Mark.HIDDEN
+    marks[found["sensitive"]] = Mark.SENSITIVE
     return frozen(marks), faults
-
-
-def _with_data_unit(table: Table, marks: NDArray[np.int8], levels: Levels) -> Levels:
-    """A sensitive cell without a positive level must not be determined exactly: sliding level of one data unit."""
-    if levels.lower.shape != marks.shape:
-        return levels
-    bare = (marks == Mark.SENSITIVE) & (levels.lower == 0) & (levels.upper == 0) & (levels.sliding == 0)
-    return Levels(
-        levels.lower, levels.upper, frozen(np.where(bare, table.unit, levels.sliding)), levels.conditional
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,9 +53,9 @@ class Table:
     ) -> Table:
         """A table from a column of codes for each dimension and a column of values (a dict or a dataframe).
 
-        Cells that are not listed are structural zeros. Every total must be listed and add up, within `tolerance`
-        (an absolute amount; by default rounding noise only); `recompute=True` builds all totals from the leaves
-        instead and ignores the totals given. Further numeric columns are kept in `columns`.
+        Cells that are not listed are structural zeros. Every total must be listed and add up, within
+        `tolerance` (an absolute amount; by default rounding noise only); `recompute=True` builds all totals
+        from the leaves instead and ignores the totals given. Further numeric columns are kept in `columns`.
         """
         read = read_cells(dimensions, cells, value, leaves_only=recompute)
         if recompute:
@@ -125,24 +125,27 @@ class Table:
 
     @cached_property
     def is_leaf(self) -> Bools:
-        """Cells that are no total: for equations without dimensions, cells with no minority sign in any row."""
+        """Cells that are no total; with mere names as dimensions, those with the minority sign of no row."""
         if any(dimension.hierarchies for dimension in self.dimensions):
             return frozen(leaf_cells(self.dimensions, self.codes))
         positive, count = self.equations.data > 0, self.equations.shape[0]
         row = np.repeat(np.arange(count), np.diff(self.equations.indptr))
-        plus, minus = np.bincount(row[positive], minlength=count), np.bincount(row[~positive], minlength=count)
+        plus, minus = (
+            np.bincount(row[positive], minlength=count),
+            np.bincount(row[~positive], minlength=count),
+        )
         total = np.where(positive, (plus < minus)[row], ((minus <= plus) & (plus > 0))[row])
         leaf = np.ones(len(self), dtype=bool)
         leaf[self.equations.indices[total]] = False
         return frozen(leaf)
 
-    def label(self, cell: int) -> str:
+    def label(self, cell: SupportsIndex) -> str:
         """The codes of a cell, for messages."""
-        return label_of(self.dimensions, self.codes[cell])
+        return label_of(self.dimensions, self.codes[int(cell)])
 
-    def labels(self, cells: Iterable[int]) -> list[str]:
+    def labels(self, cells: Iterable[SupportsIndex]) -> list[str]:
         """The labels of several cells."""
-        return [self.label(int(cell)) for cell in cells]
+        return [self.label(cell) for cell in cells]
 
     def find(self, **codes: str) -> int:
         """The number of the cell with these codes; a dimension left out means its total."""
@@ -240,7 +243,10 @@ def _check_shapes(values: Floats, matrix: csr_array, rhs: Floats, columns: Mappi
     if rhs.shape != (rows,):
         faults.append(f"{rows} equations, but a right-hand side of shape {rhs.shape}")
     elif not np.isfinite(rhs).all():
-        faults += [f"equation {row}: the right-hand side is not a finite number" for row in np.flatnonzero(~np.isfinite(rhs))]
+        faults += [
+            f"equation {row}: the right-hand side is not a finite number"
+            for row in np.flatnonzero(~np.isfinite(rhs))
+        ]
     strange = np.searchsorted(matrix.indptr, np.flatnonzero(~np.isfinite(matrix.data)), side="right") - 1
     faults += [f"equation {row}: a coefficient is not a finite number" for row in np.unique(strange)]
     faults += [

@@ -193,11 +193,15 @@ def random_problem(
     eligible = np.flatnonzero(a != 0)
     sensitive: Bools = np.zeros(size, dtype=bool)
     if eligible.size:
-        sensitive[rng.choice(eligible, size=min(eligible.size, int(rng.integers(1, 4))), replace=False)] = True
+        sensitive[rng.choice(eligible, size=min(eligible.size, int(rng.integers(1, 4))), replace=False)] = (
+            True
+        )
     forced = (rng.random(size) < 0.1) & ~sensitive
     level = np.where(sensitive, np.ceil(np.abs(a) * rng.choice([0.1, 0.3, 0.8])), 0.0)
     hidden = (rng.random(size) < 0.04) & ~sensitive & ~forced
-    widths = np.where(~sensitive & (rng.random(size) < 0.3), rng.integers(1, 12, size), 0) if conditional else 0.0
+    widths = (
+        np.where(~sensitive & (rng.random(size) < 0.3), rng.integers(1, 12, size), 0) if conditional else 0.0
+    )
     levels = (
         Levels.of(size, sliding=2 * level, conditional=widths)
         if sliding
@@ -205,7 +209,13 @@ def random_problem(
     )
     attackers = [_random_insider(f"insider {k}", table, rng) for k in range(insiders)]
     return Problem.of(
-        table, sensitive, levels, forced=forced, hidden=hidden, attackers=attackers, widen=True,
+        table,
+        sensitive,
+        levels,
+        forced=forced,
+        hidden=hidden,
+        attackers=attackers,
+        widen=True,
         weights=rng.integers(0, 20, size).astype(float),
     )
 
@@ -232,7 +242,9 @@ def _from_leaves(dimensions: list[Dimension], leaves: NDArray[Any]) -> Table:
     """The table with all totals of an array of leaf cells."""
     names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
     grid = np.meshgrid(*names, indexing="ij")
-    cells: dict[str, Any] = {dimension.name: part.ravel() for dimension, part in zip(dimensions, grid, strict=True)}
+    cells: dict[str, Any] = {
+        dimension.name: part.ravel() for dimension, part in zip(dimensions, grid, strict=True)
+    }
     return Table.from_cells(dimensions, {**cells, "value": leaves.ravel()}, recompute=True)
 
 

@@ -1,4 +1,4 @@
-"""What hiding a cell costs. Plain arrays: combine them with arithmetic (``0.5 * value(t) + 100 * unit(t)``)."""
+"""What hiding a cell costs. Plain arrays: combine them with arithmetic (``0.5 * value(t) + 9 * unit(t)``)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,16 @@ def column(table: Table, name: str) -> Floats:
 
 
 def power(weights: Floats, exponent: float) -> Floats:
-    """Box-Cox: (w^k - 1) / k, and log(w) for k = 0, of w taken as at least 1 so that no weight is negative."""
+    """Box-Cox: (w^k - 1) / k, and log(w) for k = 0, of w taken as at least 1 so that no weight is negative.
+
+    Weights of 1 and below become 0: scale values that are small (`power(1000 * value(t), 0.5)`).
+    """
     base = np.maximum(weights, 1.0)
-    return np.log(base) if exponent == 0 else (base**exponent - 1.0) / exponent
+    with np.errstate(over="ignore"):
+        result = np.log(base) if exponent == 0 else (base**exponent - 1.0) / exponent
+    if not np.isfinite(result).all():
+        raise InputError("Weights", [f"the power {exponent:g} of these weights is not a finite number"])
+    return result
 
 
 NAMED = {"value": value, "unit": unit, "log": log, CONTRIBUTORS: contributors}
@@ -54,4 +61,7 @@ NAMED = {"value": value, "unit": unit, "log": log, CONTRIBUTORS: contributors}
 
 def named(table: Table, name: str) -> Floats:
     """The weights of a name: value, unit, log, contributors, or a column of the table."""
+    if name not in NAMED and name not in table.columns:
+        choices = ", ".join([*NAMED, *table.columns])
+        raise InputError("Weights", [f"there are no weights {name!r}; there are: {choices}"])
     return NAMED[name](table) if name in NAMED else column(table, name)

@@ -231,7 +231,7 @@ class _Push:
         extra = attack.matrix[:, asked]
         upper = np.concatenate([high, low, beyond_high, beyond_low]) / self.scale
         matrix = hstack([attack.matrix, -attack.matrix, extra, -extra], format="csc")
-        return Session(matrix, np.zeros(upper.size), upper)
+        return Session(matrix, np.zeros(upper.size), upper, presolve=True)
 
     def _group_need(self, upward: bool) -> Floats:
         """How far each group asked about must be rewarded for going up (down), over the cells in it."""

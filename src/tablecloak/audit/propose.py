@@ -8,23 +8,23 @@ next to the floats, then the exact solution of the final basis, for which `MOST_
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Room, TooMuchWork, Vector, solve
 from tablecloak.audit.reduce import Component
 from tablecloak.engines.flow import Network
-from tablecloak.engines.lp import Outcome, Session
+from tablecloak.engines.lp import DUAL, PRIMAL, Outcome, Session
 
 DENOMINATORS = (1, 12, 1_000)
 """Floats are first taken for the nearest fractions (of a data unit) with denominators up to these."""
-MOST_COLUMNS = 600
+MOST_COLUMNS = 3_000
 """The largest basis (in columns) that is solved exactly."""
 LARGEST_FLOW = 2**50
 """Flows are computed in whole numbers below this, where floats are exact."""
@@ -115,7 +115,7 @@ def _grid(rooms: Sequence[Room], unit: Fraction) -> int:
 
 
 class LinearEngine:
-    """Linear programs: the vertex is the deviation, the row duals are the multipliers."""
+    """Linear programs that push a cell as far as it goes: vertices are deviations, row duals multipliers."""
 
     def __init__(self, exact: ExactProblem, component: Component, rows: Ints) -> None:
         self.exact, self.component, self.rows = exact, component, rows.tolist()
@@ -136,101 +136,178 @@ class LinearEngine:
             if push is not None:
                 return push
         if self.program is None:
-            self.program = _Program(self, self.rooms)
+            self.program = _Program(
+                self.exact, list(self.place), self.rows, self.component.matrix, self.rooms
+            )
         unit = self.exact.unit
         limit = math.ceil(goal / unit) * unit if isinstance(goal, Fraction) else goal
-        return self.program.push(self.place[cell], upward, limit)
+        return self.program.furthest(self.place[cell], upward, limit)
 
     def _ray(self, cell: int, upward: bool) -> Push | None:
         """A direction without end: cells move where their room is infinite, by at most 1."""
         if self.cone is None:
             rooms: list[Room] = [
-                (ZERO if isinstance(a, Fraction) else -ONE, ZERO if isinstance(b, Fraction) else ONE)
-                for a, b in self.rooms
+                (ZERO if isinstance(low, Fraction) else -ONE, ZERO if isinstance(high, Fraction) else ONE)
+                for low, high in self.rooms
             ]
-            self.cone = _Program(self, rooms)
-        push = self.cone.push(self.place[cell], upward, ONE)
+            self.cone = _Program(self.exact, list(self.place), self.rows, self.component.matrix, rooms)
+        push = self.cone.furthest(self.place[cell], upward, ONE)
         return Push(math.inf, push.deviations, iter(())) if push.estimate > 1e-6 else None
 
 
-class _Program:
-    """One attacker's linear program on a component, in floats, and its bases in fractions."""
+class SparseEngine:
+    """Linear programs that reach a goal with the least movement in all: few cells move, by simple amounts.
 
-    def __init__(self, engine: LinearEngine, rooms: Sequence[Room]) -> None:
-        self.exact, self.cells, self.rows = engine.exact, list(engine.place), engine.rows
-        self.matrix = csc_array(engine.component.matrix)
-        self.rooms = rooms
+    d = u - v with u, v >= 0 and the sum of all u and v at its least. No multipliers come out of it.
+    """
+
+    def __init__(self, exact: ExactProblem, component: Component, rows: Ints) -> None:
+        self.exact, self.component, self.rows = exact, component, rows.tolist()
+        self.place = {int(cell): place for place, cell in enumerate(component.cells)}
+        self.attacker = -1
+
+    def _become(self, attacker: int) -> None:
+        self.attacker = attacker
+        rooms = [self.exact.room(attacker, cell) for cell in self.place]
+        both: list[Room] = [(ZERO, high) for _, high in rooms]
+        both += [(ZERO, -low) for low, _ in rooms]
+        matrix = hstack([self.component.matrix, -self.component.matrix], format="csc")
+        self.program = _Program(self.exact, [*self.place, *self.place], self.rows, matrix, both)
+
+    def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push:
+        if not isinstance(goal, Fraction):
+            return Push(0.0, iter(()), iter(()))
+        if attacker != self.attacker:
+            self._become(attacker)
+        unit, size = self.exact.unit, len(self.place)
+        place, other = self.place[cell] + size * (not upward), self.place[cell] + size * upward
+        amounts = sorted({math.ceil(goal / unit) * unit, goal}, reverse=True)
+        return Push(float(goal), self.program.least(place, other, amounts), iter(()))
+
+
+class _Program:
+    """Linear programs matrix d = 0 within rooms: solved in floats, their bases in fractions.
+
+    The columns are the cells, or the cells twice: then d = u - v and the program starts with the least sum.
+    """
+
+    def __init__(
+        self, exact: ExactProblem, cells: list[int], rows: list[int], matrix: csc_array, rooms: list[Room]
+    ) -> None:
+        self.exact, self.cells, self.rows, self.rooms = exact, cells, rows, rooms
+        self.matrix = csc_array(matrix)
+        self.twice = len(set(cells)) < len(cells)
         ends = np.array([[float(end) for end in room] for room in rooms])
         sizes = np.abs(ends[np.isfinite(ends) & (ends != 0)])
-        self.scale = float(np.sqrt(sizes.min() * sizes.max())) if sizes.size else float(self.exact.unit)
-        self.session = Session(self.matrix, ends[:, 0] / self.scale, ends[:, 1] / self.scale)
+        self.scale = float(np.sqrt(sizes.min() * sizes.max())) if sizes.size else float(exact.unit)
+        self.session = Session(
+            self.matrix,
+            ends[:, 0] / self.scale,
+            ends[:, 1] / self.scale,
+            cost=np.full(len(cells), float(self.twice)),
+            strategy=DUAL if self.twice else PRIMAL,
+        )
 
-    def push(self, place: int, upward: bool, limit: Extended) -> Push:
+    def furthest(self, place: int, upward: bool, limit: Extended) -> Push:
+        """Push one cell up or down as far as it goes, or to the limit."""
         low, high = self.rooms[place]
         room = (low, min(high, limit)) if upward else (max(low, -limit), high)
-        self.session.set_bounds(place, *(float(end) / self.scale for end in room))
         self.session.set_cost(place, -1.0 if upward else 1.0)
+        end = self._solve({place: room})
+        self.session.set_cost(place, 0.0)
+        if end is None:
+            return Push(0.0, iter(()), iter(()))
+        goal = (place, ONE if upward else -ONE)
+        estimate = abs(float(end.values[place])) * self.scale
+        return Push(estimate, self._deviations(end), self._multipliers(end, goal))
+
+    def least(self, place: int, other: int, amounts: list[Fraction]) -> Iterator[Vector]:
+        """Put one column at each of the amounts in turn, its mirror image at zero."""
+        for amount in amounts:
+            if amount <= self.rooms[place][1]:
+                self.session.forget_basis()
+                end = self._solve({place: (amount, amount), other: (ZERO, ZERO)})
+                if end is not None:
+                    yield from self._deviations(end)
+
+    def _solve(self, rooms: Mapping[int, Room]) -> _End | None:
+        """Solve with other rooms for some columns; None if that is not possible."""
+        for place, room in rooms.items():
+            self.session.set_bounds(place, *(float(end) / self.scale for end in room))
         solution = self.session.solve()
         basis = self.session._highs.getBasis()  # to be Session.basis()
         columns, rows = ([status.name for status in part] for part in (basis.col_status, basis.row_status))
-        self.session.set_cost(place, 0.0)
-        self.session.set_bounds(place, float(low) / self.scale, float(high) / self.scale)
+        for place in rooms:
+            self.session.set_bounds(place, *(float(end) / self.scale for end in self.rooms[place]))
         if solution.outcome is not Outcome.OPTIMAL:
-            return Push(0.0, iter(()), iter(()))
-        rooms = [*self.rooms[:place], room, *self.rooms[place + 1 :]]
-        goal = (place, ONE if upward else -ONE)
-        return Push(
-            abs(float(solution.values[place])) * self.scale,
-            self._deviations(solution.values * self.scale, rooms, columns, rows),
-            self._multipliers(-solution.duals, goal, columns, rows),
-        )
+            return None
+        changed = [rooms.get(place, room) for place, room in enumerate(self.rooms)]
+        return _End(solution.values, solution.duals, changed, columns, rows)
 
-    def _deviations(
-        self, values: Floats, rooms: Sequence[Room], columns: list[str], rows: list[str]
-    ) -> Iterator[Vector]:
+    def _deviations(self, end: _End) -> Iterator[Vector]:
+        values, size = end.values * self.scale, len(self.cells) // 2
+        if self.twice:
+            values = values[:size] - values[size:]
         for most in DENOMINATORS:
             yield from _rounded(values, self.cells, most, self.exact.unit)
-        basic, tight = self._basis(columns, rows)
+        found: dict[int, Fraction] = {}
+        for place, amount in self._vertex(end).items():
+            cell = self.cells[place]
+            sign = -1 if self.twice and place >= size else 1
+            found[cell] = found.get(cell, ZERO) + sign * amount
+        yield found
+
+    def _vertex(self, end: _End) -> dict[int, Fraction]:
+        """The exact solution of the basis: columns that are not basic are at their bounds."""
+        basic, tight = self._basis(end)
         found = {}
-        for place, status in enumerate(columns):
-            end = rooms[place][status == "kUpper"] if status in ("kLower", "kUpper") else ZERO
-            if isinstance(end, Fraction) and end:
-                found[place] = end
+        for place, status in enumerate(end.columns):
+            wall = end.rooms[place][status == "kUpper"] if status in ("kLower", "kUpper") else ZERO
+            if isinstance(wall, Fraction) and wall:
+                found[place] = wall
         rhs = dict.fromkeys(tight, ZERO)
-        for place, end in found.items():
+        for place, wall in found.items():
             for row, coefficient in self._column(place):
                 if row in rhs:
-                    rhs[row] -= coefficient * end
+                    rhs[row] -= coefficient * wall
         equations: dict[int, dict[int, Fraction]] = {row: {} for row in tight}
         for place in basic:
             for row, coefficient in self._column(place):
                 if row in equations:
                     equations[row][place] = coefficient
-        solution = _solved(list(equations.values()), list(rhs.values()))
-        yield {self.cells[place]: amount for place, amount in {**found, **solution}.items()}
+        return {**found, **_solved(list(equations.values()), list(rhs.values()))}
 
-    def _multipliers(
-        self, duals: Floats, goal: tuple[int, Fraction], columns: list[str], rows: list[str]
-    ) -> Iterator[Vector]:
+    def _multipliers(self, end: _End, goal: tuple[int, Fraction]) -> Iterator[Vector]:
         for most in DENOMINATORS:
-            yield from _rounded(duals, self.rows, most, ONE)
-        basic, tight = self._basis(columns, rows)
+            yield from _rounded(-end.duals, self.rows, most, ONE)
+        basic, tight = self._basis(end)
         nonbasic = set(tight)
         equations = [{row: value for row, value in self._column(j) if row in nonbasic} for j in basic]
         solution = _solved(equations, [goal[1] if place == goal[0] else ZERO for place in basic])
         yield {self.rows[row]: multiplier for row, multiplier in solution.items()}
 
-    def _basis(self, columns: list[str], rows: list[str]) -> tuple[list[int], list[int]]:
+    def _basis(self, end: _End) -> tuple[list[int], list[int]]:
         """The basic columns, and the rows that are not basic: as many."""
-        basic = [place for place, status in enumerate(columns) if status == "kBasic"]
+        basic = [place for place, status in enumerate(end.columns) if status == "kBasic"]
         if len(basic) > MOST_COLUMNS:
             raise NoBasis(f"the exact basis would have more than {MOST_COLUMNS} columns")
-        return basic, [row for row, status in enumerate(rows) if status != "kBasic"]
+        return basic, [row for row, status in enumerate(end.rows) if status != "kBasic"]
 
     def _column(self, place: int) -> Iterator[tuple[int, Fraction]]:
         start, stop = self.matrix.indptr[place : place + 2].tolist()
         for row, value in zip(self.matrix.indices[start:stop], self.matrix.data[start:stop], strict=True):
             yield int(row), Fraction(self.exact.coefficient(float(value)))
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where a linear program ended: floats, the rooms it was solved in, and the basis by status names."""
+
+    values: Floats
+    duals: Floats
+    rooms: list[Room]
+    columns: list[str]
+    rows: list[str]
 
 
 def _solved(equations: list[dict[int, Fraction]], rhs: list[Fraction]) -> dict[int, Fraction]:

@@ -6,8 +6,8 @@ were used once are tried on later questions first, forward and backward, stretch
 
 from __future__ import annotations
 
-import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.audit.certificate import Certificate, Claim
 from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Rational, Vector, plain
 from tablecloak.audit.judge import deviation_bounds
-from tablecloak.audit.propose import Engine, LinearEngine, NetworkEngine, NoBasis, Push
+from tablecloak.audit.propose import Engine, LinearEngine, NetworkEngine, NoBasis, Push, SparseEngine
 from tablecloak.audit.reduce import Component, reduce, structure_of
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
@@ -48,9 +48,7 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
     writer = _Writer(problem, pattern, whole)
     for row in range(audit.cells.size):
         cell, attacker = int(audit.cells[row]), int(audit.attackers[row])
-        if audit.exact:
-            writer.interval(cell, attacker)
-        else:
+        if not audit.exact or not writer.interval(cell, attacker):
             writer.verdict(cell, attacker, bool(audit.safe_rows[row]))
         progress("certificate", row + 1, audit.cells.size)
     if whole and not all(map(writer.exact.is_whole, writer.workshop.deviations)):
@@ -101,8 +99,8 @@ class _Writer:
         if met != safe:
             self._note(up, WHOLE_NUMBERS if self.whole else REVERSED)
 
-    def interval(self, cell: int, attacker: int) -> None:
-        """Prove both ends of a feasibility interval."""
+    def interval(self, cell: int, attacker: int) -> bool:
+        """Prove both ends of a feasibility interval; false if that did not succeed to the last digit."""
         sides = [self.workshop.push(cell, attacker, upward, math.inf, True) for upward in (False, True)]
         for side in sides:
             self._reaches(side)
@@ -111,6 +109,7 @@ class _Writer:
         loose = [side for side in sides if side.amount != math.inf and side.bound != side.amount]
         if loose:
             self._give_up(*loose, otherwise=LOOSE)
+        return not loose
 
     def _reaches(self, side: Side) -> None:
         if side.deviation is not None:
@@ -186,19 +185,29 @@ class Workshop:
         if goal != math.inf and self._reuse(side, goal):
             return side
         self._cap(side, {})
-        # If a push to the very goal stays on the edge, a push a little further may not.
-        for engine, further in itertools.product(self._engines_of(cell), (ZERO, self.exact.unit)):
-            if side.settles(goal, tight) or (further and goal == math.inf):
-                continue
-            push = engine.push(cell, attacker, upward, goal + further)
-            self._take_deviations(side, push, goal, push.estimate)
-            if side.amount < goal:
-                self._take_multipliers(side, push, goal, tight)
-            if not side.settles(goal, tight):
-                self._take_deviations(side, push, goal, math.inf)
+        for target in self._targets(side, goal):
+            for engine in self._engines_of(cell):
+                if not side.settles(goal, tight):
+                    self._work(side, engine.push(cell, attacker, upward, target), goal, tight)
         return side
 
+    def _targets(self, side: Side, goal: Extended) -> Iterator[Extended]:
+        """What to push for: the goal, a little more (not on the edge then), the bound found meanwhile."""
+        yield goal
+        if isinstance(goal, Fraction):
+            yield goal + self.exact.unit
+        if isinstance(side.bound, Fraction):
+            yield side.bound
+
     # ------------------------------------------------------------------ deviations
+
+    def _work(self, side: Side, push: Push, goal: Extended, tight: bool) -> None:
+        """Take from a proposal what helps: a deviation near the best, a bound, more if they do not meet."""
+        self._take_deviations(side, push, goal, push.estimate)
+        if side.amount < goal:
+            self._take_multipliers(side, push, goal, tight)
+        if not side.settles(goal, tight):
+            self._take_deviations(side, push, goal, math.inf)
 
     def _take_deviations(self, side: Side, push: Push, goal: Extended, estimate: float) -> None:
         """Try what is proposed until the goal is reached or, if that is nearer, the estimate nearly is."""
@@ -326,10 +335,9 @@ class Workshop:
             return []
         if number not in self._engines:
             component, rows = parts[number]
-            engines: list[Engine] = [LinearEngine(self.exact, component, rows)]
-            if component.orientation is not None:
-                engines.insert(0, NetworkEngine(self.exact, component, rows))
-            self._engines[number] = engines
+            linear = (SparseEngine, LinearEngine)
+            kinds = linear if component.orientation is None else (NetworkEngine, *linear)
+            self._engines[number] = [kind(self.exact, component, rows) for kind in kinds]
         return self._engines[number]
 
 

@@ -35,7 +35,9 @@ def structure_of(table: Table) -> Structure:
 def working_equations(table: Table) -> csr_array:
     """The equations without those that are redundant for the network form of their block."""
     structure = structure_of(table)
-    kept = np.sort(np.concatenate([block.kept_rows for block in structure.blocks]))
+    kept = np.sort(
+        np.concatenate([np.zeros(0, dtype=np.int64), *(block.kept_rows for block in structure.blocks)])
+    )
     return table.equations if kept.size == table.equations.shape[0] else table.equations[kept]
 
 
@@ -86,7 +88,7 @@ def reduce(equations: csr_array, low: Floats, high: Floats, unit: float) -> Redu
     found = []
     for number, group in enumerate(groups):
         here = cells[group]
-        matrix = _without_empty_rows(columns[:, group])
+        matrix = without_empty_rows(columns[:, group])
         network = orient(matrix) if number == 0 and is_network.any() else None
         component[here], position[here] = number, np.arange(here.size)
         found.append(Component(here, matrix, low[here], high[here], unit, network))
@@ -170,9 +172,9 @@ def _network_blocks(columns: csc_array, label: Ints, count: int) -> Bools:
     )
     bad = np.bincount(label, weights=(lengths > 2) | (odd > 0), minlength=count)
     network: Bools = bad == 0
-    if network.any() and orient(_without_empty_rows(columns[:, network[label]])) is None:
+    if network.any() and orient(without_empty_rows(columns[:, network[label]])) is None:
         for group in _grouped(label, np.flatnonzero(network)):
-            network[label[group[0]]] = orient(_without_empty_rows(columns[:, group])) is not None
+            network[label[group[0]]] = orient(without_empty_rows(columns[:, group])) is not None
     return network
 
 
@@ -184,7 +186,8 @@ def _grouped(label: Ints, wanted: Ints) -> list[Ints]:
     return [order[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
-def _without_empty_rows(matrix: csc_array) -> csc_array:
+def without_empty_rows(matrix: csc_array) -> csc_array:
+    """The matrix over the rows that have entries."""
     used, compact = np.unique(matrix.indices, return_inverse=True)
     return csc_array(
         (matrix.data, compact.astype(np.int32), matrix.indptr), shape=(used.size, matrix.shape[1])

@@ -213,7 +213,7 @@ def _certified(
 ) -> list[str]:
     """Write a certificate of the verdict and check what was written, with no solver."""
     from tablecloak.audit.certificate import Certificate, verify
-    from tablecloak.audit.prove import certify
+    from tablecloak.audit import certify
     from tablecloak.formats.files import write_files
 
     certificate = certify(problem, pattern, verdict, progress=progress)

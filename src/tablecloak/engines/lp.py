@@ -81,6 +81,7 @@ class Session:
         row_low: Floats | None = None,
         row_high: Floats | None = None,
         strategy: int = PRIMAL,
+        presolve: bool = False,
     ) -> None:
         rows, columns = matrix.shape
         zero = np.zeros(rows)
@@ -96,6 +97,7 @@ class Session:
         self._highs.passModel(lp)
         self.columns = columns
         self.solves = 0
+        self._from_scratch = presolve
 
     def set_cost(self, column: int, cost: float) -> None:
         self._highs.changeColCost(int(column), float(cost))
@@ -125,22 +127,14 @@ class Session:
         last = self._highs.getNumRow() - 1
         self._highs.deleteRows(1, np.array([last], dtype=np.int32))
 
-    def forget_basis(self) -> None:
-        """Start the next solve from scratch (after many changes a warm start is a burden)."""
-        self._highs.clearSolver()
-
     def solve(self, seconds: float = float("inf")) -> Solution:
         """Solve from the present basis; a solver that loses its way is restarted once with presolve."""
         self._highs.setOptionValue("time_limit", seconds)
         self.solves += 1
-        status = self._run()
+        status = self._run_presolved() if self._from_scratch else self._run()
+        self._from_scratch = False
         if status not in _OUTCOMES:
-            self._highs.clearSolver()
-            self._highs.setOptionValue("presolve", "on")
-            self._highs.setOptionValue("solver", "choose")
-            status = self._run()
-            self._highs.setOptionValue("presolve", "off")
-            self._highs.setOptionValue("solver", "simplex")
+            status = self._run_presolved()
         if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
             status = highspy.HighsModelStatus.kUnbounded
         if status not in _OUTCOMES:
@@ -154,6 +148,19 @@ class Session:
             np.asarray(solution.col_value, dtype=np.float64),
             np.asarray(solution.row_dual, dtype=np.float64),
         )
+
+    def forget_basis(self) -> None:
+        """Start the next solve from scratch (after many changes a warm start is a burden)."""
+        self._highs.clearSolver()
+
+    def _run_presolved(self) -> Any:
+        self._highs.clearSolver()
+        self._highs.setOptionValue("presolve", "on")
+        self._highs.setOptionValue("solver", "choose")
+        status = self._run()
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("solver", "simplex")
+        return status
 
     def _run(self) -> Any:
         self._highs.run()

@@ -156,7 +156,8 @@ def _by_cell(
     names = cell_names(problem.table)
     index = {name: cell for cell, name in enumerate(names)}
     lines: dict[int, int] = {}
-    words = np.full(len(names), PUBLISHED, dtype=_WORD)
+    words = [PUBLISHED] * len(names)
+    forced = problem.forced.tolist()
     texts = [["nan"] * len(names) for _ in header[2:]]
     allowed = (PUBLISHED, *HIDDEN) if len(header) == 2 else (PUBLISHED, *HIDDEN, INTERVAL, ROUNDED, PERTURBED)
     for line, fields in rows:
@@ -170,16 +171,16 @@ def _by_cell(
             faults.append(f"line {line}: cell {names[cell]} is listed already in line {lines[cell]}")
         elif word not in allowed:
             faults.append(f"line {line}: cell {names[cell]}: the status is none of {', '.join(allowed)}")
-        elif problem.forced[cell] and word in (SENSITIVE, COMPLEMENTARY):
+        elif forced[cell] and word in (SENSITIVE, COMPLEMENTARY):
             faults.append(f"line {line}: cell {names[cell]} is hidden, but must be published")
         else:
-            words[cell] = PUBLISHED if problem.forced[cell] and word == FORCED else word
+            words[cell] = PUBLISHED if forced[cell] and word == FORCED else word
             for column, text in zip(texts, fields[2:], strict=True):
                 column[cell] = text
         if cell is not None:
             lines.setdefault(cell, line)
     faults += [f"cell {name} is missing" for cell, name in enumerate(names) if cell not in lines]
-    return words, texts
+    return np.array(words, dtype=_WORD), texts
 
 
 def _number_faults(

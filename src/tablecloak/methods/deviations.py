@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from scipy.sparse import block_diag, csr_array, hstack
+from scipy.sparse import block_diag, csc_array, csr_array, hstack
+from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.engines.lp import DUAL, Outcome, Session, Solution
+from tablecloak.audit.reduce import without_empty_rows
+from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.problem import Problem
 from tablecloak.result import Audit
 
+NEAR, WIDER = 800, 4
+"""How many cells a program starts with, and how much larger the next one is."""
 SUPPORT = 1e-7
 """A cell takes part in a deviation when it moves by more than this share of the level."""
 
@@ -72,127 +76,163 @@ def open_tasks(problem: Problem, found: Audit) -> list[Task]:
 
 
 class Router:
-    """Finds cheapest deviations over the cells that may be hidden. Stays warm between tasks."""
+    """Finds cheapest deviations, looking near the cell first: programs stay small however large the table is.
 
-    def __init__(self, problem: Problem, equations: csr_array, allowed: Bools, level: float) -> None:
+    Distances between equations are those of the cheapest chain of cells from one to the next. The program of a task
+    takes the nearest equations and all cells that lie entirely in them; if it is infeasible it is widened.
+    """
+
+    def __init__(self, problem: Problem, equations: csr_array, allowed: Bools) -> None:
         self.problem = problem
-        self.cells = np.flatnonzero(allowed)
-        self.place = np.full(allowed.size, -1, dtype=np.int64)
-        self.place[self.cells] = np.arange(self.cells.size)
-        self.matrix = equations[:, self.cells]
-        self.scale = level
-        self.closed = np.zeros(allowed.size, dtype=bool)
+        self.allowed = allowed.copy()
+        self.columns = csc_array(equations)
         self.solves = 0
-        self._single: Session | None = None
-        self._double: Session | None = None
-        self._boxed: dict[int, tuple[Floats, Floats]] = {}
-        self._box_of: dict[int, int] = {}
-
-    # ------------------------------------------------------------------ boxes
+        lengths = np.diff(self.columns.indptr)
+        self._starts, self._isolated = self.columns.indptr[:-1], lengths == 0
+        self._edges = _pairs(self.columns)
+        self._capacity: dict[int, tuple[Floats, Floats]] = {}
 
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
-        """How far down and up each cell may deviate by the attacker's box, over the router's cells."""
-        if attacker not in self._boxed:
+        """How far down and up each cell may deviate by the attacker's box."""
+        if attacker not in self._capacity:
             low, high = self.problem.box(attacker)
-            value = self.problem.table.values
-            self._boxed[attacker] = ((value - low)[self.cells], (high - value)[self.cells])
-        return self._boxed[attacker]
+            self._capacity[attacker] = (self.problem.table.values - low, high - self.problem.table.values)
+        return self._capacity[attacker]
 
-    def close(self, cell: int) -> None:
-        """The cell may not move from now on (it is going to be published)."""
-        self.closed[cell] = True
-        self._refresh(cell)
+    def cheapest(
+        self, task: Task, price: Floats, *, reweight: int = 0, widest: int | None = None
+    ) -> Witness | None:
+        """The cheapest deviation for a task at these prices (a weight a cell, 0 where hidden); None if impossible.
 
-    def open(self, cell: int) -> None:
-        self.closed[cell] = False
-        self._refresh(cell)
-
-    def _refresh(self, cell: int) -> None:
-        for session, copies in ((self._single, 1), (self._double, 2)):
-            if session is not None:
-                self._restore(session, copies, np.array([self.place[cell]]))
-
-    def _restore(self, session: Session, copies: int, places: Ints) -> None:
-        """The ordinary bounds of some cells: [0, up] for d+, [0, down] for d-."""
-        attacker = self._box_of[copies]
-        down, up = self.capacity(attacker)
-        count = self.cells.size
-        shut = self.closed[self.cells[places]]
-        zero = np.zeros(places.size)
-        for copy in range(copies):
-            base = 2 * count * copy
-            session.set_many_bounds(base + places, zero, np.where(shut, 0.0, up[places]) / self.scale)
-            session.set_many_bounds(base + count + places, zero, np.where(shut, 0.0, down[places]) / self.scale)
-
-    def _session(self, copies: int, attacker: int) -> Session:
-        """The program with the attacker's box in place."""
-        session = self._single if copies == 1 else self._double
-        if session is None:
-            self._box_of[copies] = attacker
-            down, up = self.capacity(attacker)
-            shut = self.closed[self.cells]
-            high = np.where(np.tile(shut, 2), 0.0, np.concatenate([up, down])) / self.scale
-            half = hstack([self.matrix, -self.matrix], format="csr")
-            matrix = half if copies == 1 else block_diag([half, half], format="csr")
-            session = Session(matrix, np.zeros(high.size * copies), np.tile(high, copies), strategy=DUAL)
-            if copies == 1:
-                self._single = session
-            else:
-                self._double = session
-        elif self._box_of[copies] != attacker:
-            before, self._box_of[copies] = self._box_of[copies], attacker
-            changed = [self.problem.attackers[k - 1].cells for k in (before, attacker) if k > 0]
-            places = self.place[np.unique(np.concatenate(changed))]
-            self._restore(session, copies, places[places >= 0])
-        return session
-
-    # ------------------------------------------------------------------ the step
-
-    def cheapest(self, task: Task, price: Floats) -> Witness | None:
-        """The cheapest deviation for a task at these prices (a weight a cell, 0 where hidden); None if impossible."""
-        copies = 2 if task.side is Side.SLIDE else 1
-        session = self._session(copies, task.attacker)
+        `reweight` solves again at prices w / |d|, which concentrates the deviation on fewer cells; `widest` bounds the
+        number of cells looked at.
+        """
         down, up = self.capacity(task.attacker)
-        reach = 2.0 ** np.ceil(np.log2(task.level))  # slopes by powers of two keep the programs warm
-        own = price[self.cells]
         with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = np.concatenate([own / np.minimum(reach, up), own / np.minimum(reach, down)])
-        slopes[~np.isfinite(slopes)] = 0.0  # no capacity: the bound keeps it at zero
+            slope_up = price / np.minimum(task.level, up)
+            slope_down = price / np.minimum(task.level, down)
+        rank = self._rank(task.cell, np.fmin(slope_up, slope_down))
+        usable = np.flatnonzero(self.allowed & np.isfinite(rank) & ((up > 0) | (down > 0)))
+        order = usable[np.argsort(rank[usable], kind="stable")]
+        size = NEAR
+        while True:
+            last = rank[order[min(size, order.size) - 1]] if order.size else 0.0
+            cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
+            witness = _Neighbourhood(self, task, cells).solve(slope_up, slope_down, price, reweight)
+            self.solves += 1
+            if witness is not None or cells.size == order.size or (widest is not None and size >= widest):
+                return witness
+            size *= WIDER
+
+    def _rank(self, cell: int, slope: Floats) -> Floats:
+        """For each cell the rank of its furthest equation, by distance from the equations of `cell`."""
+        one, other, through = self._edges
+        length = np.where(np.isfinite(slope), slope, np.inf)[through]
+        keep = np.isfinite(length) & self.allowed[through]
+        count = self.columns.shape[0]
+        floor = 1e-9 * float(length[keep].max(initial=1.0))
+        graph = _lightest(one[keep], other[keep], length[keep] + floor, count)
+        own = self.columns.indices[self.columns.indptr[cell] : self.columns.indptr[cell + 1]]
+        rank = np.full(self.columns.shape[1], -1.0)
+        if own.size:
+            distance = dijkstra(graph, directed=False, indices=own, min_only=True)
+            place = np.empty(count)
+            place[np.argsort(distance, kind="stable")] = np.arange(count)
+            place[~np.isfinite(distance)] = np.inf
+            busy = ~self._isolated
+            rank[busy] = np.maximum.reduceat(place[self.columns.indices], self._starts[busy])
+        rank[cell] = -1.0
+        return rank
+
+
+class _Neighbourhood:
+    """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
+
+    def __init__(self, router: Router, task: Task, cells: Ints) -> None:
+        self.task, self.cells, self.size = task, cells, len(router.allowed)
+        self.copies = 2 if task.side is Side.SLIDE else 1
+        matrix = without_empty_rows(router.columns[:, cells])
+        half = hstack([matrix, -matrix], format="csr")
+        down, up = router.capacity(task.attacker)
+        high = np.tile(np.concatenate([up[cells], down[cells]]) / task.level, self.copies)
+        low = np.zeros(high.size)
+        place, count = int(np.searchsorted(cells, task.cell)), cells.size
+        if self.copies == 1:
+            forced, fixed = (place, count + place) if task.side is Side.UP else (count + place, place)
+            low[forced] = high[forced] = 1.0
+            high[fixed] = 0.0
+        whole = half if self.copies == 1 else block_diag([half, half], format="csr")
+        self.session = Session(whole, low, high, strategy=DUAL, presolve=True)
+        if self.copies == 2:
+            columns = np.array([place, count + place, 2 * count + place, 3 * count + place])
+            self.session.add_row(1.0, np.inf, columns, np.array([1.0, -1.0, -1.0, 1.0]))
+
+    def solve(self, slope_up: Floats, slope_down: Floats, price: Floats, reweight: int) -> Witness | None:
+        slopes = np.concatenate([slope_up[self.cells], slope_down[self.cells]])
+        slopes[~np.isfinite(slopes)] = 0.0  # no capacity on that side: its bound keeps it at zero
+        best = self._solve(slopes)
+        if best is None:
+            return None
+        for _ in range(reweight if price[best.cells].any() else 0):
+            moved = self._moved(best)
+            factor = np.where(moved > 0, self.task.level / np.maximum(moved, 1e-3 * self.task.level), 2.0)
+            sharper = self._solve(slopes * np.tile(factor, 2))
+            if sharper is None or price[sharper.cells].sum() >= price[best.cells].sum():
+                break
+            best = sharper
+        return best
+
+    def _moved(self, witness: Witness) -> Floats:
+        ends = [witness.forward] if witness.backward is None else [witness.forward, witness.backward]
+        return np.maximum.reduce([np.abs(end[self.cells]) for end in ends])
+
+    def _solve(self, slopes: Floats) -> Witness | None:
         largest = slopes.max(initial=0.0)
-        session.set_costs(np.arange(slopes.size * copies), np.tile(slopes / (largest or 1.0), copies))
-        solution = self._solve(session, task)
-        self.solves += 1
+        self.session.set_costs(
+            np.arange(slopes.size * self.copies), np.tile(slopes / (largest or 1.0), self.copies)
+        )
+        solution = self.session.solve()
         if solution.outcome is not Outcome.OPTIMAL:
             return None
-        return self._witness(solution.values * self.scale, task)
-
-    def _solve(self, session: Session, task: Task) -> Solution:
-        count, place = self.cells.size, int(self.place[task.cell])
-        level = task.level / self.scale
-        if task.side is Side.SLIDE:
-            columns = np.array([place, count + place, 2 * count + place, 3 * count + place])
-            session.add_row(level, np.inf, columns, np.array([1.0, -1.0, -1.0, 1.0]))
-            solution = session.solve()
-            session.drop_last_row()
-            return solution
-        forced, fixed = (place, count + place) if task.side is Side.UP else (count + place, place)
-        session.set_bounds(forced, level, level)
-        session.set_bounds(fixed, 0.0, 0.0)
-        solution = session.solve()
-        self._restore(session, 1, np.array([place]))
-        return solution
-
-    def _witness(self, values: Floats, task: Task) -> Witness:
         count = self.cells.size
-        copies = [values[start : start + count] - values[start + count : start + 2 * count] for start in
-                  range(0, values.size, 2 * count)]
-        moved = np.maximum.reduce([np.abs(copy) for copy in copies]) > SUPPORT * task.level
+        values = solution.values * self.task.level
+        copies = [
+            values[at : at + count] - values[at + count : at + 2 * count]
+            for at in range(0, values.size, 2 * count)
+        ]
+        moved = np.maximum.reduce([np.abs(copy) for copy in copies]) > SUPPORT * self.task.level
         full = []
         for copy in copies:
-            deviation = np.zeros(self.place.size)
+            deviation = np.zeros(self.size)
             deviation[self.cells] = np.where(moved, copy, 0.0)
             full.append(deviation)
-        return Witness(self.cells[moved], full[0], full[1] if len(full) == 2 else None)
+        return Witness(self.cells[moved], full[0], full[1] if self.copies == 2 else None)
+
+
+def _pairs(columns: csc_array) -> tuple[Ints, Ints, Ints]:
+    """Every two equations that a cell ties: (equation, equation, cell)."""
+    lengths = np.diff(columns.indptr)
+    one, other, through = [], [], []
+    for length in np.unique(lengths[lengths > 1]):
+        cells = np.flatnonzero(lengths == length)
+        members = columns.indices[columns.indptr[cells][:, None] + np.arange(length)]
+        left, right = np.triu_indices(length, 1)
+        one.append(members[:, left].ravel())
+        other.append(members[:, right].ravel())
+        through.append(np.repeat(cells, left.size))
+    if not one:
+        return (np.zeros(0, dtype=np.int64),) * 3
+    return np.concatenate(one), np.concatenate(other), np.concatenate(through)
+
+
+def _lightest(one: Ints, other: Ints, length: Floats, count: int) -> csr_array:
+    """The graph of equations with the lightest of parallel edges."""
+    key = np.minimum(one, other).astype(np.int64) * count + np.maximum(one, other)
+    order = np.lexsort((length, key))
+    first = np.ones(order.size, dtype=bool)
+    first[1:] = key[order][1:] != key[order][:-1]
+    chosen = order[first]
+    return csr_array((length[chosen], (key[chosen] // count, key[chosen] % count)), shape=(count, count))
 
 
 def met_by(problem: Problem, witness: Witness, found_for: int, tasks: list[Task]) -> list[Task]:

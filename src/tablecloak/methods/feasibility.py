@@ -49,7 +49,9 @@ def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProble
     )
     if forced:
         message += f"\nCells that must be published and stand in the way:\n{listed(forced)}"
-    message += "\nLower the levels of these cells, allow more cells to be hidden, or widen what attackers know."
+    message += (
+        "\nLower the levels of these cells, allow more cells to be hidden, or widen what attackers know."
+    )
     return InfeasibleProblem(
         message, cells=labels, forced=forced, confidential={"shortfall": found.shortfalls(problem)}
     )

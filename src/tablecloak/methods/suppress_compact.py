@@ -102,7 +102,11 @@ def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSo
         status,
         "HiGHS mixed-integer program",
         bound=min(bound, cost),
-        counters={"blocks": len(model.blocks), "columns": model.matrix.shape[1], "rows": model.matrix.shape[0]},
+        counters={
+            "blocks": len(model.blocks),
+            "columns": model.matrix.shape[1],
+            "rows": model.matrix.shape[0],
+        },
     )
 
 
@@ -144,7 +148,9 @@ class _Model:
             rows.append(csr_array(np.ones((1, size))))
             row_low.append(np.array([-np.inf]))
             row_high.append(np.array([float(problem.most_touched)]))
-        padded = [hstack([part, csr_array((part.shape[0], width - part.shape[1]))], format="csr") for part in rows]
+        padded = [
+            hstack([part, csr_array((part.shape[0], width - part.shape[1]))], format="csr") for part in rows
+        ]
         self.matrix = vstack(padded, format="csr") if padded else csr_array((0, width))
         self.rows = (np.concatenate(row_low or [np.zeros(0)]), np.concatenate(row_high or [np.zeros(0)]))
 

@@ -30,6 +30,8 @@ from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 MOST_ROUNDS = 50
+CLEAN_UP_WIDTH = 3200
+"""The clean-up looks for another way at most so far around a cell."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ def suppress_greedy(
     if deadline.passed:
         status = Status.TIME_LIMIT
     hidden = search.hidden if search.complete else allowed
-    notes = () if search.complete else ("stopped before a pattern was built: everything that may be hidden is hidden",)
+    notes = (
+        ()
+        if search.complete
+        else ("stopped before a pattern was built: everything that may be hidden is hidden",)
+    )
     return Proposal(
         suppression(hidden),
         status,
@@ -113,7 +119,9 @@ class _Search:
     def construct(self) -> None:
         """Rounds of audit and repair; one round is enough but for conditional levels and numerical near misses."""
         for self.rounds in range(1, MOST_ROUNDS + 1):
-            tasks = open_tasks(self.problem, audit(self.problem, suppression(self.hidden), progress=self.progress))
+            tasks = open_tasks(
+                self.problem, audit(self.problem, suppression(self.hidden), progress=self.progress)
+            )
             self.tasks_seen += len(tasks)
             if not tasks:
                 self.complete = True
@@ -125,18 +133,18 @@ class _Search:
             if int(self.hidden.sum()) == before:
                 # Nothing to add and yet not safe: ask for a hair more, the audit's tolerance is tighter than ours.
                 self._protect([Task(t.cell, t.attacker, t.side, t.level * (1 + 1e-6)) for t in tasks])
-        raise SolverError(f"suppress-greedy found no safe pattern in {MOST_ROUNDS} rounds of audit and repair")
+        raise SolverError(
+            f"suppress-greedy found no safe pattern in {MOST_ROUNDS} rounds of audit and repair"
+        )
 
     def _protect(self, tasks: list[Task]) -> None:
         if self.router is None:
-            levels = np.array([task.level for task in tasks])
-            scale = float(np.sqrt(levels.min() * levels.max()))
-            self.router = Router(self.problem, working_equations(self.problem.table), self.allowed, scale)
+            self.router = Router(self.problem, working_equations(self.problem.table), self.allowed)
         queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
         total = len(queue)
         while queue and not self.deadline.passed:
             task = queue.pop(0)
-            witness = self._route(task, self._price())
+            witness = self.router.cheapest(task, self._price(), reweight=self.params.reweight)
             if witness is None:
                 raise SolverError(
                     f"no deviation found for cell {self.problem.table.label(task.cell)} although one exists"
@@ -148,35 +156,9 @@ class _Search:
             cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
             self.progress("protecting levels", total - len(queue), total, cost)
 
-    def _route(self, task: Task, price: Floats) -> Witness | None:
-        """The cheapest deviation; then again at prices w / |d| for the cells that it used."""
-        assert self.router is not None
-        best = self.router.cheapest(task, price)
-        if best is None:
-            return None
-        cost = self._fixed_cost(best, price)
-        for _ in range(self.params.reweight if cost > 0 else 0):
-            sharper = price.copy()
-            moved = np.zeros(price.size)
-            moved[best.cells] = np.maximum(
-                np.abs(best.forward[best.cells]), 0.0 if best.backward is None else np.abs(best.backward[best.cells])
-            )
-            used = moved > 0
-            sharper[used] *= np.maximum(task.level / moved[used], 1e-3)
-            sharper[~used] *= 2.0
-            again = self.router.cheapest(task, sharper)
-            if again is None or self._fixed_cost(again, price) >= cost:
-                break
-            best, cost = again, self._fixed_cost(again, price)
-        return best
-
     def _price(self) -> Floats:
         """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""
         return np.where(self.hidden, 0.0, np.maximum(self.problem.weights, self.floor))
-
-    @staticmethod
-    def _fixed_cost(witness: Witness, price: Floats) -> float:
-        return float(price[witness.cells].sum())
 
     def _adopt(self, task: Task, witness: Witness) -> None:
         self.witness[task] = witness
@@ -191,9 +173,7 @@ class _Search:
         self._drop_unused()
         candidates = np.flatnonzero(self.hidden & ~self.problem.must_hide)
         order = candidates[np.argsort(-self.problem.weights[candidates], kind="stable")]
-        for cell in np.flatnonzero(self.allowed & ~self.hidden):
-            self.router.closed[cell] = True
-        self.router = _restricted(self.router, self.problem, self.hidden)
+        self.router.allowed[:] = self.hidden
         for number, cell in enumerate(order):
             if self.deadline.passed:
                 return
@@ -215,17 +195,19 @@ class _Search:
         assert self.router is not None
         conditional = self.problem.levels.conditional[cell] > 0
         waiting = [
-            task for task, w in self.witness.items() if cell in w.cells and not (conditional and task.cell == cell)
+            task
+            for task, w in self.witness.items()
+            if cell in w.cells and not (conditional and task.cell == cell)
         ]
-        self.router.close(cell)
+        self.router.allowed[cell] = False
         replaced: dict[Task, Witness] = {}
         price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
         for task in sorted(waiting, key=lambda task: -task.level):
             if task in replaced:
                 continue
-            witness = self.router.cheapest(task, price)
+            witness = self.router.cheapest(task, price, widest=CLEAN_UP_WIDTH)
             if witness is None:
-                self.router.open(cell)
+                self.router.allowed[cell] = True
                 return False
             replaced[task] = witness
             rest = [other for other in waiting if other not in replaced]
@@ -235,12 +217,3 @@ class _Search:
         for task in [task for task in self.witness if task.cell == cell]:
             del self.witness[task]
         return True
-
-
-def _restricted(router: Router, problem: Problem, hidden: Bools) -> Router:
-    """A smaller router over the hidden cells only, for the clean-up."""
-    smaller = Router(problem, working_equations(problem.table), hidden, router.scale)
-    smaller.solves = router.solves
-    return smaller
-
-
