@@ -6,13 +6,13 @@ from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
-from two_way import FIGURE_000, FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 from tablecloak.dimension import Dimension
 from tablecloak.hierarchy import Hierarchy
 from tablecloak.links import link, link_responses
 from tablecloak.problem import Attacker, Levels, Problem
 from tablecloak.table import Table
+from two_way import FIGURE_000, FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 
 def from_leaves(dimensions: list[Dimension], leaves: np.ndarray, **options: object) -> Table:
@@ -92,7 +92,7 @@ def linked() -> Problem:
     cube = leaf_values(3, 3, 3, low=1)
     a, b, c = flat("a", 3), flat("b", 3), flat("c", 3)
     table = link([from_leaves([a, b], cube.sum(axis=2)), from_leaves([a, c], cube.sum(axis=1))])
-    return with_levels(table, smallest_leaves(table, 1) + [3])
+    return with_levels(table, [*smallest_leaves(table, 1), 3])
 
 
 def responses() -> Problem:

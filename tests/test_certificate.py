@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.audit import audit
+from tablecloak.audit import audit, propose, prove
 from tablecloak.audit.certificate import Certificate, Claim, Verification, verify
 from tablecloak.audit.prove import REVERSED, certify
 from tablecloak.engines.flow import Network
@@ -75,7 +75,7 @@ def proven(problem: Problem, pattern: Pattern, **how: Any) -> tuple[Audit, Certi
 
 
 def check(problem: Problem, pattern: Pattern) -> tuple[bool, bool]:
-    """Verdict and intervals are proven and agree with the audit; gives the verdict and if all is certified."""
+    """Verdict and intervals are proven and agree with the audit; the verdict and if all was certified."""
     found, verdict, verification = proven(problem, pattern)
     assert verification.valid, verification.summary()
     assert verification.proves == ("safe" if found.safe else "unsafe"), verdict.summary()
@@ -272,6 +272,36 @@ def test_percentage_windows_are_far_from_whole_numbers() -> None:
     assert check(problem, Suppression.of(table, hidden))[1]
 
 
+@pytest.mark.parametrize("ways", (2, 3))
+def test_exact_bases_alone_are_enough(ways: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, table, hidden = random_case(23, ways)
+    sensitive = rng.choice(hidden, hidden.size // 3, replace=False)
+    problem = Problem.of(table, sensitive, shares(table, sensitive, 0.15, sliding=0.4))
+    monkeypatch.setattr(propose, "DENOMINATORS", ())
+    monkeypatch.setattr(prove, "NetworkEngine", propose.LinearEngine)
+    assert check(problem, Suppression.of(table, hidden))[1]
+    monkeypatch.setattr(propose, "MOST_COLUMNS", 0)
+    _, certificate, verification = proven(problem, Suppression.of(table, hidden))
+    assert verification.valid and certificate.uncertified
+    assert all("more than 0 columns" in reason for reason in certificate.uncertified)
+
+
+def test_a_coarse_grid_of_flows_loses_the_edge_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, table, hidden = random_case(22, 2)
+    window = (table.values * 0.61, table.values * 1.37)
+    sensitive = hidden[::3]
+    problem = Problem.of(table, sensitive, shares(table, sensitive, 0.1), known=window)
+    monkeypatch.setattr(propose, "LARGEST_FLOW", 1)
+    assert check(problem, Suppression.of(table, hidden))[1]
+
+
+def test_a_table_without_equations() -> None:
+    table = Table.from_equations([3.0, 5.0], csr_array((0, 2)))
+    problem = Problem.of(table, [0], levels(table, [0], 3, 4), hidden=[1])
+    assert check(problem, Suppression.of(table, [0, 1])) == (True, True)
+    assert check(problem, Suppression.of(table, [1])) == (False, True)
+
+
 # ---------------------------------------------------------------------- what else the verdict hangs on
 
 
@@ -401,7 +431,7 @@ def test_json_round_trip_and_damage() -> None:
     assert header["confidential"] is True and header["cells"] == 16 and header["equations"] == 8
     damages = ["", "[]", "{}", text[:-5], text.replace('"version": 1', '"version": 2')]
     damages += [text.replace('"proof": 0', f'"proof": {x}') for x in ("-1", "true", '"0"', "0.5")]
-    damages += [text.replace('"is": ["', f'"is": ["{x}') for x in ("1/0", "inf", "x")]
+    damages += [text.replace('"is": ["', f'"is": ["{x}') for x in ("1/0", "inf", "x", "1e999999999")]
     damages += [text.replace('"reaches"', '"believes"'), text.replace('"side": "up"', '"side": 1')]
     damages.append(json.dumps({**header, "deviations": [{"at": [1, 1], "is": ["1", "2"]}]}))
     for damage in damages:

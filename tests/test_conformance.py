@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fixtures import FIXTURES, fifty_attackers, only_sliding
-from two_way import FIGURE_004, TwoWay
 
+from fixtures import FIXTURES, fifty_attackers, only_sliding
 from tablecloak.audit import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS
@@ -16,6 +15,7 @@ from tablecloak.problem import Levels
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.testing import assert_additive, assert_protected
+from two_way import FIGURE_004, TwoWay
 
 EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
 

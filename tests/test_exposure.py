@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-import tablecloak.exposure as module
 from tablecloak.arrays import Floats, Ints
 from tablecloak.audit import audit
 from tablecloak.dimension import Dimension
@@ -302,7 +301,7 @@ def test_flows_and_programs_agree_on_what_is_initial(monkeypatch: pytest.MonkeyP
         problem = with_levels(table, list(np.flatnonzero(rng.random(len(table)) < 0.033)), ten_percent)
         by_flow = exposure(problem, progress=count)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "orient", lambda matrix: None)
+            patch.setitem(exposure.__globals__, "orient", lambda matrix: None)
             by_program = exposure(problem)
         assert np.array_equal(by_flow.sets["I"], by_program.sets["I"])
     assert len(asked) > 10

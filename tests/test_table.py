@@ -171,7 +171,7 @@ def test_one_wrong_value_breaks_every_equation_it_is_in(table: Table, data: st.D
 def test_absent_cells_are_zeros() -> None:
     cells = {"region": ["n1", "n2", "s1"], "sex": ["f", "m", "f"], "value": [1, 2, 3]}
     table = Table.from_cells([REGION, SEX], cells, recompute=True)
-    assert len(table) == 3 + 3 + 3 + 4  # leaves, regions, their totals by sex, total by sex and in all
+    assert len(table) == 3 * 2 + 3 + 2 + 3  # each of n1, n2, s1 with its total; North, South, Total
     with pytest.raises(KeyError, match="no such cell"):
         table.find(region="s1", sex="m")
     assert table.complete
@@ -222,8 +222,9 @@ def test_rebuilt_totals_have_no_noise() -> None:
         ([1e12 + 0.5], 1),
         ([182780310.0761, 63.1685], 4),
         ([1e-12, 2e-12], 12),
+        ([4e12 + 0.01, 63.17, 63.1], 2),
         ([1 / 3, 2 / 3], 9),
-        ([1e7 / 3, 0.1], 2),
+        ([1e7 / 3, 0.1 / 3], 2),
         ([1e15 / 7], 0),
         ([1e-40], 30),
     ],
@@ -290,7 +291,7 @@ def test_a_table_that_does_not_add_up_lists_every_equation() -> None:
     table = whole()
     cells["value"][table.find(region="North")] += 1
     cells["value"][table.find(region="s1", sex="f")] += 1
-    with pytest.raises(InputError, match="does not add up: 6 faults") as error:
+    with pytest.raises(InputError, match="does not add up: 5 faults") as error:
         Table.from_cells([REGION, SEX], cells)
     assert any(
         "region=North, sex=Total is not the sum of its 2 parts" in fault for fault in error.value.faults

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of
+from tablecloak.dimension import Dimension
+from tablecloak.hierarchy import Hierarchy
+from tablecloak.pattern import Intervals, Perturbation, Rounding, Suppression
+from tablecloak.problem import Levels, Problem
+from tablecloak.protect import protect
+from tablecloak.table import Table
 from two_way import (
     COUNTEREXAMPLE_K5,
     FIGURE_000,
@@ -16,15 +25,6 @@ from two_way import (
     T,
     TwoWay,
 )
-
-from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Intervals, Perturbation, Rounding, Suppression
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.table import Table
 
 
 def intervals(problem, pattern, grid, positions):

@@ -15,11 +15,11 @@ from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, aggregated
 from tablecloak.errors import InputError
 
-EXACT_DIGITS = 14
-"""Digits of the largest value that are looked at for decimals; what lies below is rounding noise."""
 ENOUGH_DIGITS = 9
 """Digits of the largest value down to the data unit, where values have no last decimal."""
 MOST_DECIMALS = 30
+FLOAT_NOISE = 8 * float(np.finfo(np.float64).eps)
+"""By how much a number may be off, relative to itself, and still be the decimal next to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +117,15 @@ def infer_decimals(values: Floats) -> int:
 
     Values that have no last decimal get as many as make up nine digits of the largest value.
     """
-    largest = float(np.abs(values).max(initial=0.0))
-    whole = floor(log10(largest)) if largest > 0 else 0
-    for decimals in range(min(max(EXACT_DIGITS - whole, 1), MOST_DECIMALS)):
-        if _is_written(values, decimals):
-            return decimals
-    return min(max(ENOUGH_DIGITS - 1 - whole, 0), MOST_DECIMALS)
+    size = np.abs(values[values != 0])
+    if not size.size:
+        return 0
+    for decimals in range(MOST_DECIMALS + 1):
+        if _is_written(size, decimals):
+            if decimals == 0 or FLOAT_NOISE * size.min() < 0.05 * 10.0**-decimals:
+                return decimals
+            break  # within noise of any decimal: that tells nothing
+    return min(max(ENOUGH_DIGITS - 1 - floor(log10(size.max())), 0), MOST_DECIMALS)
 
 
 def _rounded(values: Floats, decimals: int) -> Floats:
@@ -131,9 +134,8 @@ def _rounded(values: Floats, decimals: int) -> Floats:
 
 def _is_written(values: Floats, decimals: int) -> bool:
     """Whether so many decimals write all values, up to rounding noise."""
-    size = np.abs(values)
-    noise = np.maximum(1e-12 * size, 2 * np.finfo(np.float64).eps * size.max(initial=0.0))
-    return bool((np.abs(_rounded(values, decimals) - values) <= noise).all())
+    off = np.abs(_rounded(values, decimals) - values)
+    return bool((off <= FLOAT_NOISE * np.abs(values)).all())
 
 
 def _without_noise(leaves: Floats, totals: Floats) -> Floats:

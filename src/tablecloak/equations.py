@@ -20,7 +20,7 @@ from tablecloak.errors import InputError
 
 RELATIVE_TOLERANCE = 1e-12
 """Rounding noise allowed in a sum, relative to the sum of the absolute values in it."""
-FLOAT_NOISE = 4 * float(np.finfo(np.float64).eps)
+FLOAT_NOISE = float(np.finfo(np.float64).eps)
 """What no check can ask for: the same, as far as numbers of this kind can tell."""
 DENSE_SPAN = 8
 """Up to so many possible keys a key given, keys are looked up in an array instead of being sorted."""

@@ -46,7 +46,7 @@ def protect(
     verdict = audit(problem, proposal.pattern, progress=progress)
     if not verdict.safe:
         raise SolverError(
-            f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is discarded. "
+            f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is dropped. "
             "This is a fault of the method: please report it with the instance.",
             confidential={"shortfall": verdict.shortfalls(problem), "pattern": proposal.pattern},
         )

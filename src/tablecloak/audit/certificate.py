@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,8 @@ from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
 
 FORMAT, VERSION = "tablecloak certificate", 1
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
+"""No exponents: a short text must not stand for a number that fills the memory."""
 
 Kind = Literal["reaches", "bounded", "unbounded"]
 Verdict = Literal["safe", "unsafe", "nothing"]
@@ -161,7 +164,7 @@ def _whole(data: Any) -> int:
 
 
 def _fraction(data: Any) -> Fraction:
-    if not isinstance(data, str):
+    if not isinstance(data, str) or not FRACTION.fullmatch(data):
         raise ValueError("not a fraction")
     return Fraction(data)
 

@@ -12,7 +12,7 @@ from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
 from tablecloak.audit.integer import IntegerAttack
 from tablecloak.audit.reduce import Component, Reduction, reduce, working_equations
 from tablecloak.errors import InputError
-from tablecloak.pattern import Pattern, Perturbation, View
+from tablecloak.pattern import Mixed, Pattern, Perturbation, View
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
@@ -56,7 +56,6 @@ def audit(
     answers = [judge.answer(attacker) for attacker in range(len(problem.attacker_names))]
     safe = np.concatenate([_met(found) for found in answers])
     value = problem.table.values[cells]
-    too_close = np.flatnonzero(pattern.too_close(problem)) if isinstance(pattern, Perturbation) else cells[:0]
     return Audit(
         np.tile(cells, len(answers)),
         np.repeat(np.arange(len(answers)), cells.size),
@@ -69,7 +68,7 @@ def audit(
         intervals,
         judge.engine,
         time.perf_counter() - start,
-        too_close,
+        np.flatnonzero(_too_close(problem, pattern)),
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         judge.counters,
     )
@@ -100,6 +99,17 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
         np.minimum(np.maximum(view.low, low) - value, 0.0),
         np.maximum(np.minimum(view.high, high) - value, 0.0),
     )
+
+
+def _too_close(problem: Problem, pattern: Pattern) -> Bools:
+    """Sensitive cells that a perturbation, alone or as a part of a mixed pattern, shows too near to the truth."""
+    if isinstance(pattern, Perturbation):
+        return pattern.too_close(problem)
+    found = np.zeros(len(problem.table), dtype=bool)
+    if isinstance(pattern, Mixed):
+        for where, part in pattern.parts:
+            found |= where & _too_close(problem, part)
+    return found
 
 
 def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:

@@ -53,6 +53,10 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
         progress("certificate", row + 1, audit.cells.size)
     if whole and not all(map(writer.exact.is_whole, writer.workshop.deviations)):
         writer.uncertified.append(f"all rows: {WHOLE_NUMBERS}")
+    doubtful = set(writer.exact.too_close()) ^ set(audit.too_close.tolist())
+    writer.uncertified += [
+        f"{label} as shown: {REVERSED}" for label in problem.table.labels(sorted(doubtful))
+    ]
     return writer.certificate()
 
 
@@ -254,6 +258,7 @@ class Workshop:
                 self._stretched(side, turned, step, self._stretches[key], goal)
                 if not self.prefer_whole or self.exact.is_whole(side.deviation or {}):
                     return True
+                side.amount, side.deviation = ZERO, None
         return False
 
     # ------------------------------------------------------------------ multipliers

@@ -133,9 +133,8 @@ def merged(matrix: csc_array) -> tuple[Ints, Floats]:
     left, right = rows.indices[first].astype(np.int64), rows.indices[first + 1].astype(np.int64)
     factor = -rows.data[first] / rows.data[first + 1]  # d_right = factor * d_left
     graph = coo_array((np.ones(pairs.size), (left, right)), shape=(size, size))
-    _, group = connected_components(graph, directed=False)
-    group = group.astype(np.int64)
-    ratio = np.full(size, np.nan)
+    group: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
+    ratio: Floats = np.full(size, np.nan)
     _, roots = np.unique(group, return_index=True)
     ratio[roots] = 1.0
     pending = np.ones(pairs.size, dtype=bool)

@@ -212,8 +212,8 @@ def _certified(
     problem: Problem, pattern: Pattern, verdict: Audit, path: Path, progress: Progress
 ) -> list[str]:
     """Write a certificate of the verdict and check what was written, with no solver."""
-    from tablecloak.audit.certificate import Certificate, verify
     from tablecloak.audit import certify
+    from tablecloak.audit.certificate import Certificate, verify
     from tablecloak.formats.files import write_files
 
     certificate = certify(problem, pattern, verdict, progress=progress)

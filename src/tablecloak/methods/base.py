@@ -79,7 +79,7 @@ def _converted(value: Any, kind: str) -> Any:
             return None
         raise ValueError
     converters: dict[str, Callable[[Any], Any]] = {"bool": _boolean, "int": int, "float": float, "str": str}
-    return converters[kind.split(" | ")[0]](value)
+    return converters.get(kind.split(" | ")[0], lambda given: given)(value)
 
 
 def _boolean(value: Any) -> bool:

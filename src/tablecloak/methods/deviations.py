@@ -183,8 +183,8 @@ class _Neighbourhood:
         return best
 
     def _moved(self, witness: Witness) -> Floats:
-        ends = [witness.forward] if witness.backward is None else [witness.forward, witness.backward]
-        return np.maximum.reduce([np.abs(end[self.cells]) for end in ends])
+        moved = np.abs(witness.forward[self.cells])
+        return moved if witness.backward is None else np.maximum(moved, np.abs(witness.backward[self.cells]))
 
     def _solve(self, slopes: Floats) -> Witness | None:
         largest = slopes.max(initial=0.0)

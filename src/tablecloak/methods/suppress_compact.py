@@ -165,13 +165,13 @@ class _Model:
         none = csr_array((size, size))
         parts, row_low, row_high = [], [], []
         for copy in range(copies):
-            own: list[csr_array | None] = [csr_array((self.equations.shape[0], size)) for _ in range(copies)]
+            own: list[csr_array] = [csr_array((self.equations.shape[0], size)) for _ in range(copies)]
             own[copy] = self.equations
             parts.append(hstack([csr_array(self.equations.shape), *own]))
             bound: list[csr_array] = [none] * copies
             bound[copy] = csr_array(identity)
-            parts.append(hstack([-diags_array(up), *bound]))  # f - up x <= 0
-            parts.append(hstack([diags_array(down), *bound]))  # f + down x >= 0
+            parts.append(hstack([csr_array(-diags_array(up)), *bound]))  # f - up x <= 0
+            parts.append(hstack([csr_array(diags_array(down)), *bound]))  # f + down x >= 0
             zero, infinite = np.zeros(size), np.full(size, np.inf)
             row_low += [np.zeros(self.equations.shape[0]), -infinite, zero]
             row_high += [np.zeros(self.equations.shape[0]), zero, infinite]

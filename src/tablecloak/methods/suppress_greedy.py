@@ -202,7 +202,8 @@ class _Search:
         self.router.allowed[cell] = False
         replaced: dict[Task, Witness] = {}
         price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
-        for task in sorted(waiting, key=lambda task: -task.level):
+        # Those that lean on the cell most are the likeliest to fail: ask them first.
+        for task in sorted(waiting, key=lambda task: -abs(self.witness[task].forward[cell]) / task.level):
             if task in replaced:
                 continue
             witness = self.router.cheapest(task, price, widest=CLEAN_UP_WIDTH)
@@ -211,7 +212,7 @@ class _Search:
                 return False
             replaced[task] = witness
             rest = [other for other in waiting if other not in replaced]
-            replaced |= {other: witness for other in met_by(self.problem, witness, task.attacker, rest)}
+            replaced |= dict.fromkeys(met_by(self.problem, witness, task.attacker, rest), witness)
         self.witness |= replaced
         self.hidden[cell] = False
         for task in [task for task in self.witness if task.cell == cell]:
