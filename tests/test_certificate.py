@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.audit import audit, propose, prove
 from tablecloak.audit.certificate import Certificate, Claim, Verification, verify
-from tablecloak.audit.prove import REVERSED, certify
+from tablecloak.audit.prove import certify
 from tablecloak.engines.flow import Network
 from tablecloak.engines.lp import Session
 from tablecloak.errors import InputError
@@ -311,7 +311,17 @@ def test_a_finding_within_the_tolerance_of_the_audit_is_reversed() -> None:
     problem = Problem.of(table, [cell], levels(table, cell, upper=10 * (1 + 1e-9)))
     found, certificate, verification = proven(problem, Suppression.of(table, at[:2, :2, :2].ravel()))
     assert found.safe and verification.proves == "unsafe"
-    assert certificate.uncertified == (f"{table.label(cell)} against outsider: {REVERSED}",)
+    assert certificate.uncertified == (f"{table.label(cell)} against outsider: {prove.REVERSED}",)
+
+
+def test_an_audit_that_errs_is_corrected() -> None:
+    problem, pattern, _ = example()
+    right = audit(problem, pattern, intervals=True)
+    wide = certify(problem, pattern, replace(right, high=right.high + 1))
+    assert wide.uncertified == (f"{problem.table.label(6)} against outsider: {prove.CORRECTED}",)
+    wrong = certify(problem, pattern, replace(right, safe_rows=~right.safe_rows))
+    assert wrong.uncertified == (f"{problem.table.label(6)} against outsider: {prove.REVERSED}",)
+    assert wide.claims == wrong.claims == certify(problem, pattern, right).claims
 
 
 def test_touched_and_too_close_cells_make_a_pattern_unsafe() -> None:

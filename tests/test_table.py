@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
 from tablecloak.hierarchy import Hierarchy
-from tablecloak.table import Table, infer_decimals
+from tablecloak.table import Table
 from test_equations import dimensions, every_cell, rows_of
 
 REGION = Dimension.of("region", Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1"]}))
@@ -207,30 +207,6 @@ def test_rebuilt_totals_have_no_noise() -> None:
     assert table.values[table.find()] == 0.3, "and not 0.30000000000000004"
     cells = {"sex": ["f", "m"], "value": [1 / 3, 1e-17]}
     assert Table.from_cells([SEX], cells, recompute=True).values.max() == 1 / 3 + 1e-17
-
-
-@pytest.mark.parametrize(
-    ("values", "decimals"),
-    [
-        ([], 0),
-        ([0.0], 0),
-        ([3, -4], 0),
-        ([0.5, 7], 1),
-        ([0.1 + 0.2, 1], 1),
-        ([-12.25, 1e6], 2),
-        ([1e15, 3], 0),
-        ([1e12 + 0.5], 1),
-        ([182780310.0761, 63.1685], 4),
-        ([1e-12, 2e-12], 12),
-        ([4e12 + 0.01, 63.17, 63.1], 2),
-        ([1 / 3, 2 / 3], 9),
-        ([1e7 / 3, 0.1 / 3], 2),
-        ([1e15 / 7], 0),
-        ([1e-40], 30),
-    ],
-)
-def test_decimals(values: list[float], decimals: int) -> None:
-    assert infer_decimals(np.array(values)) == decimals
 
 
 def test_decimals_may_be_given() -> None:

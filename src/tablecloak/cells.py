@@ -129,7 +129,8 @@ def infer_decimals(values: Floats) -> int:
 
 
 def _rounded(values: Floats, decimals: int) -> Floats:
-    return np.rint(values * 10.0**decimals) / 10.0**decimals
+    with np.errstate(over="ignore"):
+        return np.asarray(np.rint(values * 10.0**decimals) / 10.0**decimals)
 
 
 def _is_written(values: Floats, decimals: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
@@ -151,7 +151,8 @@ class Problem:
         `weights` is an array or a name of `tablecloak.weights`.
         """
         size = len(table)
-        marks, faults = _marks(table, sensitive, forced, hidden, hide_zeros)
+        masks, unread = _masks(size, {"sensitive": sensitive, "forced": forced, "hidden": hidden})
+        marks, faults = _marks(table, masks, hide_zeros)
         wanted = levels if levels is not None else Levels.of(size)
         low, high = known if known is not None else (0.0 if (table.values >= 0).all() else -np.inf, np.inf)
         try:
@@ -168,13 +169,12 @@ class Problem:
             tuple(attackers),
             most_touched,
         )
-        shapes = list(problem._shape_faults())
-        if not shapes:
+        unread += problem._shape_faults()
+        if not unread:
             problem = problem._with_data_unit()
             problem = problem._widened() if widen else problem
-            faults += problem._number_faults()
-        faults += [*shapes, *problem._attacker_faults(), *problem._bound_faults()]
-        if faults:
+            faults += [*problem._number_faults(), *problem._bound_faults()]
+        if faults := [*unread, *faults, *problem._attacker_faults()]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
         return problem
 
@@ -332,26 +332,29 @@ class Problem:
             yield f"at most {self.most_touched} cells may be touched, but {hidden} must be hidden"
 
 
-def _marks(
-    table: Table, sensitive: ArrayLike, forced: ArrayLike | None, hidden: ArrayLike | None, hide_zeros: bool
-) -> tuple[NDArray[np.int8], list[str]]:
-    """One mark a cell, and what is wrong: no such cells, or two marks that contradict each other."""
-    size, faults, found = len(table), list[str](), dict[str, Bools]()
-    for name, where in (("sensitive", sensitive), ("forced", forced), ("hidden", hidden)):
+def _masks(size: int, given: Mapping[str, ArrayLike | None]) -> tuple[dict[str, Bools], list[str]]:
+    """A mask for each name, empty where what was given is none, and what is wrong with it."""
+    masks, faults = dict[str, Bools](), list[str]()
+    for name, where in given.items():
         try:
-            found[name] = mask(where, size)
+            masks[name] = mask(where, size)
         except InputError as error:
-            found[name] = mask(None, size)
+            masks[name] = mask(None, size)
             faults += [f"{name}: {fault}" for fault in error.faults]
-    faults += [
+    return masks, faults
+
+
+def _marks(table: Table, masks: Mapping[str, Bools], hide_zeros: bool) -> tuple[NDArray[np.int8], list[str]]:
+    """One mark a cell, and the cells that were given two that contradict each other."""
+    faults = [
         f"cell {label}: cannot be both forced to be published and {name}"
         for name in ("sensitive", "hidden")
-        for label in table.labels(np.flatnonzero(found["forced"] & found[name]))
+        for label in table.labels(np.flatnonzero(masks["forced"] & masks[name]))
     ]
-    marks = np.zeros(size, dtype=np.int8)
+    marks = np.zeros(len(table), dtype=np.int8)
     if not hide_zeros:
         marks[table.values == 0] = Mark.FORCED
-    marks[found["forced"]] = Mark.FORCED
-    marks[found["hidden"]] = Mark.HIDDEN
-    marks[found["sensitive"]] = Mark.SENSITIVE
+    marks[masks["forced"]] = Mark.FORCED
+    marks[masks["hidden"]] = Mark.HIDDEN
+    marks[masks["sensitive"]] = Mark.SENSITIVE
     return frozen(marks), faults

@@ -49,7 +49,7 @@ def power(weights: Floats, exponent: float) -> Floats:
     Weights of 1 and below become 0: scale values that are small (`power(1000 * value(t), 0.5)`).
     """
     base = np.maximum(weights, 1.0)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         result = np.log(base) if exponent == 0 else (base**exponent - 1.0) / exponent
     if not np.isfinite(result).all():
         raise InputError("Weights", [f"the power {exponent:g} of these weights is not a finite number"])

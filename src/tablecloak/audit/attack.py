@@ -23,6 +23,12 @@ Tick = Callable[[int], None]
 LARGEST_EXACT = 2.0**52
 POOL_SIZE = 400
 """How many witnesses a linear attack remembers."""
+DECADES = 2.0
+"""Questions whose sizes differ by more powers of ten than this are put to different programs."""
+NOISE = 1e-9
+"""A deviation smaller than this, in units of the program's scale, is rounding noise."""
+RESIDUAL = 1e-6
+"""How far a witness may miss an equation, in units of the program's scale."""
 RELATIVE_SLACK = 1e-7
 """A linear program's answer within this of the need counts as the need."""
 
@@ -153,24 +159,43 @@ class LinearAttack:
         got_down, got_up = np.zeros(cells.size), np.zeros(cells.size)
         for witness in self.pool:
             self._credit(witness, cells, got_down, got_up)
-        push = _Push(self, cells, need_down, need_up, got_down, got_up)
-        if push.unmet(True).size or push.unmet(False).size:
-            push.run(tick)
+        for rows, scale in self._by_magnitude(cells, need_down, need_up):
+            down, up = got_down[rows], got_up[rows]
+            push = _Push(self, scale, cells[rows], need_down[rows], need_up[rows], down, up)
+            if push.unmet(True).size or push.unmet(False).size:
+                push.run(tick)
+            got_down[rows], got_up[rows] = down, up
         tick(cells.size)
         return np.where(need_down > 0, got_down, 0.0), np.where(need_up > 0, got_up, 0.0)
 
-    def remember(self, groups: Floats) -> list[Floats]:
-        """Store a deviation found and its mirror image, shrunk to fit; returns both, over the cells."""
-        found = []
-        forward = self.ratio * groups[self.group]
+    def _by_magnitude(self, cells: Ints, need_down: Floats, need_up: Floats) -> list[tuple[Ints, float]]:
+        """Questions of like size with a scale for them: a solver's tolerance must stay small beside every need."""
+        component = self.component
+        sizes = np.zeros(cells.size)
+        for amount in (need_down, need_up, -component.low[cells], component.high[cells]):
+            usable = np.isfinite(amount) & (amount > 0) & (sizes == 0)
+            sizes = np.where(usable, amount, sizes)
+        sizes[sizes == 0] = component.unit
+        decade = np.floor(np.log10(sizes) / DECADES)
+        return [
+            (rows, float(np.exp(np.log(sizes[rows]).mean())))
+            for rows in (np.flatnonzero(decade == value) for value in np.unique(decade))
+        ]
+
+    def remember(self, groups: Floats, scale: float) -> list[Floats]:
+        """Store a deviation found (in units of `scale`) and its mirror image, stretched or shrunk to fit.
+
+        Both must keep the equations: noise that the mirror blows up does not.
+        """
+        quiet = np.where(np.abs(groups) > NOISE, groups, 0.0)
+        forward = self.ratio * quiet[self.group] * scale
         forward = np.clip(forward, self.component.low, self.component.high)
-        found.append(forward)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(forward > 0, self.component.low / -forward, self.component.high / -forward)
         room[forward == 0] = np.inf
         shrink = float(np.minimum(room, 1e300).min(initial=1e300))
-        if 0 < shrink < 1e300:
-            found.append(-shrink * forward)
+        candidates = [forward, -shrink * forward] if 0 < shrink < 1e300 else [forward]
+        found = [d for d in candidates if d.any() and np.abs(self.component.matrix @ d).max() <= RESIDUAL * scale]
         self.pool.extend(found)
         del self.pool[:-POOL_SIZE]
         return found
@@ -187,6 +212,7 @@ class _Push:
     def __init__(
         self,
         attack: LinearAttack,
+        scale: float,
         cells: Ints,
         need_down: Floats,
         need_up: Floats,
@@ -197,7 +223,7 @@ class _Push:
         self.need = {False: need_down, True: need_up}
         self.got = {False: got_down, True: got_up}
         self.proven = {False: np.zeros(cells.size, dtype=bool), True: np.zeros(cells.size, dtype=bool)}
-        self.scale = self._scale()
+        self.scale = scale
         self.asked, self.column = np.unique(attack.group[cells], return_inverse=True)
         self.flip = attack.ratio[cells] < 0
 
@@ -208,14 +234,6 @@ class _Push:
         enough = np.minimum(need, wall)
         slack = np.where(np.isfinite(enough), RELATIVE_SLACK * np.abs(enough), 0.0)
         return np.flatnonzero((need > 0) & ~self.proven[upward] & (got < enough - slack))
-
-    def _scale(self) -> float:
-        needs = np.concatenate([self.need[False], self.need[True]])
-        finite = needs[np.isfinite(needs) & (needs > 0)]
-        if finite.size == 0:
-            bounds = np.concatenate([-self.attack.low, self.attack.high])
-            finite = bounds[np.isfinite(bounds) & (bounds > 0)]
-        return float(np.sqrt(finite.min() * finite.max())) if finite.size else 1.0
 
     def _session(self) -> Session:
         """Columns, all from zero: d+ and d- of every group up to the need, then what lies beyond for those asked about.
@@ -288,6 +306,8 @@ class _Push:
             self.got[upward][question] = np.inf
         elif solution.outcome is Outcome.OPTIMAL:
             self._learn(solution.values)
+            far = -solution.objective * abs(self.attack.ratio[self.cells[question]]) * self.scale
+            self.got[upward][question] = max(self.got[upward][question], far if far > NOISE * self.scale else 0.0)
         else:
             raise SolverError(f"an attacker program ended as {solution.outcome.value}")
 
@@ -295,7 +315,7 @@ class _Push:
         count, asked = self.attack.groups, self.asked
         groups = values[:count] - values[count : 2 * count]
         groups[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
-        for witness in self.attack.remember(groups * self.scale):
+        for witness in self.attack.remember(groups, self.scale):
             LinearAttack._credit(witness, self.cells, self.got[False], self.got[True])
 
 

@@ -95,10 +95,14 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
     """low <= 0 <= high: how far each cell may deviate from the truth by view and box alone."""
     low, high = problem.box(attacker)
     value = problem.table.values
-    return (
-        np.minimum(np.maximum(view.low, low) - value, 0.0),
-        np.maximum(np.minimum(view.high, high) - value, 0.0),
-    )
+    noise = noise_of(problem)
+    down, up = value - np.maximum(view.low, low), np.minimum(view.high, high) - value
+    return np.where(down > noise, -down, 0.0), np.where(up > noise, up, 0.0)
+
+
+def noise_of(problem: Problem) -> Floats:
+    """Differences of a cell's value from a bound that are rounding noise, not room."""
+    return np.asarray(1e-6 * problem.table.unit + 4 * np.spacing(np.abs(problem.table.values)))
 
 
 def _too_close(problem: Problem, pattern: Pattern) -> Bools:
@@ -156,7 +160,9 @@ class _Judge:
 
     def answer(self, attacker: int) -> _Answers:
         """All questions for one attacker."""
-        lower, upper, sliding = self.problem.required(attacker, self.cells)
+        noise = noise_of(self.problem)[self.cells]
+        levels = self.problem.required(attacker, self.cells)
+        lower, upper, sliding = (np.where(level > noise, level, 0.0) for level in levels)
         found = _Answers(
             self.cells, lower, upper, sliding, np.zeros(self.cells.size), np.zeros(self.cells.size)
         )

@@ -21,6 +21,7 @@ from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Rational, 
 from tablecloak.audit.judge import deviation_bounds
 from tablecloak.audit.propose import Engine, LinearEngine, NetworkEngine, NoBasis, Push, SparseEngine
 from tablecloak.audit.reduce import Component, reduce, structure_of
+from tablecloak.errors import SolverError
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
@@ -30,7 +31,9 @@ WHOLE_NUMBERS = "the audit judged an attacker who knows that values are whole nu
 REVERSED = "exact arithmetic reverses the audit's finding, which was made within a tolerance"
 EDGE = "the finding is on the edge: true within the audit's tolerance, not provable exactly"
 LOOSE = "the interval is proven, but not to its last digits"
+CORRECTED = "the interval proven is not the audit's, which was computed within a tolerance"
 NEARLY = 1e-9
+"""A reach within this share of an engine's estimate counts as good enough to look for a bound."""
 MOST_BITS = 8_000
 """The longest numerator or denominator of a proof, in bits."""
 REUSED = 40
@@ -47,9 +50,11 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
     whole = "integ" in audit.engine
     writer = _Writer(problem, pattern, whole)
     for row in range(audit.cells.size):
-        cell, attacker = int(audit.cells[row]), int(audit.attackers[row])
-        if not audit.exact or not writer.interval(cell, attacker):
-            writer.verdict(cell, attacker, bool(audit.safe_rows[row]))
+        cell, attacker, safe = int(audit.cells[row]), int(audit.attackers[row]), bool(audit.safe_rows[row])
+        if audit.exact:
+            writer.interval(cell, attacker, safe, (float(audit.low[row]), float(audit.high[row])))
+        else:
+            writer.verdict(cell, attacker, safe)
         progress("certificate", row + 1, audit.cells.size)
     if whole and not all(map(writer.exact.is_whole, writer.workshop.deviations)):
         writer.uncertified.append(f"all rows: {WHOLE_NUMBERS}")
@@ -88,7 +93,7 @@ class _Writer:
         tight = sliding > 0
         up = self.workshop.push(cell, attacker, True, max(upper, sliding), tight)
         down = self.workshop.push(cell, attacker, False, max(lower, sliding - up.amount), tight)
-        if up.amount >= upper and down.amount >= lower and up.amount + down.amount >= sliding:
+        if self._is_met(down, up):
             self._reaches(up)
             self._reaches(down)
             met = True
@@ -103,17 +108,26 @@ class _Writer:
         if met != safe:
             self._note(up, WHOLE_NUMBERS if self.whole else REVERSED)
 
-    def interval(self, cell: int, attacker: int) -> bool:
-        """Prove both ends of a feasibility interval; false if that did not succeed to the last digit."""
+    def interval(self, cell: int, attacker: int, safe: bool, found: tuple[float, float]) -> None:
+        """Prove both ends of a feasibility interval, or at least the verdict."""
         sides = [self.workshop.push(cell, attacker, upward, math.inf, True) for upward in (False, True)]
         for side in sides:
             self._reaches(side)
             if side.bound != math.inf:
                 self._bounded(side)
         loose = [side for side in sides if side.amount != math.inf and side.bound != side.amount]
+        value, extents = float(self.exact.value(cell)), [float(side.amount) for side in sides]
         if loose:
             self._give_up(*loose, otherwise=LOOSE)
-        return not loose
+            self.verdict(cell, attacker, safe)
+        elif not np.allclose([value - extents[0], value + extents[1]], found, rtol=1e-6, atol=1e-6):
+            self._note(sides[0], CORRECTED)
+        elif safe != self._is_met(sides[0], sides[1]):
+            self._note(sides[0], REVERSED)
+
+    def _is_met(self, down: Side, up: Side) -> bool:
+        lower, upper, sliding = self.exact.required(up.attacker, up.cell)
+        return up.amount >= upper and down.amount >= lower and up.amount + down.amount >= sliding
 
     def _reaches(self, side: Side) -> None:
         if side.deviation is not None:
@@ -192,7 +206,7 @@ class Workshop:
         for target in self._targets(side, goal):
             for engine in self._engines_of(cell):
                 if not side.settles(goal, tight):
-                    self._work(side, engine.push(cell, attacker, upward, target), goal, tight)
+                    self._work(side, engine, target, goal, tight)
         return side
 
     def _targets(self, side: Side, goal: Extended) -> Iterator[Extended]:
@@ -205,8 +219,13 @@ class Workshop:
 
     # ------------------------------------------------------------------ deviations
 
-    def _work(self, side: Side, push: Push, goal: Extended, tight: bool) -> None:
+    def _work(self, side: Side, engine: Engine, target: Extended, goal: Extended, tight: bool) -> None:
         """Take from a proposal what helps: a deviation near the best, a bound, more if they do not meet."""
+        try:
+            push = engine.push(side.cell, side.attacker, side.upward, target)
+        except SolverError as reason:
+            side.reasons.append(str(reason))
+            return
         self._take_deviations(side, push, goal, push.estimate)
         if side.amount < goal:
             self._take_multipliers(side, push, goal, tight)
@@ -221,7 +240,7 @@ class Workshop:
                 self._offer(side, deviation, goal)
                 if side.amount >= goal or float(side.amount) >= most * (1 - NEARLY):
                     return
-        except NoBasis as reason:
+        except (NoBasis, SolverError) as reason:
             side.reasons.append(str(reason))
 
     def _offer(self, side: Side, deviation: Vector, goal: Extended) -> None:

@@ -134,6 +134,9 @@ class Session:
         status = self._run_presolved() if self._from_scratch else self._run()
         self._from_scratch = False
         if status not in _OUTCOMES:
+            self._highs.clearSolver()
+            status = self._run()
+        if status not in _OUTCOMES:
             status = self._run_presolved()
         if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
             status = highspy.HighsModelStatus.kUnbounded
