@@ -9,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "tablecloak", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "tablecloak",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("tablecloak")
 

@@ -27,9 +27,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tablecloak
+import test_conformance
+from fixtures import FIXTURES
 from tablecloak.cli import exits
 from tablecloak.cli.app import app
 from tablecloak.formats.json_records import audit_record, exposure_record, result_record
@@ -38,6 +41,7 @@ from tablecloak.methods import METHODS
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 COMMAND_LINE = ROOT / "docs" / "command-line.md"
+PAGES_TEXT = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
 
@@ -69,7 +73,9 @@ class Block:
 def blocks_of(text: str) -> list[Block]:
     """The fenced blocks of a page in their order."""
     return [
-        Block(found[1].strip(), found[2], found.start(2), found.end(2), text[: found.start(2)].count("\n") + 1)
+        Block(
+            found[1].strip(), found[2], found.start(2), found.end(2), text[: found.start(2)].count("\n") + 1
+        )
         for found in FENCE.finditer(text)
     ]
 
@@ -86,14 +92,18 @@ def run_page(page: Path, folder: Path) -> Iterator[tuple[Block, str]]:
             if block.kind != "python":
                 continue
             printed = StringIO()
-            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec", dont_inherit=True)
             with redirect_stdout(printed):
                 exec(code, namespace)
             follows = after is not None and after.kind == "text output"
-            if follows and not text[block.stop : after.start].partition("\n")[2].strip().removesuffix("```text output"):
+            if follows and not text[block.stop : after.start].partition("\n")[2].strip().removesuffix(
+                "```text output"
+            ):
                 yield after, printed.getvalue()
             else:
-                assert not printed.getvalue(), f"{page.name}, line {block.line}: prints, but shows no text output"
+                assert not printed.getvalue(), (
+                    f"{page.name}, line {block.line}: prints, but shows no text output"
+                )
 
 
 def console(text: str) -> str:
@@ -162,7 +172,54 @@ def test_the_example_of_the_readme_is_short() -> None:
     assert len(example.text.splitlines()) <= 12
 
 
-PAGES_TEXT = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
+@pytest.mark.parametrize("fixture", [*FIXTURES])
+def test_the_method_of_the_page_on_extending_conforms(fixture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "suppress-peel", method_of_the_page())
+    test_conformance.test_every_method_protects_every_kind_of_table("suppress-peel", fixture)
+
+
+def test_the_method_of_the_page_on_extending_refuses_and_stops_as_it_should(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(METHODS, "suppress-peel", method_of_the_page())
+    test_conformance.test_same_seed_same_pattern("suppress-peel", "three way")
+    test_conformance.test_infeasible_levels_name_the_cells_and_what_is_in_the_way("suppress-peel")
+    test_conformance.test_a_method_stopped_at_once_still_returns_a_safe_pattern("suppress-peel")
+    test_conformance.test_bound_on_touched_cells_is_kept_or_refused("suppress-peel")
+    test_conformance.test_unknown_and_wrong_parameters_are_listed_together("suppress-peel")
+
+
+def method_of_the_page() -> Any:
+    """What the first block of the page on extending defines."""
+    block = next(block for block in blocks_of(PAGES_TEXT["docs/extending.md"]) if block.kind == "python")
+    namespace: dict[str, Any] = {"__name__": "docs_extending"}
+    exec(compile(block.text, "docs/extending.md", "exec", dont_inherit=True), namespace)
+    return namespace["peel"]
+
+
+def test_the_picture_tells_the_truth() -> None:
+    rows, columns = ["North", "Centre", "South"], ["Food", "Metal", "Trade"]
+    grid = tablecloak.Dimension.flat("row", rows), tablecloak.Dimension.flat("column", columns)
+    values = [34, 21, 18, 12, 27, 9, 25, 16, 30]
+    cells = {"row": np.repeat(rows, 3), "column": np.tile(columns, 3), "value": values}
+    table = tablecloak.Table.from_cells(grid, cells, recompute=True)
+    level = np.where(table.values == 9, 5.0, 0.0)
+    problem = tablecloak.Problem.of(table, level > 0, tablecloak.Levels.of(len(table), level, level))
+    result = tablecloak.protect(problem, "suppress-compact")
+    found = tablecloak.audit(problem, result.pattern, intervals=True)
+    picture = (ROOT / "docs" / "picture.svg").read_text(encoding="utf-8")
+    left, right = (re.findall(r'class="v">(\w+)<', half) for half in picture.split("The protected table"))
+    shown = [f"{value:g}" for value in totals_last(table.values)]
+    assert left == ["x" if value == "9" else value for value in shown]
+    masked = totals_last(result.pattern.hidden)
+    assert right == ["x" if hidden else value for value, hidden in zip(shown, masked, strict=True)]
+    assert f"from {found.low[0]:g} to {found.high[0]:g}<" in picture
+    assert f"{48} − {12} − {27} = {48 - 12 - 27}<" in picture
+
+
+def totals_last(cells: Any) -> Any:
+    """The cells of a 4 x 4 table, row by row, with the totals at the end."""
+    return np.roll(np.asarray(cells).reshape(4, 4), (-1, -1), axis=(0, 1)).ravel()
 
 
 # ---------------------------------------------------------------------- what pages must say
@@ -182,7 +239,9 @@ def test_the_one_rule_is_that_of_the_package() -> None:
 def test_the_readme_leads_to_every_page() -> None:
     index = [*targets(ROOT / "README.md"), *targets(ROOT / "docs" / "index.md")]
     reached = {path.resolve() for path, _ in index}
-    assert not [page for page in PAGES if page.resolve() not in reached and page.name not in ("README.md", "index.md")]
+    assert not [
+        page for page in PAGES if page.resolve() not in reached and page.name not in ("README.md", "index.md")
+    ]
     assert (ROOT / "docs" / "limitations.md") in {path.resolve() for path, _ in targets(ROOT / "README.md")}
 
 
@@ -216,9 +275,8 @@ def test_every_method_has_a_page_with_its_parameters_and_its_tests(method: str) 
     page = ROOT / "docs" / "methods" / f"{method}.md"
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# {method}\n")
-    assert {"Idea", "Model", "Guarantee", "Limits", "Parameters", "Reference", "Tests"} <= {
-        head for head in re.findall(r"^## (.*)$", text, re.MULTILINE)
-    }
+    headings = set(re.findall(r"^## (.*)$", text, re.MULTILINE))
+    assert {"Idea", "Model", "Guarantee", "Limits", "Parameters", "Reference", "Tests"} <= headings
     for item in fields(METHODS[method].params):
         assert f"`{item.name}` | `{item.default}`" in text
     tests = re.findall(r"`(tests/\w+\.py)`", text)
@@ -233,7 +291,9 @@ def test_every_method_has_a_page_with_its_parameters_and_its_tests(method: str) 
 
 def test_the_help_of_every_command_is_the_real_one() -> None:
     found = {command: text for _, command, text, _ in HELP.findall(PAGES_TEXT["docs/command-line.md"])}
-    commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    commands = [
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    ]
     assert list(found) == ["tablecloak", *(f"tablecloak {name}" for name in commands)]
     for command, text in found.items():
         assert words(text) == words(help_of(command)), f"{command}: run python tests/test_docs.py --write"
@@ -256,7 +316,9 @@ def test_every_field_of_the_records_is_explained() -> None:
         "exposure": exposure_record(problem, tablecloak.exposure(problem)),
     }
     for command, record in records.items():
-        chapter = PAGES_TEXT["docs/command-line.md"].split(f"### The record of {command}\n")[1].partition("\n##")[0]
+        chapter = (
+            PAGES_TEXT["docs/command-line.md"].split(f"### The record of {command}\n")[1].partition("\n##")[0]
+        )
         assert re.findall(r"^\| `(\w+)` \|", chapter, re.MULTILINE) == list(record)
     (interval,) = records["audit"]["intervals"]
     assert all(f"`{name}`" in PAGES_TEXT["docs/command-line.md"] for name in interval)

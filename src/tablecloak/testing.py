@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,14 @@ def feasible_intervals(problem: Problem, pattern: Pattern, attacker: int = 0) ->
         value + np.where(down <= -FAR / 1000, -np.inf, down),
         value + np.where(up >= FAR / 1000, np.inf, up),
     )
+
+
+def enumeration_work(problem: Problem, pattern: Pattern) -> int:
+    """How many candidate vertices `feasible_intervals` would have to try."""
+    low, high = deviation_bounds(problem, checked_view(problem, pattern), 0)
+    free = np.flatnonzero(low < high)
+    dimension = _null_space(problem.table.equations[:, free].toarray()).shape[1]
+    return comb(free.size, dimension) * 2**dimension
 
 
 def safe_by_enumeration(problem: Problem, pattern: Pattern) -> bool:

@@ -1,0 +1,333 @@
+"""The rules of the house: who may import whom, what every file has, and what no file may do.
+
+Everything is read from the syntax trees of the source files; only the package itself is imported, for its `__all__`.
+A rule that a file breaks with good reason has an exception below, with the reason; exceptions that are no longer
+needed are faults too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "tablecloak"
+TESTS = ROOT / "tests"
+PACKAGE = "tablecloak"
+
+GROUND = {
+    "arrays", "cells", "dimension", "equations", "errors", "hierarchy", "links", "pattern", "problem", "progress",
+    "result", "table", "weights",
+}  # fmt: skip
+UPSTAIRS = {"audit", "methods", "engines", "protect", "exposure", "formats", "cli", "testing", "examples"}
+SHARED_BY_METHODS = {"methods", "methods.base", "methods.deviations", "methods.feasibility"}
+SOLVERS_AND_COMPILERS = {"highspy", "numba"}
+
+MOST_LINES, UTMOST_LINES = 400, 520
+LONG_FILES = {
+    "engines.kernels": "compiled code: numba caches functions by file, and splitting it costs a second compilation",
+    "engines.structure": "one recogniser whose steps share the same arrays",
+}
+STATE = {
+    "audit.reduce._STRUCTURES": "a cache by table that forgets tables nobody holds any more",
+}
+COVERED_BY = {
+    "audit.attack": "test_properties",
+    "audit.integer": "test_properties",
+    "audit.judge": "test_vectors",
+    "audit.propose": "test_certificate",
+    "audit.prove": "test_certificate",
+    "audit.reduce": "test_properties",
+    "cli.app": "test_cli",
+    "cli.demo": "test_cli",
+    "cli.exits": "test_cli",
+    "cli.listing": "test_cli",
+    "cli.live": "test_cli",
+    "engines.kernels": "test_flow",
+    "engines.lp": "test_properties",
+    "engines.mip": "test_conformance",
+    "errors": "test_problem",
+    "examples": "test_cli",
+    "formats.files": "test_cli",
+    "methods": "test_conformance",
+    "methods.base": "test_conformance",
+    "methods.deviations": "test_conformance",
+    "methods.feasibility": "test_conformance",
+    "methods.suppress_compact": "test_conformance",
+    "methods.suppress_greedy": "test_conformance",
+    "progress": "test_cli",
+    "protect": "test_conformance",
+    "result": "test_conformance",
+    "testing": "test_properties",
+}
+"""Source files without a test of their own name, and the test that covers them."""
+MUTATORS = {
+    "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
+    "sort", "update",
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------- reading the house
+
+
+def name_of(path: Path) -> str:
+    """``audit.judge`` for audit/judge.py, ``audit`` for audit/__init__.py, and nothing for the package itself."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+EVERY_FILE = pytest.mark.parametrize("name", list(FILES), ids=[name or PACKAGE for name in FILES])
+
+
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(FILES[name].read_text(encoding="utf-8"), str(FILES[name]))
+
+
+def imports_of(name: str) -> Iterator[str]:
+    """Whole names of all imports of a file, wherever they stand."""
+    package = name if FILES[name].name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(tree_of(name)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = (
+                [PACKAGE, *package.split(".")][: len(package.split(".")) + 2 - node.level]
+                if node.level
+                else []
+            )
+            base = ".".join([*above, *([node.module] if node.module else [])]).strip(".")
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def rooms_of(name: str) -> set[str]:
+    """The files of the house that a file imports, by name; what it imports from the package itself as ""."""
+    found = set()
+    for whole in imports_of(name):
+        if whole.split(".")[0] == PACKAGE:
+            inside = whole.split(".")[1:]
+            while inside and ".".join(inside) not in FILES:
+                inside = inside[:-1]
+            found.add(".".join(inside))
+    return found
+
+
+def floor_of(name: str) -> str:
+    return name.split(".")[0]
+
+
+def in_room(name: str, room: str) -> bool:
+    return name == room or name.startswith(f"{room}.")
+
+
+def definitions(name: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Public functions and classes at the top of a file."""
+    for node in tree_of(name).body:
+        is_definition = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if is_definition and not node.name.startswith("_"):
+            yield node
+
+
+# ---------------------------------------------------------------------- who imports whom
+
+
+def test_every_file_has_a_floor() -> None:
+    assert {floor_of(name) for name in FILES if name} == GROUND | UPSTAIRS
+
+
+@EVERY_FILE
+def test_imports_go_down_only(name: str) -> None:
+    rooms = rooms_of(name) - {name}
+    floors = {floor_of(room) for room in rooms}
+    assert "cli" not in floors or in_room(name, "cli"), "nobody imports the command line"
+    assert "testing" not in floors, "nothing of ours needs the helpers for tests"
+    assert "" not in rooms or in_room(name, "cli"), "import from the file, not from the package"
+    if floor_of(name) in GROUND:
+        assert floors <= GROUND, "the ground floor stands on nothing else"
+    if in_room(name, "engines"):
+        assert floors <= {"engines", "arrays", "errors"}, "engines know arrays, not tables"
+    if in_room(name, "audit"):
+        assert not floors & {"methods", "protect", "exposure", "formats"}, (
+            "the audit trusts and knows no method"
+        )
+    if in_room(name, "methods"):
+        assert not floors & {"protect", "formats", "exposure"}, "a method proposes; others judge and write"
+    if in_room(name, "formats"):
+        assert not floors & {"methods", "protect", "engines"}, "formats read and write, no more"
+
+
+@EVERY_FILE
+def test_methods_do_not_import_each_other(name: str) -> None:
+    if in_room(name, "methods") and name != "methods":
+        inside = {room for room in rooms_of(name) if in_room(room, "methods")}
+        assert inside <= SHARED_BY_METHODS - {"methods"}
+
+
+@EVERY_FILE
+def test_only_engines_import_solvers_and_compilers(name: str) -> None:
+    outside = {whole.split(".")[0] for whole in imports_of(name)}
+    assert in_room(name, "engines") or not outside & SOLVERS_AND_COMPILERS
+
+
+@EVERY_FILE
+def test_imports_are_absolute(name: str) -> None:
+    assert not [node for node in ast.walk(tree_of(name)) if isinstance(node, ast.ImportFrom) and node.level]
+
+
+# ---------------------------------------------------------------------- the front door
+
+
+def test_all_is_sorted_complete_and_there() -> None:
+    import tablecloak
+
+    names = list(tablecloak.__all__)
+    assert names == sorted(names, key=_as_ruff_sorts)
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if not hasattr(tablecloak, name)]
+    imported = set()
+    for node in tree_of("").body:
+        if isinstance(node, ast.ImportFrom):
+            imported |= {alias.asname or alias.name for alias in node.names}
+    assert set(names) == imported
+
+
+def _as_ruff_sorts(name: str) -> tuple[int, str]:
+    """CONSTANTS, then Classes, then functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+@EVERY_FILE
+def test_every_all_tells_the_truth(name: str) -> None:
+    body = tree_of(name).body
+    listed = [
+        ast.literal_eval(node.value)
+        for node in body
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]
+    ]
+    known = {
+        alias.asname or alias.name
+        for node in body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    known |= {node.name for node in definitions(name)}
+    known |= {target for node in body for target in _targets(node)}
+    assert not [entry for entries in listed for entry in entries if entry not in known]
+
+
+# ---------------------------------------------------------------------- what every file has
+
+
+@EVERY_FILE
+def test_every_file_has_a_docstring(name: str) -> None:
+    assert ast.get_docstring(tree_of(name)), f"{FILES[name]} needs a docstring"
+
+
+@EVERY_FILE
+def test_every_public_function_and_class_has_a_docstring(name: str) -> None:
+    bare = [f"line {node.lineno}: {node.name}" for node in definitions(name) if not ast.get_docstring(node)]
+    assert not bare
+
+
+@EVERY_FILE
+def test_every_file_has_a_test(name: str) -> None:
+    tests = {path.stem for path in TESTS.glob("test_*.py")}
+    own = f"test_{name.rpartition('.')[2]}"
+    if FILES[name].name == "__init__.py" and not list(definitions(name)) and name not in COVERED_BY:
+        return
+    if own in tests:
+        assert name not in COVERED_BY, f"{own}.py is there: take {name!r} out of COVERED_BY"
+    else:
+        assert name in COVERED_BY, f"write tests/{own}.py, or say in COVERED_BY which test covers {name!r}"
+        assert COVERED_BY[name] in tests
+
+
+def test_exceptions_are_about_files_that_exist() -> None:
+    assert set(COVERED_BY) <= set(FILES)
+    assert set(LONG_FILES) <= set(FILES)
+    assert {entry.rpartition(".")[0] for entry in STATE} <= set(FILES)
+
+
+# ---------------------------------------------------------------------- what no file may do
+
+
+@EVERY_FILE
+def test_files_are_short(name: str) -> None:
+    lines = len(FILES[name].read_text(encoding="utf-8").splitlines())
+    assert lines <= UTMOST_LINES
+    if name in LONG_FILES:
+        assert lines > MOST_LINES, f"take {name!r} out of LONG_FILES"
+    else:
+        assert lines <= MOST_LINES, f"{lines} lines: a wall is missing"
+
+
+@EVERY_FILE
+def test_nothing_is_left_to_do(name: str) -> None:
+    text = FILES[name].read_text(encoding="utf-8")
+    assert not re.findall(r"\b(?:TO" + r"DO|FIX" + r"ME|XXX|HACK)\b", text)
+
+
+@EVERY_FILE
+def test_no_state_is_kept_in_modules(name: str) -> None:
+    """No `global`, no memoised functions, and no function that changes a variable of its module."""
+    tree, own = tree_of(name), {target for node in tree_of(name).body for target in _targets(node)}
+    changed = {target for node in ast.walk(tree) for target in _changes(node)} & own
+    allowed = {entry.rpartition(".")[2] for entry in STATE if entry.rpartition(".")[0] == name}
+    assert changed == allowed
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Global)]
+    decorators = [
+        ast.unparse(decorator)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+    ]
+    assert not [text for text in decorators if re.search(r"\b(lru_)?cache\b", text)]
+
+
+@EVERY_FILE
+def test_nothing_happens_at_import(name: str) -> None:
+    """At the top of a file: docstrings, imports, definitions, constants, and imports for type checkers."""
+    allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+    other = [
+        f"line {node.lineno}: {ast.unparse(node).splitlines()[0]}"
+        for node in tree_of(name).body
+        if not isinstance(node, allowed)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        and not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    assert not other
+
+
+def _targets(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement at the top of a file assigns."""
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    for target in targets:
+        yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def _changes(node: ast.AST) -> Iterator[str]:
+    """Names of containers that a node changes: ``x[...] = ``, ``x += ``, ``del x[...]``, ``x.append(...)``."""
+    if isinstance(node, ast.Assign | ast.Delete):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign):
+        targets = [node.target]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+        targets = [ast.Subscript(node.func.value)]
+    else:
+        targets = []
+    for target in targets:
+        held = target.value if isinstance(target, ast.Subscript | ast.Attribute) else None
+        if isinstance(held, ast.Name):
+            yield held.id
