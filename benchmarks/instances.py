@@ -1,0 +1,97 @@
+"""Instances of the literature, generated from a seed, and the INSEE system of linked tables."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, link
+
+DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+
+def class_two(rows: int, columns: int, seed: int) -> Problem:
+    """Class II of Carvalho & Almeida (2008): values 0..1000, non-zero internal cells sensitive with probability 0.2,
+    non-zero marginals (not the grand total) with 0.1, levels ceil(0.15 a), zeros published."""
+    rng = np.random.default_rng(seed)
+    inner = rng.integers(0, 1001, size=(rows, columns))
+    row_codes, column_codes = (
+        [f"{letter}{i}" for i in range(count)] for letter, count in (("r", rows), ("c", columns))
+    )
+    cells = {"r": np.repeat(row_codes, columns), "c": np.tile(column_codes, rows), "value": inner.ravel()}
+    table = Table.from_cells(
+        [Dimension.flat("r", row_codes), Dimension.flat("c", column_codes)], cells, recompute=True
+    )
+    chance = np.where(table.is_leaf, 0.2, 0.1)
+    sensitive = (table.values > 0) & (rng.random(len(table)) < chance)
+    sensitive[table.find()] = False
+    level = np.where(sensitive, np.ceil(0.15 * table.values), 0.0)
+    return Problem.of(table, sensitive, Levels.of(len(table), level, level), hide_zeros=False)
+
+
+INSEE = {
+    "act_cj": ("ACTIVITY", "CJ"),
+    "act_size": ("ACTIVITY", "SIZE"),
+    "nuts_cj": ("NUTS", "CJ"),
+    "nuts_size": ("NUTS", "SIZE"),
+    "act_nuts_size": ("ACTIVITY", "NUTS", "SIZE"),
+}
+
+
+def insee_table(name: str) -> Table:
+    """One of INSEE's turnover tables, with N_OBS and MAX as further columns."""
+    columns = _read(DATA / "linked" / f"insee_turnover_{name}.csv")
+    dimensions = [_insee_dimension(dimension, columns[dimension]) for dimension in INSEE[name]]
+    numbers = {key: np.array(columns[key], dtype=float) for key in ("N_OBS", "MAX", "TOT")}
+    codes: dict[str, Any] = {dimension: columns[dimension] for dimension in INSEE[name]}
+    return Table.from_cells(dimensions, {**codes, **numbers}, value="TOT")
+
+
+def insee_problem(names: tuple[str, ...] = ("act_cj", "act_size", "nuts_cj", "nuts_size")) -> Problem:
+    """The linked system: sensitive where N_OBS < 3 or MAX is above 85% of TOT.
+
+    Dominance (1, 85): level = MAX / 0.85 - TOT; 10% of the value for small counts.
+    """
+    table = link([insee_table(name) for name in names])
+    total, largest, count = table.values, table.column("MAX"), table.column("N_OBS")
+    few = (count < 3) & (total > 0)
+    dominated = (largest > 0.85 * total) & (total > 0)
+    level = np.maximum(np.where(dominated, largest / 0.85 - total, 0.0), np.where(few, 0.1 * total, 0.0))
+    sensitive = few | dominated
+    return Problem.of(
+        table, sensitive, Levels.of(len(table), np.where(sensitive, level, 0), np.where(sensitive, level, 0))
+    )
+
+
+def _insee_dimension(name: str, codes: list[str]) -> Dimension:
+    present = set(codes)
+    if name == "ACTIVITY":
+        rows = _read(DATA / "microdata" / "insee_activity_corr_table.csv")
+        pairs = {(a, "Total") for a in rows["A10"]}
+        pairs |= {(b, a) for a, b in zip(rows["A10"], rows["A21"], strict=True)}
+        pairs |= {(c, b) for b, c in zip(rows["A21"], rows["A88"], strict=True)}
+        return Dimension.of(name, Hierarchy.from_pairs(_present(pairs, present)))
+    if name == "NUTS":
+        rows = _read(DATA / "microdata" / "insee_nuts23_fr_corr_table.csv")
+        total = next(code for code in codes if code.startswith("Total"))
+        pairs = {(two, total) for two in rows["NUTS2"]}
+        pairs |= {(three, two) for two, three in zip(rows["NUTS2"], rows["NUTS3"], strict=True)}
+        return Dimension.of(name, Hierarchy.from_pairs(_present(pairs, present)))
+    return Dimension.flat(name, sorted(present - {"Total"}))
+
+
+def _present(pairs: set[tuple[str, str]], codes: set[str]) -> list[tuple[str, str]]:
+    """The pairs between codes that the table has; a code is not its own child."""
+    return sorted(
+        (child, parent) for child, parent in pairs if child in codes and parent in codes and child != parent
+    )
+
+
+def _read(path: Path) -> dict[str, list[str]]:
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
