@@ -26,7 +26,7 @@ CSPLIB = (
     "targus", "table7", "hier13x7x7d", "hier13x13x7d", "table8", "table1", "hier13x13x13a", "toy3dsarah", "jjtabel3",
     "hier16", "ninenew", "osorio", "cbs",
 )  # fmt: skip
-SECONDS = 300.0
+SECONDS = 120.0
 
 
 def audit_of_a_large_network() -> Iterable[tuple[str, Callable[[], Row]]]:

@@ -148,8 +148,8 @@ def help_of(command: str) -> str:
 
 
 def words(text: str) -> str:
-    """A help text as words: no line ends, no names of types, which change with versions of typer."""
-    return " ".join(re.sub(r"<[^>]*>|\b[A-Z]+( RANGE)?(?=  )", " ", text).split())
+    """A help text as words: no line ends, braces and names of types, which change with versions of typer."""
+    return " ".join(re.sub(r"<[^>]*>|[{}\\]|\b[A-Z]+( RANGE)?(?=  )", " ", text).split())
 
 
 @pytest.fixture(autouse=True)

@@ -39,3 +39,7 @@ class Deadline:
     def left(self) -> float:
         """Seconds left; infinite without a deadline."""
         return float("inf") if self.moment is None else max(0.0, self.moment - time.monotonic())
+
+
+NEVER = Deadline(None)
+"""No deadline."""

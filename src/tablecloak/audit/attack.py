@@ -195,7 +195,9 @@ class LinearAttack:
         room[forward == 0] = np.inf
         shrink = float(np.minimum(room, 1e300).min(initial=1e300))
         candidates = [forward, -shrink * forward] if 0 < shrink < 1e300 else [forward]
-        found = [d for d in candidates if d.any() and np.abs(self.component.matrix @ d).max() <= RESIDUAL * scale]
+        found = [
+            d for d in candidates if d.any() and np.abs(self.component.matrix @ d).max() <= RESIDUAL * scale
+        ]
         self.pool.extend(found)
         del self.pool[:-POOL_SIZE]
         return found
@@ -277,7 +279,8 @@ class _Push:
             questions = self.unmet(upward)
             if questions.size < 3 or not np.isfinite(self.need[upward][questions]).all():
                 return
-            columns, rewards = self._rewards(questions, upward)
+            one_a_group = questions[np.unique(self.column[questions], return_index=True)[1]]
+            columns, rewards = self._rewards(one_a_group, upward)
             session.set_costs(columns, rewards)
             solution = session.solve()
             session.set_costs(columns, np.zeros(columns.size))
@@ -307,7 +310,9 @@ class _Push:
         elif solution.outcome is Outcome.OPTIMAL:
             self._learn(solution.values)
             far = -solution.objective * abs(self.attack.ratio[self.cells[question]]) * self.scale
-            self.got[upward][question] = max(self.got[upward][question], far if far > NOISE * self.scale else 0.0)
+            self.got[upward][question] = max(
+                self.got[upward][question], far if far > NOISE * self.scale else 0.0
+            )
         else:
             raise SolverError(f"an attacker program ended as {solution.outcome.value}")
 

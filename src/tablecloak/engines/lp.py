@@ -37,6 +37,8 @@ class Solution:
 
 
 PRIMAL, DUAL = 4, 1
+QUICK = 1.0
+"""Seconds that the simplex method has for a program from scratch before the interior point method takes over."""
 _OUTCOMES = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
@@ -103,29 +105,37 @@ class Session:
         self._highs.changeColCost(int(column), float(cost))
 
     def set_costs(self, columns: Ints, costs: Floats) -> None:
-        self._highs.changeColsCost(
-            len(columns), np.asarray(columns, dtype=np.int32), np.asarray(costs, dtype=float)
+        """New costs of distinct columns."""
+        order = np.argsort(columns)  # HiGHS refuses a set that is not increasing
+        self._check(
+            self._highs.changeColsCost(
+                len(order), np.asarray(columns, dtype=np.int32)[order], np.asarray(costs, dtype=float)[order]
+            )
         )
 
     def set_bounds(self, column: int, low: float, high: float) -> None:
-        self._highs.changeColBounds(int(column), float(low), float(high))
+        """New bounds of one column."""
+        self._check(self._highs.changeColBounds(int(column), float(low), float(high)))
 
     def set_many_bounds(self, columns: Ints, low: Floats, high: Floats) -> None:
-        self._highs.changeColsBounds(
-            len(columns),
-            np.asarray(columns, dtype=np.int32),
-            np.asarray(low, dtype=float),
-            np.asarray(high, dtype=float),
+        """New bounds of distinct columns."""
+        order = np.argsort(columns)
+        arrays = (np.asarray(array, dtype=float)[order] for array in (low, high))
+        self._check(
+            self._highs.changeColsBounds(len(order), np.asarray(columns, dtype=np.int32)[order], *arrays)
         )
+
+    @staticmethod
+    def _check(status: Any) -> None:
+        if status == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused a change of a linear program")
 
     def add_row(self, low: float, high: float, columns: Ints, coefficients: Floats) -> None:
         """One more row, last."""
         indices = np.asarray(columns, dtype=np.int32)
-        self._highs.addRow(low, high, len(indices), indices, np.asarray(coefficients, dtype=float))
-
-    def drop_last_row(self) -> None:
-        last = self._highs.getNumRow() - 1
-        self._highs.deleteRows(1, np.array([last], dtype=np.int32))
+        self._check(
+            self._highs.addRow(low, high, len(indices), indices, np.asarray(coefficients, dtype=float))
+        )
 
     def solve(self, seconds: float = float("inf")) -> Solution:
         """Solve from the present basis; a solver that loses its way is restarted once with presolve."""
@@ -157,21 +167,22 @@ class Session:
         self._highs.clearSolver()
 
     def _run_presolved(self) -> Any:
+        """Afresh with presolve: the simplex method while it is quick, else interior point with crossover."""
+        limit = self._highs.getOptionValue("time_limit")[1]
         self._highs.clearSolver()
-        self._highs.setOptionValue("presolve", "on")
-        self._highs.setOptionValue("solver", "choose")
+        self._set(presolve="on", solver="choose", time_limit=min(limit, QUICK))
         status = self._run()
-        self._highs.setOptionValue("presolve", "off")
-        self._highs.setOptionValue("solver", "simplex")
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            self._highs.clearSolver()
+            self._set(solver="ipm", time_limit=limit)
+            status = self._run()
+        self._set(presolve="off", solver="simplex", time_limit=limit)
         return status
+
+    def _set(self, **options: Any) -> None:
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
 
     def _run(self) -> Any:
         self._highs.run()
         return self._highs.getModelStatus()
-
-    def ray(self) -> Floats | None:
-        """A direction of unboundedness after an unbounded solve, if the engine has one."""
-        found = self._highs.getPrimalRay()
-        if not found[1]:
-            return None
-        return np.asarray(found[2], dtype=np.float64)

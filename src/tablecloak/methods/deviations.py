@@ -21,10 +21,13 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import without_empty_rows
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.problem import Problem
+from tablecloak.progress import NEVER, Deadline
 from tablecloak.result import Audit
 
-NEAR, WIDER = 800, 4
+NEAR, WIDER = 800, 2
 """How many cells a program starts with, and how much larger the next one is."""
+REWEIGHTED = 2000
+"""Larger programs are not solved again at other prices."""
 SUPPORT = 1e-7
 """A cell takes part in a deviation when it moves by more than this share of the level."""
 
@@ -82,8 +85,11 @@ class Router:
     takes the nearest equations and all cells that lie entirely in them; if it is infeasible it is widened.
     """
 
-    def __init__(self, problem: Problem, equations: csr_array, allowed: Bools) -> None:
+    def __init__(
+        self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline = NEVER
+    ) -> None:
         self.problem = problem
+        self.deadline = deadline
         self.allowed = allowed.copy()
         self.columns = csc_array(equations)
         self.solves = 0
@@ -104,7 +110,7 @@ class Router:
     ) -> Witness | None:
         """The cheapest deviation for a task at these prices (a weight a cell, 0 where hidden); None if impossible.
 
-        `reweight` solves again at prices w / |d|, which concentrates the deviation on fewer cells; `widest` bounds the
+        None also when the deadline passes. `reweight` solves again at prices w / |d|, which concentrates the deviation on fewer cells; `widest` bounds the
         number of cells looked at.
         """
         down, up = self.capacity(task.attacker)
@@ -120,7 +126,10 @@ class Router:
             cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
             witness = _Neighbourhood(self, task, cells).solve(slope_up, slope_down, price, reweight)
             self.solves += 1
-            if witness is not None or cells.size == order.size or (widest is not None and size >= widest):
+            enough = (
+                cells.size == order.size or (widest is not None and size >= widest) or self.deadline.passed
+            )
+            if witness is not None or enough:
                 return witness
             size *= WIDER
 
@@ -130,8 +139,11 @@ class Router:
         length = np.where(np.isfinite(slope), slope, np.inf)[through]
         keep = np.isfinite(length) & self.allowed[through]
         count = self.columns.shape[0]
-        floor = 1e-9 * float(length[keep].max(initial=1.0))
-        graph = _lightest(one[keep], other[keep], length[keep] + floor, count)
+        steps = length[keep]
+        typical = (
+            float(np.median(steps[steps > 0])) if steps.any() else 1.0
+        )  # a step costs something even if free
+        graph = _lightest(one[keep], other[keep], steps + typical, count)
         own = self.columns.indices[self.columns.indptr[cell] : self.columns.indptr[cell + 1]]
         rank = np.full(self.columns.shape[1], -1.0)
         if own.size:
@@ -149,7 +161,7 @@ class _Neighbourhood:
     """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
 
     def __init__(self, router: Router, task: Task, cells: Ints) -> None:
-        self.task, self.cells, self.size = task, cells, len(router.allowed)
+        self.task, self.cells, self.size, self.deadline = task, cells, len(router.allowed), router.deadline
         self.copies = 2 if task.side is Side.SLIDE else 1
         matrix = without_empty_rows(router.columns[:, cells])
         half = hstack([matrix, -matrix], format="csr")
@@ -173,7 +185,7 @@ class _Neighbourhood:
         best = self._solve(slopes)
         if best is None:
             return None
-        for _ in range(reweight if price[best.cells].any() else 0):
+        for _ in range(reweight if price[best.cells].any() and self.cells.size <= REWEIGHTED else 0):
             moved = self._moved(best)
             factor = np.where(moved > 0, self.task.level / np.maximum(moved, 1e-3 * self.task.level), 2.0)
             sharper = self._solve(slopes * np.tile(factor, 2))
@@ -191,7 +203,7 @@ class _Neighbourhood:
         self.session.set_costs(
             np.arange(slopes.size * self.copies), np.tile(slopes / (largest or 1.0), self.copies)
         )
-        solution = self.session.solve()
+        solution = self.session.solve(self.deadline.left)
         if solution.outcome is not Outcome.OPTIMAL:
             return None
         count = self.cells.size

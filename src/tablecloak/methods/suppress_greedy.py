@@ -30,7 +30,7 @@ from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 MOST_ROUNDS = 50
-CLEAN_UP_WIDTH = 3200
+CLEAN_UP_WIDTH = 1600
 """The clean-up looks for another way at most so far around a cell."""
 
 
@@ -139,12 +139,16 @@ class _Search:
 
     def _protect(self, tasks: list[Task]) -> None:
         if self.router is None:
-            self.router = Router(self.problem, working_equations(self.problem.table), self.allowed)
+            self.router = Router(
+                self.problem, working_equations(self.problem.table), self.allowed, self.deadline
+            )
         queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
         total = len(queue)
         while queue and not self.deadline.passed:
             task = queue.pop(0)
             witness = self.router.cheapest(task, self._price(), reweight=self.params.reweight)
+            if witness is None and self.deadline.passed:
+                return
             if witness is None:
                 raise SolverError(
                     f"no deviation found for cell {self.problem.table.label(task.cell)} although one exists"
