@@ -229,6 +229,10 @@ class Problem:
             np.minimum(sliding, down + up),
         )
 
+    def against_marks(self, touched: Bools) -> Ints:
+        """Cells that a pattern treats against their mark: forced but touched, or to be hidden but published."""
+        return np.flatnonzero((self.forced & touched) | ((self.marks == Mark.HIDDEN) & ~touched))
+
     def __repr__(self) -> str:
         who = f", {len(self.attackers)} insiders" if self.attackers else ""
         return (

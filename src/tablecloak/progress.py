@@ -31,8 +31,8 @@ class Deadline:
     def after(cls, seconds: float | None) -> Deadline:
         return cls(None if seconds is None else time.monotonic() + seconds)
 
-    @property
     def passed(self) -> bool:
+        """Whether the moment has come."""
         return self.moment is not None and time.monotonic() >= self.moment
 
     @property

@@ -61,12 +61,15 @@ class Audit:
     too_close: Ints
     """Cells of a perturbation whose shown value is nearer to the truth than their level."""
     too_many_touched: bool
+    against_marks: Ints
+    """Cells treated against their mark: forced but not published, or to be hidden but published."""
     counters: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def safe(self) -> bool:
         """The verdict: every requirement is met."""
-        return bool(self.safe_rows.all()) and self.too_close.size == 0 and not self.too_many_touched
+        broken = self.too_close.size or self.too_many_touched or self.against_marks.size
+        return bool(self.safe_rows.all()) and not broken
 
     @property
     def open_cells(self) -> Ints:
@@ -107,6 +110,9 @@ class Audit:
             )
         if self.open_cells.size > 20:
             lines.append(f"  ... and {self.open_cells.size - 20} more")
+        for cell in self.against_marks[:20]:
+            must = "be published" if problem.forced[cell] else "be hidden"
+            lines.append(f"  against its mark: {problem.table.label(int(cell))} must {must}")
         if self.too_many_touched:
             lines.append(f"  more than {problem.most_touched} cells are touched")
         return "\n".join(lines)

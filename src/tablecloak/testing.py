@@ -71,12 +71,15 @@ def enumeration_work(problem: Problem, pattern: Pattern) -> int:
     low, high = deviation_bounds(problem, checked_view(problem, pattern), 0)
     free = np.flatnonzero(low < high)
     dimension = _null_space(problem.table.equations[:, free].toarray()).shape[1]
-    return comb(free.size, dimension) * 2**dimension
+    work: int = comb(int(free.size), int(dimension)) * 2 ** int(dimension)
+    return work
 
 
 def safe_by_enumeration(problem: Problem, pattern: Pattern) -> bool:
     """The verdict of the oracle on all requirements of all attackers."""
     touched = pattern.touched(problem)
+    if problem.against_marks(touched).size:
+        return False
     asked = np.flatnonzero(problem.sensitive | (touched & (problem.levels.conditional > 0)))
     value = problem.table.values[asked]
     for attacker in range(len(problem.attacker_names)):

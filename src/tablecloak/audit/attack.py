@@ -37,6 +37,8 @@ class Attack(Protocol):
     """An attacker at work on one component; cells are positions in the component."""
 
     engine: str
+    exact: bool
+    """Whether answers are exact, not only up to a solver's tolerance."""
     solves: int
 
     def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]: ...
@@ -85,6 +87,7 @@ class NetworkAttack:
     def __init__(self, component: Component) -> None:
         assert component.orientation is not None
         self.scale = Scale(component)
+        self.exact = self.scale.exact
         self.network = Network(
             component.orientation.nodes,
             component.orientation.tail,
@@ -133,6 +136,7 @@ class LinearAttack:
     """
 
     engine = "linear programs"
+    exact = False
 
     def __init__(self, component: Component, pool: list[Floats] | None = None) -> None:
         self.component = component
@@ -251,7 +255,7 @@ class _Push:
         extra = attack.matrix[:, asked]
         upper = np.concatenate([high, low, beyond_high, beyond_low]) / self.scale
         matrix = hstack([attack.matrix, -attack.matrix, extra, -extra], format="csc")
-        return Session(matrix, np.zeros(upper.size), upper, presolve=True)
+        return Session(matrix, np.zeros(upper.size), upper, presolve=True, feasible=True)
 
     def _group_need(self, upward: bool) -> Floats:
         """How far each group asked about must be rewarded for going up (down), over the cells in it."""

@@ -278,7 +278,12 @@ class _Checker:
             for cell in self.exact.questions()
             if not self._met(cell, attacker)
         ]
-        if self.exact.too_close() or self.exact.too_many_touched() or self._violated():
+        if (
+            self.exact.too_close()
+            or self.exact.too_many_touched()
+            or self.exact.against_marks()
+            or self._violated()
+        ):
             return "unsafe", []
         return ("nothing", open_rows) if open_rows else ("safe", [])
 

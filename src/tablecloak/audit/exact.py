@@ -84,17 +84,21 @@ class ExactProblem:
 
     def stated(self, cell: int) -> tuple[Extended, Extended]:
         """What the publication says about a cell; shown value plus and minus base without float noise."""
-        pattern = self.pattern
-        while isinstance(pattern, Mixed):
-            parts = [part for where, part in pattern.parts if where[cell]]
-            if not parts:
-                return self.value(cell), self.value(cell)
-            pattern = parts[0]
+        pattern = self._speaker(cell)
+        if pattern is None:
+            return self.value(cell), self.value(cell)
         if isinstance(pattern, Rounding | Perturbation):
             centre = exact_number(pattern.shown[cell])
             reach = exact_number(pattern.base[cell] if isinstance(pattern, Rounding) else pattern.reach[cell])
             return centre - reach, centre + reach
         return exact_number(self.view.low[cell]), exact_number(self.view.high[cell])
+
+    def _speaker(self, cell: int) -> Pattern | None:
+        """The pattern that speaks for a cell; None where no part of a mixed one does (it is published)."""
+        pattern: Pattern | None = self.pattern
+        while isinstance(pattern, Mixed):
+            pattern = next((part for where, part in pattern.parts if where[cell]), None)
+        return pattern
 
     def box(self, attacker: int, cell: int) -> tuple[Extended, Extended]:
         """What attacker k (0 is the outsider) knows about a cell beforehand."""
@@ -156,11 +160,16 @@ class ExactProblem:
         return [cell for cell in self.questions() if self._is_too_close(cell)]
 
     def _is_too_close(self, cell: int) -> bool:
-        if not isinstance(self.pattern, Perturbation) or not self.problem.sensitive[cell]:
+        pattern = self._speaker(cell)
+        if not isinstance(pattern, Perturbation) or not self.problem.sensitive[cell]:
             return False
-        off = exact_number(self.pattern.shown[cell]) - self.value(cell)
-        half = self.level("sliding", cell) / 2
+        off = exact_number(pattern.shown[cell]) - self.value(cell)
+        half = max(self.level("sliding", cell), Fraction(exact_number(self.problem.table.unit))) / 2
         return off < max(self.level("upper", cell), half) and -off < max(self.level("lower", cell), half)
+
+    def against_marks(self) -> bool:
+        """Whether a forced cell is not published, or a cell that must be hidden is."""
+        return self.problem.against_marks(self.touched).size > 0
 
     def too_many_touched(self) -> bool:
         most = self.problem.most_touched

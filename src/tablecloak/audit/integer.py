@@ -22,6 +22,7 @@ class IntegerAttack:
     """Integer programs max / min d_p over whole deviations, or flows where the component is a network."""
 
     engine = "integer programs"
+    exact = True
 
     def __init__(self, component: Component) -> None:
         if not Scale(component).exact:
@@ -51,10 +52,17 @@ class IntegerAttack:
         unit = self.component.unit
         program = IntegerProgram(self.component.matrix, self.component.low / unit, self.component.high / unit)
         for row, cell in enumerate(cells):
-            if need_up[row] > 0:
-                up[row] = program.extreme(int(cell), upward=True, enough=need_up[row] / unit) * unit
-            if need_down[row] > 0:
-                down[row] = program.extreme(int(cell), upward=False, enough=need_down[row] / unit) * unit
+            for got, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
+                if need > 0:
+                    steps = program.extreme(int(cell), upward=upward, enough=need / unit)
+                    got[row] = self._at_least(steps, need)
             tick(1)
         self.solves = program.solves
         return down, up
+
+    def _at_least(self, steps: float, need: float) -> float:
+        """So many data units as an amount; a met need is at least the need, whatever the rounding."""
+        amount = steps * self.component.unit
+        return (
+            max(amount, need) if np.isfinite(need) and steps >= need / self.component.unit - 1e-9 else amount
+        )

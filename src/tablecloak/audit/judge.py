@@ -18,7 +18,9 @@ from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
 
 DECISION_SLACK = 1e-6
-"""A requirement counts as met when it is met up to this share of itself (flows on whole numbers are exact)."""
+"""Where linear programs decide, a requirement counts as met when it is met up to this share of itself."""
+FLOAT_NOISE = 1e-15
+"""The same where flows on whole numbers of data units decide: only the rounding of a sum of two floats."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class _Answers:
     sliding: Floats
     down: Floats
     up: Floats
+    slack: Floats
+    """The share of a need that may be missing: zero where the engine is exact."""
 
 
 def audit(
@@ -68,8 +72,11 @@ def audit(
         intervals,
         judge.engine,
         time.perf_counter() - start,
-        np.flatnonzero(_too_close(problem, pattern)),
+        np.flatnonzero(pattern.too_close(problem))
+        if isinstance(pattern, Perturbation | Mixed)
+        else cells[:0],
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
+        problem.against_marks(touched),
         judge.counters,
     )
 
@@ -105,17 +112,6 @@ def noise_of(problem: Problem) -> Floats:
     return np.asarray(1e-6 * problem.table.unit + 4 * np.spacing(np.abs(problem.table.values)))
 
 
-def _too_close(problem: Problem, pattern: Pattern) -> Bools:
-    """Sensitive cells that a perturbation, alone or as a part of a mixed pattern, shows too near to the truth."""
-    if isinstance(pattern, Perturbation):
-        return pattern.too_close(problem)
-    found = np.zeros(len(problem.table), dtype=bool)
-    if isinstance(pattern, Mixed):
-        for where, part in pattern.parts:
-            found |= where & _too_close(problem, part)
-    return found
-
-
 def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
     """Cells to ask about: the sensitive ones, touched ones with a conditional level, or all touched ones."""
     conditional = (problem.levels.conditional > 0) & touched
@@ -124,7 +120,7 @@ def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
 
 def _met(found: _Answers) -> Bools:
     def enough(got: Floats, need: Floats) -> Bools:
-        return np.asarray(got >= need * (1.0 - DECISION_SLACK))
+        return np.asarray(got >= need * (1.0 - found.slack))
 
     return np.asarray(
         enough(found.down, found.lower)
@@ -163,9 +159,8 @@ class _Judge:
         noise = noise_of(self.problem)[self.cells]
         levels = self.problem.required(attacker, self.cells)
         lower, upper, sliding = (np.where(level > noise, level, 0.0) for level in levels)
-        found = _Answers(
-            self.cells, lower, upper, sliding, np.zeros(self.cells.size), np.zeros(self.cells.size)
-        )
+        down, up, slack = (np.zeros(self.cells.size) for _ in range(3))
+        found = _Answers(self.cells, lower, upper, sliding, down, up, slack)
         if attacker == 0:
             self._attack(found, np.ones(self.cells.size, dtype=bool), self.low, self.high)
             self.outsider = found
@@ -173,7 +168,7 @@ class _Judge:
         assert self.outsider is not None
         low, high = deviation_bounds(self.problem, self.view, attacker)
         tighter = (low > self.low) | (high < self.high)
-        found.down[:], found.up[:] = self.outsider.down, self.outsider.up
+        found.down[:], found.up[:], found.slack[:] = self.outsider.down, self.outsider.up, self.outsider.slack
         block = self.reduction.block
         reopened = np.isin(block[self.cells], np.unique(block[tighter])) & (block[self.cells] >= 0)
         again = reopened | tighter[self.cells]
@@ -188,6 +183,7 @@ class _Judge:
             component = self.reduction.components[number]
             attack = self._engine(int(number), component, low[component.cells], high[component.cells])
             self.engines.add(attack.engine)
+            found.slack[rows] = FLOAT_NOISE if attack.exact else DECISION_SLACK
             before = attack.solves
             _push(attack, self.reduction.position[self.cells[rows]], found, rows, self.intervals, self._tick)
             self.solves += attack.solves - before

@@ -1,0 +1,1 @@
+"""The cellar: solvers and compiled kernels. Nothing else imports them from outside."""

@@ -20,6 +20,8 @@ from tablecloak.errors import SolverError
 
 
 class Outcome(Enum):
+    """How a solve ended."""
+
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
@@ -84,6 +86,7 @@ class Session:
         row_high: Floats | None = None,
         strategy: int = PRIMAL,
         presolve: bool = False,
+        feasible: bool = False,
     ) -> None:
         rows, columns = matrix.shape
         zero = np.zeros(rows)
@@ -100,6 +103,7 @@ class Session:
         self.columns = columns
         self.solves = 0
         self._from_scratch = presolve
+        self._feasible = feasible  # known to be so: a solver that denies it has lost its way
 
     def set_cost(self, column: int, cost: float) -> None:
         self._highs.changeColCost(int(column), float(cost))
@@ -143,10 +147,10 @@ class Session:
         self.solves += 1
         status = self._run_presolved() if self._from_scratch else self._run()
         self._from_scratch = False
-        if status not in _OUTCOMES:
+        if self._lost(status):
             self._highs.clearSolver()
             status = self._run()
-        if status not in _OUTCOMES:
+        if self._lost(status):
             status = self._run_presolved()
         if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
             status = highspy.HighsModelStatus.kUnbounded
@@ -161,6 +165,9 @@ class Session:
             np.asarray(solution.col_value, dtype=np.float64),
             np.asarray(solution.row_dual, dtype=np.float64),
         )
+
+    def _lost(self, status: Any) -> bool:
+        return status not in _OUTCOMES or (self._feasible and _OUTCOMES[status] is Outcome.INFEASIBLE)
 
     def forget_basis(self) -> None:
         """Start the next solve from scratch (after many changes a warm start is a burden)."""

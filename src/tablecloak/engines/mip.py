@@ -73,4 +73,8 @@ class IntegerProgram:
         self.solves += 1
         zero = np.zeros(self.matrix.shape[0])
         solution = solve_mixed(self.matrix, (low, high), (zero, zero), cost, np.ones(low.size, dtype=bool))
-        return float(-solution.objective)
+        return (
+            float(-solution.objective)
+            if math.isinf(solution.objective)
+            else float(round(-solution.objective))
+        )

@@ -1,0 +1,1 @@
+"""Files of the field, one module a format."""

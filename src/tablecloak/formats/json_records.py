@@ -70,6 +70,7 @@ def audit_record(problem: Problem, audit: Audit, intervals: bool = False) -> dic
         "open_cells": _named(names, audit.open_cells),
         "too_close": _named(names, audit.too_close),
         "too_many_touched": audit.too_many_touched,
+        "against_marks": _named(names, audit.against_marks),
         "exact": audit.exact,
         "seconds": audit.seconds,
         "engine": audit.engine,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, get_type_hints
 
 import numpy as np
 
@@ -54,7 +54,11 @@ class Method:
 
     def make_params(self, given: Mapping[str, Any]) -> Any:
         """The parameters from a mapping; unknown names and wrong kinds are one clear error."""
-        known = {item.name: item for item in fields(self.params)}
+        hints = get_type_hints(self.params)
+        known = {
+            item.name: getattr(hints[item.name], "__name__", str(hints[item.name]))
+            for item in fields(self.params)
+        }
         faults = [
             f"unknown parameter {name!r}; there are: {', '.join(known) or 'none'}"
             for name in given
@@ -64,9 +68,9 @@ class Method:
         for name, value in given.items():
             if name in known:
                 try:
-                    values[name] = _converted(value, str(known[name].type))
+                    values[name] = _converted(value, known[name])
                 except ValueError:
-                    faults.append(f"parameter {name!r} takes {known[name].type}, not {value!r}")
+                    faults.append(f"parameter {name!r} takes {known[name]}, not {value!r}")
         if faults:
             raise InputError("Method parameters", faults)
         return self.params(**values)

@@ -73,7 +73,7 @@ def open_tasks(problem: Problem, found: Audit) -> list[Task]:
             (Side.DOWN, found.required_lower[row], down),
             (Side.SLIDE, found.required_sliding[row], down + up),
         ):
-            if got < need * (1 - 1e-9):
+            if got < need:
                 tasks.append(Task(cell, attacker, side, float(need)))
     return tasks
 
@@ -108,10 +108,10 @@ class Router:
     def cheapest(
         self, task: Task, price: Floats, *, reweight: int = 0, widest: int | None = None
     ) -> Witness | None:
-        """The cheapest deviation for a task at these prices (a weight a cell, 0 where hidden); None if impossible.
+        """The cheapest deviation for a task at these prices (a weight a cell, 0 where hidden).
 
-        None also when the deadline passes. `reweight` solves again at prices w / |d|, which concentrates the deviation on fewer cells; `widest` bounds the
-        number of cells looked at.
+        None if there is none, or when the deadline passes. `reweight` solves again at prices w / |d|, which
+        concentrates the deviation on fewer cells; `widest` bounds the number of cells looked at.
         """
         down, up = self.capacity(task.attacker)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -127,7 +127,7 @@ class Router:
             witness = _Neighbourhood(self, task, cells).solve(slope_up, slope_down, price, reweight)
             self.solves += 1
             enough = (
-                cells.size == order.size or (widest is not None and size >= widest) or self.deadline.passed
+                cells.size == order.size or (widest is not None and size >= widest) or self.deadline.passed()
             )
             if witness is not None or enough:
                 return witness

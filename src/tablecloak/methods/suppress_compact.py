@@ -84,8 +84,9 @@ def suppress_compact(
 
 def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSolution) -> Proposal:
     if solution.outcome is Outcome.INFEASIBLE:
+        within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
-            f"No suppression pattern with at most {problem.most_touched} touched cells meets all levels."
+            f"No suppression pattern{within} meets all levels by deviations within `reach`."
         )
     hidden = allowed
     if solution.values.size:

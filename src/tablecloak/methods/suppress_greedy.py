@@ -68,11 +68,11 @@ def suppress_greedy(
     status = Status.FEASIBLE
     try:
         search.construct()
-        if params.clean_up and not deadline.passed:
+        if params.clean_up and not deadline.passed():
             search.clean_up()
     except KeyboardInterrupt:
         status = Status.TIME_LIMIT
-    if deadline.passed:
+    if deadline.passed():
         status = Status.TIME_LIMIT
     hidden = search.hidden if search.complete else allowed
     notes = (
@@ -128,7 +128,7 @@ class _Search:
                 return
             before = int(self.hidden.sum())
             self._protect(tasks)
-            if self.deadline.passed:
+            if self.deadline.passed():
                 return
             if int(self.hidden.sum()) == before:
                 # Nothing to add and yet not safe: ask for a hair more, the audit's tolerance is tighter than ours.
@@ -144,10 +144,10 @@ class _Search:
             )
         queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
         total = len(queue)
-        while queue and not self.deadline.passed:
+        while queue and not self.deadline.passed():
             task = queue.pop(0)
             witness = self.router.cheapest(task, self._price(), reweight=self.params.reweight)
-            if witness is None and self.deadline.passed:
+            if witness is None and self.deadline.passed():
                 return
             if witness is None:
                 raise SolverError(
@@ -179,7 +179,7 @@ class _Search:
         order = candidates[np.argsort(-self.problem.weights[candidates], kind="stable")]
         self.router.allowed[:] = self.hidden
         for number, cell in enumerate(order):
-            if self.deadline.passed:
+            if self.deadline.passed():
                 return
             if self._can_publish(int(cell)):
                 self.published_again += 1
