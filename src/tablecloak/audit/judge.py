@@ -10,7 +10,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
 from tablecloak.audit.integer import IntegerAttack
-from tablecloak.audit.reduce import Component, Reduction, reduce, working_equations
+from tablecloak.audit.reduce import Component, Reduction, reduce, working_columns
 from tablecloak.errors import InputError
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
 from tablecloak.problem import Problem
@@ -137,9 +137,10 @@ class _Judge:
     ) -> None:
         self.problem, self.view, self.cells = problem, view, cells
         self.intervals, self.integer, self.progress = intervals, integer, progress
-        self.equations = working_equations(problem.table)
         self.low, self.high = deviation_bounds(problem, view, 0)
-        self.reduction: Reduction = reduce(self.equations, self.low, self.high, problem.table.unit)
+        self.reduction: Reduction = reduce(
+            working_columns(problem.table), self.low, self.high, problem.table.unit
+        )
         self.attacks: dict[int, Attack] = {}
         self.outsider: _Answers | None = None
         self.engines: set[str] = set()
@@ -217,8 +218,11 @@ def _push(attack: Attack, cells: Ints, found: _Answers, rows: Ints, intervals: b
         everything = np.full(rows.size, np.inf)
         found.down[rows], found.up[rows] = attack.reach(cells, everything, everything, tick)
         return
+    lower, upper, sliding = found.lower[rows], found.upper[rows], found.sliding[rows]
+    if not sliding.any():
+        found.down[rows], found.up[rows] = attack.reach(cells, lower, upper, tick)
+        return
     zero = np.zeros(rows.size)
-    sliding = found.sliding[rows]
-    _, up = attack.reach(cells, zero, np.maximum(found.upper[rows], sliding), tick)
-    down, _ = attack.reach(cells, np.maximum(found.lower[rows], sliding - up), zero, tick)
+    _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick)
+    down, _ = attack.reach(cells, np.maximum(lower, sliding - up), zero, tick)
     found.down[rows], found.up[rows] = down, up

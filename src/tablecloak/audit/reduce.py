@@ -22,23 +22,41 @@ from tablecloak.arrays import Bools, Floats, Ints, ranges
 from tablecloak.engines.structure import Orientation, Structure, orient, recognise
 from tablecloak.table import Table
 
-_STRUCTURES: WeakKeyDictionary[Table, Structure] = WeakKeyDictionary()
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is worked out once a table: its structure and the equations without redundant ones."""
+
+    structure: Structure
+    rows: csr_array
+    columns: csc_array
+
+
+_KNOWN: WeakKeyDictionary[Table, _Known] = WeakKeyDictionary()
+
+
+def _known(table: Table) -> _Known:
+    if table not in _KNOWN:
+        structure = recognise(table.equations)
+        kept = [np.zeros(0, dtype=np.int64), *(block.kept_rows for block in structure.blocks)]
+        rows = csr_array(table.equations[np.sort(np.concatenate(kept))])
+        _KNOWN[table] = _Known(structure, rows, csc_array(rows))
+    return _KNOWN[table]
 
 
 def structure_of(table: Table) -> Structure:
     """The recognised structure of a table's equations, worked out once a table."""
-    if table not in _STRUCTURES:
-        _STRUCTURES[table] = recognise(table.equations)
-    return _STRUCTURES[table]
+    return _known(table).structure
 
 
 def working_equations(table: Table) -> csr_array:
     """The equations without those that are redundant for the network form of their block."""
-    structure = structure_of(table)
-    kept = np.sort(
-        np.concatenate([np.zeros(0, dtype=np.int64), *(block.kept_rows for block in structure.blocks)])
-    )
-    return table.equations if kept.size == table.equations.shape[0] else table.equations[kept]
+    return _known(table).rows
+
+
+def working_columns(table: Table) -> csc_array:
+    """The working equations by column."""
+    return _known(table).columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +90,7 @@ class Reduction:
     block: Ints
 
 
-def reduce(equations: csr_array, low: Floats, high: Floats, unit: float) -> Reduction:
+def reduce(equations: csc_array | csr_array, low: Floats, high: Floats, unit: float) -> Reduction:
     """Unpick and split the system equations @ d = 0, low <= d <= high."""
     size = low.size
     free = np.flatnonzero(low < high)
@@ -80,7 +98,7 @@ def reduce(equations: csr_array, low: Floats, high: Floats, unit: float) -> Redu
     alive = unpicked(columns)
     cells, columns = free[alive], columns[:, alive]
     label, count = _components(columns)
-    is_network = _network_blocks(columns, label, count)
+    is_network, orientation = _network_blocks(columns, label, count)
     groups = [np.flatnonzero(is_network[label])] if is_network.any() else []
     groups += _grouped(label, np.flatnonzero(~is_network))
     component, position, block = (np.full(size, -1, dtype=np.int64) for _ in range(3))
@@ -89,7 +107,7 @@ def reduce(equations: csr_array, low: Floats, high: Floats, unit: float) -> Redu
     for number, group in enumerate(groups):
         here = cells[group]
         matrix = without_empty_rows(columns[:, group])
-        network = orient(matrix) if number == 0 and is_network.any() else None
+        network = orientation if number == 0 and is_network.any() else None
         component[here], position[here] = number, np.arange(here.size)
         found.append(Component(here, matrix, low[here], high[here], unit, network))
     return Reduction(tuple(found), component, position, block)
@@ -161,8 +179,8 @@ def _components(columns: csc_array) -> tuple[Ints, int]:
     return compact.astype(np.int64), kept.size
 
 
-def _network_blocks(columns: csc_array, label: Ints, count: int) -> Bools:
-    """Which components are networks."""
+def _network_blocks(columns: csc_array, label: Ints, count: int) -> tuple[Bools, Orientation | None]:
+    """Which components are networks, and the orientation of all of them together."""
     lengths = np.diff(columns.indptr)
     odd = np.bincount(
         np.repeat(np.arange(lengths.size), lengths),
@@ -171,10 +189,14 @@ def _network_blocks(columns: csc_array, label: Ints, count: int) -> Bools:
     )
     bad = np.bincount(label, weights=(lengths > 2) | (odd > 0), minlength=count)
     network: Bools = bad == 0
-    if network.any() and orient(without_empty_rows(columns[:, network[label]])) is None:
+    if not network.any():
+        return network, None
+    together = orient(without_empty_rows(columns[:, network[label]]))
+    if together is None:
         for group in _grouped(label, np.flatnonzero(network)):
             network[label[group[0]]] = orient(without_empty_rows(columns[:, group])) is not None
-    return network
+        together = orient(without_empty_rows(columns[:, network[label]]))
+    return network, together
 
 
 def _grouped(label: Ints, wanted: Ints) -> list[Ints]:
