@@ -26,3 +26,24 @@ def data() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"no real data at {DATA} (set TABLECLOAK_DATA)")
     return DATA
+
+
+SKIPPED: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped:
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI everything a test needs is there: a skipped test is a failure."""
+    if os.environ.get("CI") and SKIPPED and not hasattr(session.config, "workerinput"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if os.environ.get("CI") and SKIPPED:
+        terminalreporter.section("skipped, which CI does not allow")
+        for name in SKIPPED:
+            terminalreporter.line(name)

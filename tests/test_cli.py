@@ -334,7 +334,7 @@ def failing(error: BaseException) -> Callable[..., Any]:
 def test_other_ends(run: Run, table: Path, error: BaseException, code: int, told: str) -> None:
     record = table.with_name("result.json")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tablecloak.protect.protect", failing(error))
+        patch.setattr(sys.modules["tablecloak.protect"], "protect", failing(error))
         ended = run("protect", table, "--json", record)
         shown = run("protect", table, "--show-confidential")
     assert ended.code == code and told in ended.err and ended.out == ""

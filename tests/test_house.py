@@ -31,10 +31,9 @@ SOLVERS_AND_COMPILERS = {"highspy", "numba"}
 MOST_LINES, UTMOST_LINES = 400, 520
 LONG_FILES = {
     "engines.kernels": "compiled code: numba caches functions by file, and splitting it costs a second compilation",
-    "engines.structure": "one recogniser whose steps share the same arrays",
 }
 STATE = {
-    "audit.reduce._STRUCTURES": "a cache by table that forgets tables nobody holds any more",
+    "audit.reduce._KNOWN": "a cache by table that forgets tables nobody holds any more",
 }
 COVERED_BY = {
     "audit.attack": "test_properties",
@@ -43,6 +42,7 @@ COVERED_BY = {
     "audit.propose": "test_certificate",
     "audit.prove": "test_certificate",
     "audit.reduce": "test_properties",
+    "engines.grid": "test_structure",
     "cli.app": "test_cli",
     "cli.demo": "test_cli",
     "cli.exits": "test_cli",

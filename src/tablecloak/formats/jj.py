@@ -38,7 +38,7 @@ STATUS = {Mark.SENSITIVE: "u", Mark.FREE: "s", Mark.FORCED: "z", Mark.HIDDEN: "m
 FIELDS = ("id", "value", "weight", "status", "low", "high", "lower level", "upper level", "sliding level")
 NUMBERS = tuple(name for name in FIELDS if name not in ("id", "status"))
 
-ADVICE = "Format: docs/formats, or tablecloak.formats.jj. Numbers have a decimal point and no separators."
+ADVICE = "Format: docs/command-line.md#jj-files. Numbers have a decimal point and no separators."
 
 _Line: TypeAlias = tuple[int, str]  # line number, text
 
