@@ -52,13 +52,27 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """Deviations that meet a task: f alone, or f and g for a sliding level; `cells` are those that move."""
+    """Deviations that meet a task: f alone, or f and g for a sliding level, over the cells that move."""
 
     cells: Ints
+    """Sorted."""
     forward: Floats
-    """f over all cells of the table."""
+    """f of these cells."""
     backward: Floats | None = None
-    """g, for a sliding level."""
+    """g of these cells, for a sliding level."""
+
+    def moves(self, cell: int) -> tuple[float, float]:
+        """f and g of a cell (g is 0 where there is none)."""
+        place = int(np.searchsorted(self.cells, cell))
+        if place == self.cells.size or self.cells[place] != cell:
+            return 0.0, 0.0
+        return float(self.forward[place]), 0.0 if self.backward is None else float(self.backward[place])
+
+    @property
+    def furthest(self) -> Floats:
+        """How far each of the cells moves, in either deviation."""
+        moved = np.abs(self.forward)
+        return moved if self.backward is None else np.maximum(moved, np.abs(self.backward))
 
 
 def open_tasks(problem: Problem, found: Audit) -> list[Task]:
@@ -161,7 +175,7 @@ class _Neighbourhood:
     """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
 
     def __init__(self, router: Router, task: Task, cells: Ints) -> None:
-        self.task, self.cells, self.size, self.deadline = task, cells, len(router.allowed), router.deadline
+        self.task, self.cells, self.deadline = task, cells, router.deadline
         self.copies = 2 if task.side is Side.SLIDE else 1
         matrix = without_empty_rows(router.columns[:, cells])
         half = hstack([matrix, -matrix], format="csr")
@@ -186,17 +200,14 @@ class _Neighbourhood:
         if best is None:
             return None
         for _ in range(reweight if price[best.cells].any() and self.cells.size <= REWEIGHTED else 0):
-            moved = self._moved(best)
+            moved = np.zeros(self.cells.size)
+            moved[np.searchsorted(self.cells, best.cells)] = best.furthest
             factor = np.where(moved > 0, self.task.level / np.maximum(moved, 1e-3 * self.task.level), 2.0)
             sharper = self._solve(slopes * np.tile(factor, 2))
             if sharper is None or price[sharper.cells].sum() >= price[best.cells].sum():
                 break
             best = sharper
         return best
-
-    def _moved(self, witness: Witness) -> Floats:
-        moved = np.abs(witness.forward[self.cells])
-        return moved if witness.backward is None else np.maximum(moved, np.abs(witness.backward[self.cells]))
 
     def _solve(self, slopes: Floats) -> Witness | None:
         largest = slopes.max(initial=0.0)
@@ -213,12 +224,7 @@ class _Neighbourhood:
             for at in range(0, values.size, 2 * count)
         ]
         moved = np.maximum.reduce([np.abs(copy) for copy in copies]) > SUPPORT * self.task.level
-        full = []
-        for copy in copies:
-            deviation = np.zeros(self.size)
-            deviation[self.cells] = np.where(moved, copy, 0.0)
-            full.append(deviation)
-        return Witness(self.cells[moved], full[0], full[1] if self.copies == 2 else None)
+        return Witness(self.cells[moved], *(copy[moved] for copy in copies))
 
 
 def _pairs(columns: csc_array) -> tuple[Ints, Ints, Ints]:
@@ -261,8 +267,7 @@ def met_by(problem: Problem, witness: Witness, found_for: int, tasks: list[Task]
 
 def _room(witness: Witness, task: Task) -> float:
     """How much of a task's level the witness gives."""
-    forward = float(witness.forward[task.cell])
-    backward = 0.0 if witness.backward is None else float(witness.backward[task.cell])
+    forward, backward = witness.moves(task.cell)
     if task.side is Side.UP:
         return max(forward, backward)
     if task.side is Side.DOWN:
@@ -276,7 +281,7 @@ def _inside(problem: Problem, witness: Witness, attacker: int) -> bool:
     cells = witness.cells
     for deviation in (witness.forward, witness.backward):
         if deviation is not None:
-            moved = problem.table.values[cells] + deviation[cells]
+            moved = problem.table.values[cells] + deviation
             slack = 1e-9 * np.maximum(1.0, np.abs(moved))
             if ((moved < low[cells] - slack) | (moved > high[cells] + slack)).any():
                 return False

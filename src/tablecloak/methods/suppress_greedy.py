@@ -23,7 +23,7 @@ from tablecloak.audit import audit
 from tablecloak.audit.reduce import structure_of, working_equations
 from tablecloak.errors import NotApplicable, SolverError
 from tablecloak.methods.base import Proposal, suppression
-from tablecloak.methods.deviations import Router, Task, Witness, met_by, open_tasks
+from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -174,6 +174,8 @@ class _Search:
         """Publish again what no level needs, dearest first."""
         if self.router is None:
             return
+        if not self._watch_conditional_widths():
+            return
         self._drop_unused()
         candidates = np.flatnonzero(self.hidden & ~self.problem.must_hide)
         order = candidates[np.argsort(-self.problem.weights[candidates], kind="stable")]
@@ -185,6 +187,25 @@ class _Search:
                 self.published_again += 1
             cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
             self.progress("cleaning up", number + 1, order.size, cost)
+
+    def _watch_conditional_widths(self) -> bool:
+        """A witness for every conditional width in force: it may have been met without anybody's doing.
+
+        False if one could not be found (in time): then nothing may be published again.
+        """
+        assert self.router is not None
+        self.router.allowed[:] = self.hidden
+        cells = np.flatnonzero((self.problem.levels.conditional > 0) & self.hidden)
+        for attacker in range(len(self.problem.attacker_names)):
+            _, _, widths = self.problem.required(attacker, cells)
+            for cell, width in zip(cells, widths, strict=True):
+                task = Task(int(cell), attacker, Side.SLIDE, float(width))
+                if width > 0 and task not in self.witness:
+                    witness = self.router.cheapest(task, np.zeros(self.hidden.size))
+                    if witness is None:
+                        return False
+                    self.witness[task] = witness
+        return True
 
     def _drop_unused(self) -> None:
         """Cells that no stored witness moves carry nothing."""
@@ -207,7 +228,7 @@ class _Search:
         replaced: dict[Task, Witness] = {}
         price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
         # Those that lean on the cell most are the likeliest to fail: ask them first.
-        for task in sorted(waiting, key=lambda task: -abs(self.witness[task].forward[cell]) / task.level):
+        for task in sorted(waiting, key=lambda task: -abs(self.witness[task].moves(cell)[0]) / task.level):
             if task in replaced:
                 continue
             witness = self.router.cheapest(task, price, widest=CLEAN_UP_WIDTH)
