@@ -56,7 +56,6 @@ COVERED_BY = {
     "formats.files": "test_cli",
     "methods": "test_conformance",
     "methods.base": "test_conformance",
-    "methods.deviations": "test_conformance",
     "methods.feasibility": "test_conformance",
     "methods.suppress_compact": "test_conformance",
     "methods.suppress_greedy": "test_conformance",

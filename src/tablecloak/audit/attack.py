@@ -25,6 +25,8 @@ POOL_SIZE = 400
 """How many witnesses a linear attack remembers."""
 DECADES = 2.0
 """Questions whose sizes differ by more powers of ten than this are put to different programs."""
+PRESOLVED = 2000
+"""Programs with more columns than this are presolved before their first solve."""
 NOISE = 1e-9
 """A deviation smaller than this, in units of the program's scale, is rounding noise."""
 RESIDUAL = 1e-6
@@ -255,7 +257,8 @@ class _Push:
         extra = attack.matrix[:, asked]
         upper = np.concatenate([high, low, beyond_high, beyond_low]) / self.scale
         matrix = hstack([attack.matrix, -attack.matrix, extra, -extra], format="csc")
-        return Session(matrix, np.zeros(upper.size), upper, presolve=True, feasible=True)
+        presolve = upper.size > PRESOLVED
+        return Session(matrix, np.zeros(upper.size), upper, presolve=presolve, feasible=True)
 
     def _group_need(self, upward: bool) -> Floats:
         """How far each group asked about must be rewarded for going up (down), over the cells in it."""

@@ -11,6 +11,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
 from tablecloak.audit.integer import IntegerAttack
 from tablecloak.audit.reduce import Component, Reduction, reduce, working_columns
+from tablecloak.engines.flow import is_loaded, warm_up
 from tablecloak.errors import InputError
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
 from tablecloak.problem import Problem
@@ -196,6 +197,9 @@ class _Judge:
         if same and number in self.attacks:
             return self.attacks[number]
         own = component if same else component.with_bounds(low, high)
+        if own.orientation is not None and not is_loaded():
+            self.progress("loading the network kernels", 0, 1)
+            warm_up()
         if self.integer:
             attack: Attack = IntegerAttack(own)
         else:

@@ -16,6 +16,7 @@ the first process that uses it; it is imported when the first `Network` is made,
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -207,6 +208,11 @@ class Network:
         found = np.zeros(self.arcs, np.bool_)
         found[linked] = bridge[net.place[linked]]
         return found
+
+
+def is_loaded() -> bool:
+    """Whether the kernels are there already (else the first network waits for them)."""
+    return "tablecloak.engines.kernels" in sys.modules
 
 
 def warm_up() -> float:

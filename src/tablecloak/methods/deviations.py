@@ -89,7 +89,49 @@ def open_tasks(problem: Problem, found: Audit) -> list[Task]:
         ):
             if got < need:
                 tasks.append(Task(cell, attacker, side, float(need)))
-    return tasks
+    return _undominated(problem, tasks)
+
+
+def _undominated(problem: Problem, tasks: list[Task]) -> list[Task]:
+    """Without the tasks that another one implies: the same cell and side, as large a level, a tighter box.
+
+    A deviation in the tighter box is one in the wider box too. The audit asks all attackers all the same.
+    """
+    names = sorted({task.attacker for task in tasks})
+    inside = _box_inside(problem, names)
+    by_question: dict[tuple[int, Side], list[Task]] = {}
+    for task in tasks:
+        by_question.setdefault((task.cell, task.side), []).append(task)
+    kept = []
+    for rivals in by_question.values():
+        for task in rivals:
+            stronger = (
+                other
+                for other in rivals
+                if other.level >= task.level
+                and inside[names.index(other.attacker), names.index(task.attacker)]
+                and not (  # of two alike the first one stays
+                    other.level == task.level
+                    and inside[names.index(task.attacker), names.index(other.attacker)]
+                    and other.attacker >= task.attacker
+                )
+            )
+            if next(stronger, None) is None:
+                kept.append(task)
+    return kept
+
+
+def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
+    """inside[j, k]: the box of the j-th attacker lies in that of the k-th."""
+    who = [problem.attackers[attacker - 1] for attacker in attackers if attacker > 0]
+    cells = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(attacker.cells for attacker in who)]))
+    boxes = [problem.box(attacker) for attacker in attackers]
+    low = np.array([box[0][cells] for box in boxes]).reshape(len(boxes), cells.size)
+    high = np.array([box[1][cells] for box in boxes]).reshape(len(boxes), cells.size)
+    inside = np.ones((len(boxes), len(boxes)), dtype=bool)
+    for j in range(len(boxes)):
+        inside[j] = ((low[j] >= low) & (high[j] <= high)).all(axis=1)
+    return inside
 
 
 class Router:

@@ -1,0 +1,105 @@
+"""The cheapest deviation and the tasks it is for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES, fifty_attackers
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import working_equations
+from tablecloak.methods.deviations import Router, Side, Task, met_by, open_tasks
+from tablecloak.pattern import Suppression
+from tablecloak.problem import Problem
+from tablecloak.testing import KINDS, random_problem
+from two_way import FIGURE_000, TwoWay
+
+
+def router_of(problem: Problem) -> Router:
+    return Router(problem, working_equations(problem.table), ~problem.forced)
+
+
+def tasks_of(problem: Problem) -> list[Task]:
+    return open_tasks(problem, audit(problem, Suppression.of(problem.table, problem.must_hide)))
+
+
+def check(problem: Problem, task: Task, witness) -> None:
+    """The witness keeps all equations, stays in the attacker's box and gives the task its level."""
+    low, high = problem.box(task.attacker)
+    for part in (witness.forward, witness.backward):
+        if part is not None:
+            deviation = np.zeros(len(problem.table))
+            deviation[witness.cells] = part
+            slack = 1e-6 * task.level
+            assert np.abs(problem.table.equations @ deviation).max(initial=0.0) <= slack
+            moved = problem.table.values + deviation
+            assert (moved >= low - slack).all()
+            assert (moved <= high + slack).all()
+    forward, backward = witness.moves(task.cell)
+    room = {Side.UP: forward, Side.DOWN: -forward, Side.SLIDE: forward - backward}[task.side]
+    assert room == pytest.approx(task.level, rel=1e-6) or room >= task.level
+
+
+@pytest.mark.parametrize(
+    "fixture", ["two way", "three way", "linked", "only sliding", "negative values", "any equations"]
+)
+def test_a_witness_is_a_deviation_the_attacker_cannot_exclude(fixture):
+    problem = FIXTURES[fixture]()
+    router, price = router_of(problem), problem.weights + 1.0
+    for task in tasks_of(problem):
+        witness = router.cheapest(task, price, reweight=2)
+        assert witness is not None
+        check(problem, task, witness)
+        assert task in met_by(problem, witness, task.attacker, [task])
+
+
+def test_the_cheapest_deviation_of_the_literature_s_table():
+    grid = TwoWay(FIGURE_000)
+    problem = grid.problem([(1, 1)], 15, 15)
+    up, down = tasks_of(problem)
+    router = router_of(problem)
+    for task in (up, down):
+        witness = router.cheapest(task, problem.weights, reweight=3)
+        assert problem.weights[witness.cells].sum() <= 100 + 58
+
+
+def test_a_closed_cell_is_not_moved_and_impossible_tasks_have_no_witness():
+    grid = TwoWay(FIGURE_000)
+    problem = grid.problem([(1, 1)], 15, 15)
+    router, (task, _) = router_of(problem), tasks_of(problem)
+    router.allowed[grid.cells([(1, 2), (1, 3)])] = False
+    witness = router.cheapest(task, problem.weights)
+    assert not set(grid.cells([(1, 2), (1, 3)])) & set(witness.cells.tolist())
+    router.allowed[grid.cells([(1, 4), (1, -1)])] = False
+    assert router.cheapest(task, problem.weights) is None
+
+
+def test_tasks_of_weaker_attackers_are_left_to_the_stronger_ones():
+    problem = fifty_attackers()
+    found = audit(problem, Suppression.of(problem.table, problem.must_hide))
+    tasks = open_tasks(problem, found)
+    every = {(int(c), int(k)) for c, k in zip(found.cells, found.attackers, strict=True)}
+    assert len({(task.cell, task.attacker) for task in tasks}) < len(every)
+    for row in np.flatnonzero(~found.safe_rows):
+        cell, attacker = int(found.cells[row]), int(found.attackers[row])
+        assert any(task.cell == cell and inside(problem, task.attacker, attacker) for task in tasks)
+
+
+def inside(problem, one, other):
+    (low, high), (wide_low, wide_high) = problem.box(one), problem.box(other)
+    return bool((low >= wide_low).all() and (high <= wide_high).all())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_protecting_the_kept_tasks_protects_the_dropped_ones(kind, seed):
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    problem = random_problem(kind, rng, insiders=4)
+    hidden = problem.must_hide.copy()
+    router = router_of(problem)
+    for task in tasks_of(problem):
+        witness = router.cheapest(task, problem.weights)
+        if witness is None:
+            return
+        hidden[witness.cells] = True
+    assert audit(problem, Suppression.of(problem.table, hidden)).safe_rows.all()
