@@ -95,6 +95,15 @@ def test_unknown_and_wrong_parameters_are_listed_together(method):
     assert "seconds" in caught.value.faults[0]
 
 
+@EVERY_METHOD
+def test_negative_times_and_seeds_are_refused(method):
+    problem = FIXTURES["two way"]()
+    with pytest.raises(InputError, match="seconds"):
+        protect(problem, method, params={"seconds": -1})
+    with pytest.raises(InputError, match="seed"):
+        protect(problem, method, seed=-1)
+
+
 def test_unknown_method_lists_those_there_are():
     with pytest.raises(InputError, match="suppress-greedy"):
         protect(FIXTURES["two way"](), "suppress-magic")

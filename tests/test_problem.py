@@ -351,3 +351,11 @@ def test_huge_values() -> None:
     assert problem.required(0, np.array([1]))[0] == 4e14
     with pytest.raises(InputError, match="narrower"):
         Problem.of(own, [1], Levels.of(3, lower=[0, 4e14 + 1e6, 0]))
+
+
+def test_levels_of_some_cells():
+    levels = Levels.at(5, [1, 3], lower=2.0, upper=[1.0, 4.0])
+    assert levels.lower.tolist() == [0, 2, 0, 2, 0]
+    assert levels.upper.tolist() == [0, 1, 0, 4, 0]
+    assert levels.sliding.tolist() == [0] * 5
+    assert Levels.at(3, [False, True, False], sliding=7).sliding.tolist() == [0, 7, 0]

@@ -54,7 +54,25 @@ class Levels:
         """Levels from arrays over all cells, or scalars for all of them."""
         return cls(*(floats(level, size) for level in (lower, upper, sliding, conditional)))
 
+    @classmethod
+    def at(
+        cls,
+        size: int,
+        cells: ArrayLike,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = 0.0,
+        sliding: ArrayLike = 0.0,
+    ) -> Levels:
+        """Levels of some cells only (a mask or a list): a number for all of them, or one each."""
+        mask(cells, size)  # refuses cells that there are not
+        where = positions(cells)
+        spread = np.zeros((3, size))
+        for row, level in zip(spread, (lower, upper, sliding), strict=True):
+            row[where] = level
+        return cls.of(size, *spread)
+
     def named(self) -> Iterator[tuple[str, Floats]]:
+        """Each kind of level with its name."""
         yield from (
             ("lower", self.lower),
             ("upper", self.upper),

@@ -38,6 +38,8 @@ def protect(
     The pattern is judged by the audit, which does not trust the method; an unsafe one is never returned.
     """
     name, chosen = _chosen(method)
+    if seed < 0:
+        raise InputError("Seed", ["a seed is a whole number that is not negative"])
     settings = chosen.make_params(params or {})
     start = time.perf_counter()
     proposal = chosen.function(

@@ -71,6 +71,8 @@ class Method:
                     values[name] = _converted(value, known[name])
                 except ValueError:
                     faults.append(f"parameter {name!r} takes {known[name]}, not {value!r}")
+        if (values.get("seconds") or 0.0) < 0:
+            faults.append("parameter 'seconds' must not be negative")
         if faults:
             raise InputError("Method parameters", faults)
         return self.params(**values)
