@@ -20,7 +20,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of, working_equations
+from tablecloak.audit.reduce import structure_of, unpicked, working_equations
 from tablecloak.errors import NotApplicable, SolverError
 from tablecloak.methods.base import Proposal, suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
@@ -216,6 +216,14 @@ class _Search:
         self.published_again += int(dropped.sum())
         self.hidden &= used
 
+    def _unpicks(self, cell: int, watched: list[int]) -> bool:
+        """Whether publishing the cell lets single equations determine a watched cell: then it is needed."""
+        assert self.router is not None
+        others = np.flatnonzero(self.hidden)
+        others = others[others != cell]
+        gone = others[~unpicked(self.router.columns[:, others])]
+        return bool(np.isin(watched, gone).any())
+
     def _can_publish(self, cell: int) -> bool:
         assert self.router is not None
         conditional = self.problem.levels.conditional[cell] > 0
@@ -224,6 +232,8 @@ class _Search:
             for task, w in self.witness.items()
             if cell in w.cells and not (conditional and task.cell == cell)
         ]
+        if waiting and self._unpicks(cell, [task.cell for task in self.witness if task.cell != cell]):
+            return False
         self.router.allowed[cell] = False
         replaced: dict[Task, Witness] = {}
         price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
