@@ -57,8 +57,6 @@ COVERED_BY = {
     "methods": "test_conformance",
     "methods.base": "test_conformance",
     "methods.feasibility": "test_conformance",
-    "methods.suppress_compact": "test_conformance",
-    "methods.suppress_greedy": "test_conformance",
     "progress": "test_cli",
     "protect": "test_conformance",
     "result": "test_conformance",

@@ -103,6 +103,9 @@ def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSo
         status,
         "HiGHS mixed-integer program",
         bound=min(bound, cost),
+        notes=()
+        if model.reach == 1.0
+        else (f"proven for deviations of at most {model.reach:g} levels in any cell",),
         counters={
             "blocks": len(model.blocks),
             "columns": model.matrix.shape[1],

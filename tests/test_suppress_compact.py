@@ -1,0 +1,82 @@
+"""suppress-compact beyond conformance: proofs, limits of size and time, the bound on touched cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.audit import audit
+from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.problem import Levels, Problem
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.testing import cheapest_by_enumeration
+from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
+
+
+def test_networks_are_proven_as_they_stand_other_tables_within_reach():
+    assert protect(FIXTURES["two way"](), "suppress-compact").report.notes == ()
+    (note,) = protect(FIXTURES["three way"](), "suppress-compact").report.notes
+    assert "32 levels" in note
+
+
+def test_equations_that_amplify_need_a_larger_reach():
+    """d_0 = 4 d_1 = 16 d_2: protecting the last cell moves the first sixteen times as far."""
+    matrix = np.array([[1.0, -4.0, 0.0], [0.0, 1.0, -4.0]])
+    values = np.array([320.0, 80.0, 20.0])
+    from tablecloak.table import Table
+
+    table = Table.from_equations(values, matrix)
+    level = np.array([0.0, 0.0, 5.0])
+    problem = Problem.of(table, [2], Levels.of(3, level, level))
+    assert protect(problem, "suppress-compact").cost == pytest.approx(400)
+    with pytest.raises(InfeasibleProblem, match="reach"):
+        protect(problem, "suppress-compact", params={"reach": 2.0})
+
+
+def test_too_large_a_table_is_refused_with_a_way_out():
+    table = from_leaves([flat("r", 25), flat("c", 25), flat("s", 20)], leaf_values(25, 25, 20, low=1))
+    problem = with_levels(table, smallest_leaves(table, 30))
+    with pytest.raises(NotApplicable) as caught:
+        protect(problem, "suppress-compact")
+    assert caught.value.instead == ("suppress-greedy",)
+
+
+def test_out_of_time_it_is_safe_with_a_valid_bound():
+    table = from_leaves([flat("r", 7), flat("c", 7), flat("s", 4)], leaf_values(7, 7, 4, low=1))
+    problem = with_levels(table, smallest_leaves(table, 12), 0.5)
+    result = protect(problem, "suppress-compact", params={"seconds": 1.0})
+    assert result.audit.safe
+    assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+    assert 0 <= result.bound <= result.cost
+
+
+def test_the_bound_on_touched_cells_changes_the_optimum_or_forbids_everything():
+    grid = TwoWay(FIGURE_001)
+    problem = grid.percent(SENSITIVE_001, 0.1)
+    free = protect(problem, "suppress-compact")
+    used = int(free.pattern.hidden.sum())
+    assert protect(replace(problem, most_touched=used), "suppress-compact").cost == pytest.approx(free.cost)
+    with pytest.raises(InfeasibleProblem):
+        protect(replace(problem, most_touched=used - 1), "suppress-compact")
+
+
+@pytest.mark.parametrize("width", [5.0, 20.0, 45.0])
+def test_conditional_widths_agree_with_brute_force(width):
+    grid = TwoWay(FIGURE_004)
+    size, (cell,) = len(grid.table), grid.cells([(2, 3)])
+    level, widths = np.zeros(size), np.full(size, width)
+    level[cell], widths[cell] = 8.0, 0.0
+    keep = grid.cells([(2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (1, 3), (1, 1), (2, -1), (3, -1)])
+    forced = np.ones(size, dtype=bool)
+    forced[[cell, *keep]] = False
+    problem = Problem.of(grid.table, [cell], Levels.of(size, level, level, conditional=widths), forced=forced)
+    cost = cheapest_by_enumeration(problem, lambda p, pattern: audit(p, pattern).safe)
+    if cost is None:
+        with pytest.raises(InfeasibleProblem):
+            protect(problem, "suppress-compact")
+    else:
+        assert protect(problem, "suppress-compact").cost == pytest.approx(cost)

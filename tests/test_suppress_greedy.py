@@ -1,0 +1,128 @@
+"""suppress-greedy beyond conformance: limits, interruption, clean-up, conditional widths, infeasibility."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.pattern import Suppression
+from tablecloak.problem import Levels, Problem
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.testing import assert_protected
+from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
+
+
+def three_way(count=6):
+    table = from_leaves([flat("r", 4), flat("c", 4), flat("s", 3)], leaf_values(4, 4, 3, low=1))
+    return with_levels(table, smallest_leaves(table, count))
+
+
+def test_the_clean_up_never_costs_and_leaves_nothing_to_remove():
+    problem = three_way()
+    rough = protect(problem, "suppress-greedy", params={"clean_up": False})
+    tidy = protect(problem, "suppress-greedy")
+    assert tidy.cost <= rough.cost
+    for cell in np.flatnonzero(tidy.pattern.complementary(problem)):
+        hidden = tidy.pattern.hidden.copy()
+        hidden[cell] = False
+        with pytest.raises(AssertionError):
+            assert_protected(problem, Suppression.of(problem.table, hidden))
+
+
+def test_nothing_to_do_when_the_sensitive_cells_protect_each_other():
+    grid = TwoWay([[50, 50], [50, 50]])
+    problem = grid.problem([(1, 1), (1, 2), (2, 1), (2, 2)], 10, 10)
+    result = protect(problem, "suppress-greedy")
+    assert result.cost == 0
+    assert result.report.counters["deviations"] == 0
+
+
+def test_ctrl_c_while_building_returns_everything_hidden_and_says_so():
+    problem = three_way()
+
+    def interrupt(phase, done, total, incumbent=None, bound=None):
+        if phase == "protecting levels":
+            raise KeyboardInterrupt
+
+    result = protect(problem, "suppress-greedy", progress=interrupt)
+    assert result.status is Status.TIME_LIMIT
+    assert (result.pattern.hidden == ~problem.forced).all()
+    assert "stopped before a pattern was built" in result.report.notes[0]
+
+
+def test_ctrl_c_in_the_clean_up_returns_the_pattern_so_far():
+    problem = three_way()
+
+    def interrupt(phase, done, total, incumbent=None, bound=None):
+        if phase == "cleaning up":
+            raise KeyboardInterrupt
+
+    result = protect(problem, "suppress-greedy", progress=interrupt)
+    assert result.status is Status.TIME_LIMIT
+    assert not result.pattern.hidden.all()
+    assert_protected(problem, result.pattern)
+    assert result.report.notes == ()
+
+
+def test_progress_reports_an_incumbent():
+    costs = []
+    protect(
+        three_way(),
+        "suppress-greedy",
+        progress=lambda *step: costs.append(step[3] if len(step) > 3 else None),
+    )
+    assert any(cost is not None and cost > 0 for cost in costs)
+
+
+def test_cells_that_can_never_be_wide_enough_are_published():
+    grid = TwoWay(FIGURE_004)
+    size, (cell, narrow) = len(grid.table), grid.cells([(2, 3), (3, 3)])
+    level, widths = np.zeros(size), np.zeros(size)
+    level[cell], widths[narrow] = 8.0, 1e6
+    problem = Problem.of(
+        grid.table, [cell], Levels.of(size, level, level, conditional=widths), known=(0.0, 1e7)
+    )
+    bounded = Problem.of(
+        grid.table, [cell], Levels.of(size, level, level, conditional=widths), known=(0.0, 500.0), widen=True
+    )
+    for case in (problem, bounded):
+        result = protect(case, "suppress-greedy")
+        assert_protected(case, result.pattern)
+    assert not protect(bounded, "suppress-greedy").pattern.hidden[narrow]
+
+
+def test_a_bound_on_touched_cells_is_refused_before_anything_is_done():
+    grid = TwoWay(FIGURE_004)
+    with pytest.raises(NotApplicable, match="touched"):
+        protect(grid.problem([(2, 3)], 10, 12, most_touched=6), "suppress-greedy")
+
+
+def test_infeasible_levels_of_several_cells_are_all_named():
+    grid = TwoWay(FIGURE_001)
+    forced = grid.cells([(i, -1) for i in range(1, 7)] + [(-1, j) for j in range(1, 7)] + [(-1, -1)])
+    problem = grid.percent(SENSITIVE_001, 50.0, forced=forced, widen=True)
+    with pytest.raises(InfeasibleProblem) as caught:
+        protect(problem, "suppress-greedy")
+    assert len(caught.value.cells) == 4
+    assert set(caught.value.confidential["shortfall"]) == set(caught.value.cells)
+    assert set(caught.value.forced) <= set(grid.table.labels(forced))
+
+
+def test_far_cells_are_reached_when_the_neighbourhood_is_too_small():
+    """A long one-dimensional chain of totals: the only help is at the other end."""
+    count = 1200
+    table = from_leaves([flat("r", count)], np.arange(1, count + 1))
+    forced = np.ones(len(table), dtype=bool)
+    forced[[table.find(r="r3"), table.find(r=f"r{count}")]] = False
+    problem = with_levels(
+        table, [table.find(r="r3")], forced=forced & ~np.isin(np.arange(len(table)), table.find(r="r3"))
+    )
+    result = protect(problem, "suppress-greedy")
+    assert set(np.flatnonzero(result.pattern.hidden)) == {table.find(r="r3"), table.find(r=f"r{count}")}
+
+
+def test_the_engine_names_the_recognised_structure():
+    assert "two-way 4 x 4" in protect(FIXTURES["two way"](), "suppress-greedy").report.engine
