@@ -36,6 +36,11 @@ class TablecloakError(Exception):
         self.confidential: Mapping[str, Any] = dict(confidential or {})
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: 1 cell, 2 cells."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def listed(items: Sequence[str], limit: int = SHOWN_FAULTS) -> str:
     """The items one a line, indented; beyond `limit` only their number."""
     lines = [f"  - {item}" for item in items[:limit]]
@@ -58,8 +63,7 @@ class InputError(TablecloakError):
         self.what = what
         self.faults = tuple(faults)
         self.advice = advice
-        count = f"{len(self.faults)} fault{'s' if len(self.faults) != 1 else ''}"
-        message = f"{what}: {count}\n{listed(self.faults)}"
+        message = f"{what}: {counted(len(self.faults), 'fault')}\n{listed(self.faults)}"
         super().__init__(f"{message}\n{advice}" if advice else message, confidential=confidential)
 
 

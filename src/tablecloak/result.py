@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.errors import counted
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
 
@@ -101,8 +102,10 @@ class Audit:
     def summary(self, problem: Problem) -> str:
         """The verdict in a few lines, cells by label."""
         verdict = "SAFE" if self.safe else "NOT SAFE"
-        asked = f"{self.cells.size} questions on {np.unique(self.cells).size} cells"
-        lines = [f"{verdict}: {asked}, {len(problem.attacker_names)} attacker(s), engine {self.engine}"]
+        asked = f"{counted(self.cells.size, 'question')} on {counted(np.unique(self.cells).size, 'cell')}"
+        lines = [
+            f"{verdict}: {asked}, {counted(len(problem.attacker_names), 'attacker')}, engine {self.engine}"
+        ]
         for cell in self.open_cells[:20]:
             who = {problem.attacker_names[k] for k in self.attackers[(self.cells == cell) & ~self.safe_rows]}
             lines.append(
@@ -118,7 +121,7 @@ class Audit:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        state = "safe" if self.safe else f"{self.open_cells.size} cells open"
+        state = "safe" if self.safe else f"{counted(self.open_cells.size, 'cell')} open"
         return f"<confidential Audit: {state}, {self.cells.size} questions, engine {self.engine}>"
 
 
@@ -150,7 +153,7 @@ class Result:
         touched = self.pattern.touched(problem)
         return (
             f"{self.report.method}: {self.status.value}, cost {self.cost:.6g} ({proof}), "
-            f"{int((touched & ~problem.must_hide).sum())} complementary cells beside "
+            f"{counted(int((touched & ~problem.must_hide).sum()), 'complementary cell')} beside "
             f"{int(problem.must_hide.sum())} that must be hidden, {self.report.seconds:.2f} s\n"
             + self.audit.summary(problem)
         )

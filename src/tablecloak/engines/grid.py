@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tablecloak.errors import counted
+
 if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any, tuple[int, int]]
 
@@ -275,11 +277,6 @@ def fixed(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """The array, read-only from now on."""
     array.setflags(write=False)
     return array
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and its noun: one cell, two cells."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def describe_grid(grid: Grid) -> str:

@@ -28,7 +28,6 @@ from scipy.sparse import csgraph
 
 from tablecloak.engines.grid import (
     Grid,
-    counted,
     describe_grid,
     find_grid,
     fixed,
@@ -37,6 +36,7 @@ from tablecloak.engines.grid import (
     spread,
     usual_total_sign,
 )
+from tablecloak.errors import counted
 
 if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any, tuple[int, int]]

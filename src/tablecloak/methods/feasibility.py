@@ -8,7 +8,7 @@ from tablecloak.arrays import Bools, Ints
 from tablecloak.audit import audit
 from tablecloak.audit.reduce import working_equations
 from tablecloak.engines.lp import Session
-from tablecloak.errors import InfeasibleProblem, listed
+from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
@@ -44,8 +44,8 @@ def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProble
     blocking = forced_in_the_way(problem, allowed, found)
     labels, forced = problem.table.labels(cells), problem.table.labels(blocking)
     message = (
-        f"No suppression pattern can protect {cells.size} cell(s), even when everything that may be hidden is hidden:\n"
-        f"{listed(labels)}"
+        f"No suppression pattern can protect {counted(cells.size, 'cell')}, "
+        f"even when everything that may be hidden is hidden:\n{listed(labels)}"
     )
     if forced:
         message += f"\nCells that must be published and stand in the way:\n{listed(forced)}"
