@@ -188,3 +188,19 @@ def test_conditional_widths_are_asked_of_hidden_cells_only():
     assert audit(problem, grid.suppression(rectangle)).safe
     alone = audit(problem, grid.suppression([*rectangle, (1, 1)]))
     assert alone.open_cells.tolist() == [other]
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+@pytest.mark.parametrize(("level", "safe"), [(900.0, True), (949.9, True), (951.0, False), (1000.0, False)])
+def test_small_levels_of_large_values_are_judged_as_precisely_as_large_ones(intervals, level, safe):
+    """Three-way: every cell is about 1e9, but one of 950 bounds what all of them can do."""
+    leaves = np.full((2, 2, 2), 1e9) + np.arange(8).reshape(2, 2, 2)
+    leaves[0, 0, 1] = 950.0
+    table = from_leaves([flat("r", 2), flat("c", 2), flat("s", 2)], leaves)
+    cell = table.find(r="r1", c="c1", s="s1")
+    problem = Problem.of(table, [cell], Levels.at(len(table), [cell], upper=level))
+    found = audit(problem, Suppression.of(table, table.is_leaf), intervals=intervals)
+    assert found.engine == "linear programs"
+    assert found.safe is safe
+    if intervals:
+        assert found.high[0] - table.values[cell] == pytest.approx(950.0, rel=1e-6)

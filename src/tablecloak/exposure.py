@@ -375,7 +375,7 @@ class _Freed:
         need_down, need_up = np.maximum(lower, sliding), np.maximum(upper, sliding)
         if self.session is None:
             attack = NetworkAttack(self.system.with_bounds(low, high))
-            down, up = attack.reach(np.array([cell]), need_down, need_up, lambda settled: None)
+            down, up = attack.reach(np.array([cell]), need_down, need_up, lambda settled: None, np.zeros(1))
         else:
             low[here], high[here] = np.maximum(low[here], -need_down), np.minimum(high[here], need_up)
             self.session.set_many_bounds(self.system.cells, low / self.scale, high / self.scale)

@@ -2,7 +2,8 @@
 
 `reach(cells, need_down, need_up)` pushes each cell down and up in turn, other cells free to follow, and stops at the
 amount asked for: what it returns is either at least the need (met) or the exact maximum (not met).
-An infinite need gives the exact extent; a need of zero is not pushed at all.
+An infinite need gives the exact extent; a need of zero is not pushed at all. `size` says which amounts matter for a
+cell (0: none in particular), so that solvers can be as precise as that.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Attack(Protocol):
     """Whether answers are exact, not only up to a solver's tolerance."""
     solves: int
 
-    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]: ...
+    def reach(
+        self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
+    ) -> tuple[Floats, Floats]: ...
 
 
 def attack_on(component: Component) -> Attack:
@@ -101,7 +104,9 @@ class NetworkAttack:
         self.solves = 0
         self._movable: Bools | None = None
 
-    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]:
+    def reach(
+        self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
+    ) -> tuple[Floats, Floats]:
         want_down, want_up = self.scale.need(need_down), self.scale.need(need_up)
         if self._movable is None:
             self._movable = self.network.undetermined()
@@ -161,11 +166,13 @@ class LinearAttack:
         np.minimum.at(group_high, self.group, ends.max(axis=0))
         return group_low, group_high
 
-    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]:
+    def reach(
+        self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
+    ) -> tuple[Floats, Floats]:
         got_down, got_up = np.zeros(cells.size), np.zeros(cells.size)
         for witness in self.pool:
             self._credit(witness, cells, got_down, got_up)
-        for rows, scale in self._by_magnitude(cells, need_down, need_up):
+        for rows, scale in self._by_magnitude(cells, size):
             down, up = got_down[rows], got_up[rows]
             push = _Push(self, scale, cells[rows], need_down[rows], need_up[rows], down, up)
             if push.unmet(True).size or push.unmet(False).size:
@@ -174,13 +181,12 @@ class LinearAttack:
         tick(cells.size)
         return np.where(need_down > 0, got_down, 0.0), np.where(need_up > 0, got_up, 0.0)
 
-    def _by_magnitude(self, cells: Ints, need_down: Floats, need_up: Floats) -> list[tuple[Ints, float]]:
-        """Questions of like size with a scale for them: a solver's tolerance must stay small beside every need."""
+    def _by_magnitude(self, cells: Ints, size: Floats) -> list[tuple[Ints, float]]:
+        """Questions of like size with a scale for them: a solver's tolerance must stay small beside every size."""
         component = self.component
-        sizes = np.zeros(cells.size)
-        for amount in (need_down, need_up, -component.low[cells], component.high[cells]):
-            usable = np.isfinite(amount) & (amount > 0) & (sizes == 0)
-            sizes = np.where(usable, amount, sizes)
+        sizes = size.copy()
+        for amount in (-component.low[cells], component.high[cells]):
+            sizes = np.where(np.isfinite(amount) & (amount > 0) & (sizes == 0), amount, sizes)
         sizes[sizes == 0] = component.unit
         decade = np.floor(np.log10(sizes) / DECADES)
         return [

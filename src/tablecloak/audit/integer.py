@@ -45,9 +45,11 @@ class IntegerAttack:
             )
         self.component = component
 
-    def reach(self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick) -> tuple[Floats, Floats]:
+    def reach(
+        self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
+    ) -> tuple[Floats, Floats]:
         if self.flow is not None:
-            return self.flow.reach(cells, need_down, need_up, tick)
+            return self.flow.reach(cells, need_down, need_up, tick, size)
         down, up = np.zeros(cells.size), np.zeros(cells.size)
         unit = self.component.unit
         program = IntegerProgram(self.component.matrix, self.component.low / unit, self.component.high / unit)

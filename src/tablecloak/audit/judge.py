@@ -218,15 +218,22 @@ class _Judge:
 
 def _push(attack: Attack, cells: Ints, found: _Answers, rows: Ints, intervals: bool, tick: Tick) -> None:
     """Down and up for the given rows: exact extents, or only as far as the levels ask."""
+    lower, upper, sliding = found.lower[rows], found.upper[rows], found.sliding[rows]
+    size = _sizes(lower, upper, sliding)
     if intervals:
         everything = np.full(rows.size, np.inf)
-        found.down[rows], found.up[rows] = attack.reach(cells, everything, everything, tick)
-        return
-    lower, upper, sliding = found.lower[rows], found.upper[rows], found.sliding[rows]
-    if not sliding.any():
-        found.down[rows], found.up[rows] = attack.reach(cells, lower, upper, tick)
-        return
-    zero = np.zeros(rows.size)
-    _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick)
-    down, _ = attack.reach(cells, np.maximum(lower, sliding - up), zero, tick)
-    found.down[rows], found.up[rows] = down, up
+        found.down[rows], found.up[rows] = attack.reach(cells, everything, everything, tick, size)
+    elif not sliding.any():
+        found.down[rows], found.up[rows] = attack.reach(cells, lower, upper, tick, size)
+    else:
+        zero = np.zeros(rows.size)
+        _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
+        down, _ = attack.reach(cells, np.maximum(lower, sliding - up), zero, tick, size)
+        found.down[rows], found.up[rows] = down, up
+
+
+def _sizes(*levels: Floats) -> Floats:
+    """The smallest level asked of each cell; cells of which nothing is asked take the middle of the others."""
+    asked = np.array([np.where(level > 0, level, np.inf) for level in levels]).min(axis=0)
+    some = np.isfinite(asked)
+    return np.where(some, asked, float(np.median(asked[some])) if some.any() else 0.0)
