@@ -144,12 +144,12 @@ class Network:
         True is a proof that the arc reaches the limit; false says nothing. A limit of zero or less is
         true, an infinite one false. `budget` bounds the steps of the search for one arc and side.
         """
-        from tablecloak.engines import kernels
+        from tablecloak.engines import cycles
 
         queries = _numbers(arcs, self.arcs, "arcs")
         certified_up, certified_down = np.zeros(queries.size, np.bool_), np.zeros(queries.size, np.bool_)
-        kernels.probe(self._net, queries, _limits(limit_up, queries), budget, True, certified_up)
-        kernels.probe(self._net, queries, _limits(limit_down, queries), budget, False, certified_down)
+        cycles.probe(self._net, queries, _limits(limit_up, queries), budget, True, certified_up)
+        cycles.probe(self._net, queries, _limits(limit_down, queries), budget, False, certified_down)
         return certified_up, certified_down
 
     def route(self, arc: int, upward: bool, limit: float = np.inf) -> Route:
@@ -183,9 +183,9 @@ class Network:
         seen as undirected, it is no bridge. These two also suffice: were the arc the only connection in
         either direction, it would part its component in two, so be a bridge.
         """
-        from tablecloak.engines import kernels
+        from tablecloak.engines import cycles
 
-        component = kernels.strong_components(self._net, self.eps)
+        component = cycles.strong_components(self._net, self.eps)
         inside: Bools = self._open_arcs() & (component[self.tail] == component[self.head])
         return inside & ~self._bridges(inside)
 
@@ -198,13 +198,13 @@ class Network:
 
     def _bridges(self, usable: Bools) -> Bools:
         """Bridges among the usable arcs; a self loop is never one."""
-        from tablecloak.engines import kernels
+        from tablecloak.engines import cycles
 
         net = self._net
         linked = net.place >= 0
         entries = np.zeros(net.target.size, np.bool_)
         entries[net.place[linked]] = usable[linked]
-        bridge = kernels.bridges(net, entries | entries[net.mirror])
+        bridge = cycles.bridges(net, entries | entries[net.mirror])
         found = np.zeros(self.arcs, np.bool_)
         found[linked] = bridge[net.place[linked]]
         return found

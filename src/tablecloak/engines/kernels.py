@@ -1,4 +1,4 @@
-"""Compiled network kernels: adjacency, maximum flow, short-path probe, bridges.
+"""Compiled network kernels: adjacency and maximum flow. Those about cycles are in `cycles`.
 
 Importing this module imports numba and compiles the kernels (seconds, once) or loads them from numba's
 cache, so nothing imports it at the top of a file. `tablecloak.engines.flow` is its typed face and its only
@@ -48,9 +48,9 @@ UNSEEN = -1
 SOURCE_LEVEL = -2  # while labelling, a node at depth k from the source has level SOURCE_LEVEL - k
 LARGEST = np.finfo(np.float64).max  # a residual above this is infinite
 
-_ints, _floats, _bools = int32[::1], float64[::1], boolean[::1]
+ints_type, floats_type, bools_type = int32[::1], float64[::1], boolean[::1]
 _i, _f = np.zeros(0, np.int32), np.zeros(0, np.float64)
-_net = typeof(Net(_i, _i, _i, _i, _f, _f, _f, _i, _i, _i, _i, _i, _i))
+net_type = typeof(Net(_i, _i, _i, _i, _f, _f, _f, _i, _i, _i, _i, _i, _i))
 _step = types.Tuple((boolean, int64, int64))
 
 
@@ -69,7 +69,7 @@ def compiled(signature: Any) -> Any:
 # ----------------------------------------------------------------------------------------- adjacency
 
 
-@compiled(types.UniTuple(_ints, 4)(int64, _ints, _ints))
+@compiled(types.UniTuple(ints_type, 4)(int64, ints_type, ints_type))
 def adjacency(nodes: int, tail: Ints, head: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Sorted adjacency lists by two counting sorts: the first four fields of `Net`."""
     first = np.zeros(nodes + 1, np.int32)
@@ -103,7 +103,7 @@ def adjacency(nodes: int, tail: Ints, head: Ints) -> tuple[Ints, Ints, Ints, Int
     return first, target, mirror, place[::2].copy()
 
 
-@compiled(void(_net, int64, float64, float64))
+@compiled(void(net_type, int64, float64, float64))
 def set_capacity(net: Net, arc: int, up: float, down: float) -> None:
     """Change one arc everywhere in one call, so that no interrupt falls between."""
     net.capacity[2 * arc], net.capacity[2 * arc + 1] = up, down
@@ -116,7 +116,7 @@ def set_capacity(net: Net, arc: int, up: float, down: float) -> None:
 # -------------------------------------------------------------------------------------- maximum flow
 
 
-@compiled(_step(_net, int64, int64, boolean, float64))
+@compiled(_step(net_type, int64, int64, boolean, float64))
 def _widen(net: Net, begin: int, end: int, forward: bool, threshold: float) -> tuple[bool, int, int]:
     """Label the nodes one step beyond the outermost layer around the source (forward) or the sink.
 
@@ -154,7 +154,7 @@ def _widen(net: Net, begin: int, end: int, forward: bool, threshold: float) -> t
     return False, last, ahead
 
 
-@compiled(_step(_net, int64, int64, float64))
+@compiled(_step(net_type, int64, int64, float64))
 def _label(net: Net, source: int, sink: int, threshold: float) -> tuple[bool, int, int]:
     """Breadth-first labels from both ends, the cheaper side next, until they meet.
 
@@ -185,7 +185,7 @@ def _label(net: Net, source: int, sink: int, threshold: float) -> tuple[bool, in
     return met, front, back
 
 
-@compiled(void(_net, int64, int64))
+@compiled(void(net_type, int64, int64))
 def _unlabel(net: Net, front: int, back: int) -> None:
     for k in range(front):
         net.level[net.queue[k]] = UNSEEN
@@ -193,7 +193,7 @@ def _unlabel(net: Net, front: int, back: int) -> None:
         net.level[net.queue[k]] = UNSEEN
 
 
-@compiled(float64(_net, int64, int64, float64))
+@compiled(float64(net_type, int64, int64, float64))
 def _bound(net: Net, source: int, sink: int, limit: float) -> float:
     """The limit, or less if the arcs at the source or at the sink carry less: most minimum cuts are these."""
     total = 0.0
@@ -210,7 +210,7 @@ def _bound(net: Net, source: int, sink: int, limit: float) -> float:
     return min(limit, total)
 
 
-@compiled(types.Tuple((float64, int64))(_net, int64, int64, float64, float64, int64, _floats))
+@compiled(types.Tuple((float64, int64))(net_type, int64, int64, float64, float64, int64, floats_type))
 def _block(
     net: Net, source: int, sink: int, wanted: float, threshold: float, count: int, pushed: Floats
 ) -> tuple[float, int]:
@@ -258,7 +258,7 @@ def _block(
             return flow, count
 
 
-@compiled(void(_net, int64, float64, _bools))
+@compiled(void(net_type, int64, float64, bools_type))
 def _spread(net: Net, source: int, eps: float, reached: Bools) -> None:
     """Mark the nodes that the source reaches in the residual network."""
     net.queue[0], last = source, 1
@@ -274,7 +274,7 @@ def _spread(net: Net, source: int, eps: float, reached: Bools) -> None:
                 last += 1
 
 
-@compiled(float64(_net, int64, float64, float64, _floats, _bools))
+@compiled(float64(net_type, int64, float64, float64, floats_type, bools_type))
 def close(net: Net, own: int, limit: float, eps: float, pushed: Floats, source_side: Bools) -> float:
     """Largest flow, at most `limit`, that closes cycles with entry `own` without using its arc (Dinic).
 
@@ -314,7 +314,7 @@ def close(net: Net, own: int, limit: float, eps: float, pushed: Floats, source_s
     return limit if flow >= limit - eps else flow
 
 
-@compiled(void(_net, _ints, _floats, float64, boolean))
+@compiled(void(net_type, ints_type, floats_type, float64, boolean))
 def reach(net: Net, arcs: Ints, limits: Floats, eps: float, upward: bool) -> None:
     """Replace the limits of the queried arcs by what they can reach upward or downward."""
     no_flows, no_nodes = np.empty(0), np.empty(0, np.bool_)
@@ -328,156 +328,3 @@ def reach(net: Net, arcs: Ints, limits: Floats, eps: float, upward: bool) -> Non
         else:
             start = entry if upward else net.mirror[entry]
             limits[k] = close(net, start, limit, eps, no_flows, no_nodes)
-
-
-# ----------------------------------------------------------------------------------- short-path probe
-
-
-@compiled(types.Tuple((boolean, int64))(_net, int64, int64, int64, float64, int64))
-def _two_steps(net: Net, start: int, end: int, avoid: int, limit: float, budget: int) -> tuple[bool, int]:
-    """Is there a path start - x - end, x not `avoid`, whose two arcs have room for `limit`?
-
-    Merges the two sorted lists; gives the answer and what is left of the budget of steps.
-    """
-    target = net.target
-    i, i_end = net.first[start], net.first[start + 1]
-    j, j_end = net.first[end], net.first[end + 1]
-    while i < i_end and j < j_end and budget > 0:
-        budget -= 1
-        if target[i] < target[j]:
-            i += 1
-        elif target[i] > target[j]:
-            j += 1
-        elif net.room[i] < limit or target[i] == avoid:
-            i += 1
-        elif net.room[net.mirror[j]] < limit:
-            j += 1
-        else:
-            return True, budget
-    return False, budget
-
-
-@compiled(boolean(_net, int64, float64, int64))
-def _short_cycle(net: Net, own: int, limit: float, budget: int) -> bool:
-    """Do at most three arcs with room for `limit` close a cycle with entry `own`?"""
-    back = net.mirror[own]
-    start, end = net.target[own], net.target[back]
-    begin, stop = net.first[start], net.first[start + 1]
-    entry = back - 1  # parallel arcs lie on both sides of the own one
-    while entry >= begin and net.target[entry] == end:
-        if net.room[entry] >= limit:
-            return True
-        entry -= 1
-    entry = back + 1
-    while entry < stop and net.target[entry] == end:
-        if net.room[entry] >= limit:
-            return True
-        entry += 1
-    left = budget
-    for entry in range(begin, stop):
-        if net.room[entry] >= limit and net.target[entry] != end:
-            found, left = _two_steps(net, net.target[entry], end, start, limit, left)
-            if found:
-                return True
-            if left <= 0:
-                break
-    found, left = _two_steps(net, start, end, end, limit, budget)
-    return bool(found)
-
-
-@compiled(void(_net, _ints, _floats, int64, boolean, _bools))
-def probe(net: Net, arcs: Ints, limits: Floats, budget: int, upward: bool, certified: Bools) -> None:
-    """For each queried arc: is its limit zero, or does a cycle of at most four arcs certify it?"""
-    for k in range(arcs.size):
-        entry, limit = net.place[arcs[k]], limits[k]
-        if limit <= 0.0:
-            certified[k] = True
-        elif limit < np.inf and limit <= net.capacity[2 * arcs[k] if upward else 2 * arcs[k] + 1]:
-            if entry < 0:
-                certified[k] = True
-            else:
-                certified[k] = _short_cycle(net, entry if upward else net.mirror[entry], limit, budget)
-
-
-# ----------------------------------------------------------------------- strong components and bridges
-
-
-@compiled(_ints(_net, float64))
-def strong_components(net: Net, eps: float) -> Ints:
-    """Number of the strongly connected component of each node, by entries with room (Tarjan 1972)."""
-    nodes = net.first.size - 1
-    component, order = np.full(nodes, UNSEEN, np.int32), np.full(nodes, UNSEEN, np.int32)
-    low, stack = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
-    caller = np.full(nodes, UNSEEN, np.int32)
-    cursor = net.first[:-1].copy()
-    height, seen, components = 0, 0, 0
-    for root in range(nodes):
-        node = root if order[root] == UNSEEN else UNSEEN
-        while node != UNSEEN:
-            if order[node] == UNSEEN:
-                order[node] = low[node] = seen
-                stack[height] = node
-                seen, height = seen + 1, height + 1
-            if cursor[node] < net.first[node + 1]:
-                entry = cursor[node]
-                cursor[node] += 1
-                neighbour = net.target[entry]
-                if net.room[entry] <= eps or component[neighbour] != UNSEEN:
-                    continue
-                if order[neighbour] == UNSEEN:
-                    caller[neighbour] = node
-                    node = neighbour
-                else:
-                    low[node] = min(low[node], order[neighbour])
-                continue
-            if low[node] == order[node]:
-                while component[node] == UNSEEN:
-                    height -= 1
-                    component[stack[height]] = components
-                components += 1
-            above = caller[node]
-            if above != UNSEEN:
-                low[above] = min(low[above], low[node])
-            node = above
-    return component
-
-
-@compiled(_bools(_net, _bools))
-def bridges(net: Net, usable: Bools) -> Bools:
-    """Mark both entries of each bridge of the undirected multigraph of the usable arcs (Tarjan 1974)."""
-    nodes = net.first.size - 1
-    bridge = np.zeros(net.target.size, np.bool_)
-    order, low = np.full(nodes, UNSEEN, np.int32), np.empty(nodes, np.int32)
-    way_back = np.full(nodes, UNSEEN, np.int32)  # the entry that leads back to where the search came from
-    cursor = net.first[:-1].copy()
-    seen = 0
-    for root in range(nodes):
-        if order[root] != UNSEEN:
-            continue
-        node = root
-        order[root] = low[root] = seen
-        seen += 1
-        while True:
-            if cursor[node] < net.first[node + 1]:
-                entry = cursor[node]
-                cursor[node] += 1
-                neighbour = net.target[entry]
-                if not usable[entry] or entry == way_back[node]:
-                    continue
-                if order[neighbour] != UNSEEN:
-                    low[node] = min(low[node], order[neighbour])
-                else:
-                    order[neighbour] = low[neighbour] = seen
-                    seen += 1
-                    way_back[neighbour] = net.mirror[entry]
-                    node = neighbour
-            elif way_back[node] != UNSEEN:
-                back = way_back[node]
-                above = net.target[back]
-                low[above] = min(low[above], low[node])
-                if low[node] > order[above]:
-                    bridge[back] = bridge[net.mirror[back]] = True
-                node = above
-            else:
-                break
-    return bridge
