@@ -21,8 +21,8 @@ TESTS = ROOT / "tests"
 PACKAGE = "tablecloak"
 
 GROUND = {
-    "arrays", "cells", "dimension", "equations", "errors", "hierarchy", "links", "pattern", "problem", "progress",
-    "result", "table", "weights",
+    "arrays", "cells", "contributions", "dimension", "equations", "errors", "hierarchy", "links", "pattern", "problem",
+    "progress", "result", "table", "weights",
 }  # fmt: skip
 UPSTAIRS = {"audit", "methods", "engines", "protect", "exposure", "formats", "cli", "testing", "examples"}
 SHARED_BY_METHODS = {"methods", "methods.base", "methods.deviations", "methods.feasibility"}

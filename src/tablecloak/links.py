@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypedDict
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
+from tablecloak.contributions import Contributions, placed
 from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, additive, distinct_rows, noise
 from tablecloak.errors import InputError
@@ -50,6 +52,7 @@ def link(tables: Sequence[Table]) -> Table:
         max(table.decimals for table in tables),
         _merged_columns(tables, places, common.size),
         complete=len(tables) == 1 and tables[0].complete,
+        **_carried(tables, places, common.size),
     )
 
 
@@ -193,6 +196,27 @@ def _merged_columns(tables: Sequence[Table], places: Sequence[Ints], size: int) 
     return {name: floats(column) for name, column in merged.items()}
 
 
+class _Carried(TypedDict):
+    response: str
+    respondents: Contributions | None
+    holdings: Contributions | None
+    frame_kind: str | None
+
+
+def _carried(tables: Sequence[Table], places: Sequence[Ints], size: int) -> _Carried:
+    """What a linked table keeps of its parts; contributors only where all parts know them."""
+    responses = list(dict.fromkeys(table.response for table in tables))
+    kinds = {table.frame_kind for table in tables}
+    respondents = [table.respondents for table in tables if table.respondents is not None]
+    holdings = [table.holdings for table in tables if table.holdings is not None]
+    return {
+        "response": responses[0] if len(responses) == 1 else "value",
+        "respondents": placed(respondents, places, size) if len(respondents) == len(tables) else None,
+        "holdings": placed(holdings, places, size) if len(holdings) == len(tables) else None,
+        "frame_kind": kinds.pop() if len(kinds) == 1 else None,
+    }
+
+
 # ---------------------------------------------------------------------- responses
 
 
@@ -239,6 +263,7 @@ def _stacked(tables: Mapping[str, Table], dimensions: Sequence[Dimension]) -> Ta
         floats(np.concatenate([table.rhs for table in parts])),
         max(table.decimals for table in parts),
         _merged_columns(parts, places, response.size),
+        **_carried(parts, places, response.size),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 
@@ -126,6 +126,18 @@ class Attacker:
         )
 
 
+@dataclass(frozen=True)
+class Reason:
+    """Why a cell is sensitive or marked: the rule that caught it, in words, and what kind of rule it is."""
+
+    rule: str
+    """The rule with its parameters, ``p% rule (p=10)``."""
+    kind: str
+    """``frequency``, ``dominance``, ``p-percent``, ``request``, ``zero``, ``manual``, ``union``."""
+    why: str
+    """What was found, in words without figures of the cell."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A table with sensitive cells, protection levels, attackers and weights. Confidential.
@@ -143,6 +155,8 @@ class Problem:
     attackers: tuple[Attacker, ...] = ()
     most_touched: int | None = None
     """At most so many cells may be published otherwise than exactly (None: no bound)."""
+    reasons: Mapping[int, tuple[Reason, ...]] = field(default_factory=dict)
+    """Why cells are sensitive or marked, by cell, where that is known; the first one decided."""
 
     @classmethod
     def of(

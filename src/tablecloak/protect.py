@@ -42,8 +42,9 @@ def protect(
         raise InputError("Seed", ["a seed is a whole number that is not negative"])
     settings = chosen.make_params(params or {})
     start = time.perf_counter()
+    watch = _Watch(progress, start)
     proposal = chosen.function(
-        problem, params=settings, rng=np.random.default_rng(seed), progress=progress, executor=executor
+        problem, params=settings, rng=np.random.default_rng(seed), progress=watch, executor=executor
     )
     verdict = audit(problem, proposal.pattern, progress=progress)
     if not verdict.safe:
@@ -52,7 +53,7 @@ def protect(
             "This is a fault of the method: please report it with the instance.",
             confidential={"shortfall": verdict.shortfalls(problem), "pattern": proposal.pattern},
         )
-    touched = proposal.pattern.touched(problem)
+    touched, cost = proposal.pattern.touched(problem), proposal.pattern.loss(problem)
     report = Report(
         name,
         asdict(settings),
@@ -62,10 +63,35 @@ def protect(
         dict(proposal.counters),
         versions(),
         proposal.notes,
+        watch.trace(cost, proposal.bound),
     )
-    cost = proposal.pattern.loss(problem)
     cost_all = cost + float(problem.weights[touched & problem.must_hide].sum())
     return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+
+
+class _Watch:
+    """Passes progress on, and keeps how cost and bound went."""
+
+    def __init__(self, progress: Progress, start: float) -> None:
+        self._progress, self._start = progress, start
+        self._rows: list[tuple[float, float | None, float | None]] = []
+
+    def __call__(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self._keep(incumbent, bound)
+        self._progress(phase, done, total, incumbent, bound)
+
+    def _keep(self, incumbent: float | None, bound: float | None) -> None:
+        _, before, below = self._rows[-1] if self._rows else (0.0, None, None)
+        now = (before if incumbent is None else incumbent, below if bound is None else bound)
+        if now != (before, below):
+            self._rows.append((time.perf_counter() - self._start, *now))
+
+    def trace(self, cost: float, bound: float | None) -> tuple[tuple[float, float | None, float | None], ...]:
+        """All rows, up to the final cost and bound."""
+        self._keep(cost, bound)
+        return tuple(self._rows)
 
 
 def versions() -> dict[str, str]:

@@ -38,6 +38,8 @@ class Report:
     counters: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    trace: tuple[tuple[float, float | None, float | None], ...] = ()
+    """How cost and bound went: (seconds, cost so far, bound so far), a row where one of them changed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,8 @@ class Audit:
     against_marks: Ints
     """Cells treated against their mark: forced but not published, or to be hidden but published."""
     counters: Mapping[str, float] = field(default_factory=dict)
+    subject: tuple[Problem, Pattern] | None = None
+    """What was judged: this verdict is about no other problem and pattern."""
 
     @property
     def safe(self) -> bool:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
 from tablecloak.cells import Cells, leaf_cells, read_cells, recomputed, value_faults
 from tablecloak.cells import infer_decimals as infer_decimals
+from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.dimension import label_of as label_of
 from tablecloak.equations import Packing, additive, summation_equations
@@ -37,6 +38,16 @@ class Table:
     columns: Mapping[str, Floats] = field(default_factory=dict)
     complete: bool = False
     """Whether combinations of codes without a cell are zero (a table from cells), or just not shown."""
+    response: str = "value"
+    """What the values measure, for headings."""
+    respondents: Contributions | None = None
+    """Who contributes to each cell, where that is known."""
+    holdings: Contributions | None = None
+    """The same by holding: respondents that belong together count as one."""
+    frame_kind: str | None = None
+    """The dataframe library the data came from; frames made of the table are of the same kind."""
+    virtual: int = 0
+    """The last so many cells are sums that no publication shows: unions of cells that must be protected."""
 
     # ------------------------------------------------------------------ making one
 
@@ -117,6 +128,11 @@ class Table:
 
     def __len__(self) -> int:
         return self.values.size
+
+    @cached_property
+    def is_virtual(self) -> Bools:
+        """Cells that are not part of the table as printed, only sums of some of its cells."""
+        return frozen(np.arange(len(self)) >= len(self) - self.virtual)
 
     @property
     def unit(self) -> float:

@@ -79,6 +79,7 @@ def audit(
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         problem.against_marks(touched),
         judge.counters,
+        (problem, pattern),
     )
 
 
