@@ -160,6 +160,21 @@ def test_reach_stops_at_the_limit_and_not_before(network: Network, data: st.Data
     np.testing.assert_array_equal(got_down, np.minimum(down, np.maximum(limit_down, 0)))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_settle_gives_what_reach_gives_with_fewer_flows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for network in random_networks(60, seed):
+        limit_up, limit_down = np.maximum(rng.choice(LIMITS, (2, network.arcs)), 0.0)
+        arcs, chunks = np.arange(network.arcs), list[int]()
+        up, down, flows = network.settle(arcs, limit_up, limit_down, on_chunk=chunks.append)
+        expected_up, expected_down = network.reach(arcs, limit_up, limit_down)
+        np.testing.assert_array_equal(up, expected_up)
+        np.testing.assert_array_equal(down, expected_down)
+        near_up, near_down = network.probe(arcs, limit_up, limit_down)
+        assert flows == (~near_up).sum() + (~near_down).sum()
+        assert sum(chunks) == network.arcs
+
+
 @settings(deadline=None, max_examples=300)
 @given(networks(), st.sampled_from(LIMITS), st.sampled_from([1, 3, 3000]))
 def test_a_probe_that_says_yes_is_right(network: Network, limit: float, budget: int) -> None:

@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import Component, merged
+from tablecloak.audit.reduce import Component, Merged, group_bounds, merged, spread, unfolded
 from tablecloak.engines.flow import Network
-from tablecloak.engines.lp import Outcome, Session
+from tablecloak.engines.lp import Columns, Outcome, Session
 from tablecloak.errors import SolverError
 
 Tick = Callable[[int], None]
@@ -58,27 +57,25 @@ class Scale:
     """Amounts in data units when all of them are whole numbers of units (then flows are exact), else as they are."""
 
     def __init__(self, component: Component) -> None:
-        bounds = np.concatenate([-component.low, component.high])
-        finite = bounds[np.isfinite(bounds)] / component.unit
-        whole = np.rint(finite)
-        fits = finite.size == 0 or np.abs(finite).max() < LARGEST_EXACT
-        self.exact = bool(
-            fits and np.all(np.abs(finite - whole) <= 1e-6 * np.maximum(1.0, np.abs(finite) * 1e-6))
+        bounds = np.concatenate([-component.low, component.high])  # none is negative
+        finite = bounds[bounds < np.inf]
+        units = finite / component.unit
+        largest = float(finite.max(initial=0.0))
+        self.exact = largest / component.unit < LARGEST_EXACT and bool(
+            (np.abs(units - np.rint(units)) <= 1e-6 * np.maximum(1.0, units * 1e-6)).all()
         )
         self.unit = component.unit if self.exact else 1.0
-        largest = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=0.0))
         self.eps = 0.0 if self.exact else 1e-12 * largest
 
     def inward(self, amounts: Floats) -> Floats:
         scaled = amounts / self.unit
-        return np.where(np.isfinite(scaled), np.rint(scaled), scaled) if self.exact else scaled
+        return np.rint(scaled) if self.exact else scaled
 
     def need(self, amounts: Floats) -> Floats:
         """A need in whole units, rounded up: with whole data a range of at least 2.3 is one of at least 3."""
         scaled = amounts / self.unit
-        finite = np.where(np.isfinite(scaled), scaled, 0.0)
-        whole = np.ceil(finite - 1e-9 * np.maximum(1.0, finite))
-        return np.where(np.isfinite(scaled), whole, scaled) if self.exact else scaled
+        noise = 1e-9 * np.minimum(np.maximum(1.0, scaled), LARGEST_EXACT)
+        return np.ceil(scaled - noise) if self.exact else scaled
 
     def outward(self, amounts: Floats) -> Floats:
         return amounts * self.unit
@@ -107,31 +104,18 @@ class NetworkAttack:
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
     ) -> tuple[Floats, Floats]:
-        want_down, want_up = self.scale.need(need_down), self.scale.need(need_up)
         if self._movable is None:
             self._movable = self.network.undetermined()
-        movable = self._movable[cells]
-        want_down, want_up = np.where(movable, want_down, 0.0), np.where(movable, want_up, 0.0)
-        near_up, near_down = self.network.probe(cells, want_up, want_down)
-        left_down = np.where(near_down, 0.0, want_down)
-        left_up = np.where(near_up, 0.0, want_up)
-        far = np.flatnonzero((left_down > 0) | (left_up > 0))
-        got_down, got_up = np.where(near_down, want_down, 0.0), np.where(near_up, want_up, 0.0)
-        if far.size:
-            up, down = self.network.reach(cells[far], left_up[far], left_down[far], on_chunk=tick)
-            got_up[far] = np.where(near_up[far], got_up[far], up)
-            got_down[far] = np.where(near_down[far], got_down[far], down)
-            self.solves += int((left_down > 0).sum() + (left_up > 0).sum())
-        tick(cells.size - far.size)
-        return (
-            _settled(self.scale.outward(got_down), need_down, got_down >= want_down, movable),
-            _settled(self.scale.outward(got_up), need_up, got_up >= want_up, movable),
-        )
-
-
-def _settled(got: Floats, need: Floats, met: Bools, movable: Bools) -> Floats:
-    """A met need is at least the need: rounding back from units must not turn it into a near miss."""
-    return np.where(met & movable & np.isfinite(need), np.maximum(got, need), got)
+        movable, need = self._movable[cells], np.array([need_down, need_up])
+        want = np.where(movable, self.scale.need(need), 0.0)
+        up, down, flows = self.network.settle(cells, want[1], want[0], on_chunk=tick)
+        self.solves += flows
+        got = np.array([down, up])
+        met = (got >= want) & movable
+        amount = self.scale.outward(got)
+        # a met need is at least the need: rounding back from units must not turn it into a near miss
+        far_down, far_up = np.where(met, np.maximum(amount, need), amount)
+        return far_down, far_up
 
 
 class LinearAttack:
@@ -145,26 +129,20 @@ class LinearAttack:
     engine = "linear programs"
     exact = False
 
-    def __init__(self, component: Component, pool: list[Floats] | None = None) -> None:
+    def __init__(self, component: Component, known: LinearAttack | None = None) -> None:
+        """`known` is an attack on the same cells in another box: its equations and witnesses are taken over."""
         self.component = component
         self.solves = 0
-        self.group, self.ratio = merged(component.matrix)
-        self.groups = int(self.group.max(initial=-1)) + 1
-        self.matrix = _merge_columns(component.matrix, self.group, self.ratio, self.groups)
-        self.low, self.high = self._group_bounds(component.low, component.high)
+        self.equations: Columns = component.columns if known is None else known.equations
+        self.merged: Merged = merged(self.equations) if known is None else known.merged
+        self.group, self.ratio, self.columns = self.merged
+        self.groups = self.columns.shape[1]
+        self.low, self.high = group_bounds(self.merged, component.low, component.high)
+        self.session: Session | None = None
         self.pool: list[Floats] = []
-        for witness in pool or []:
+        for witness in known.pool if known is not None else []:
             if np.all((witness >= component.low) & (witness <= component.high)):
                 self.pool.append(witness)
-
-    def _group_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.stack([low / self.ratio, high / self.ratio])
-        ends[:, self.ratio == 0] = 0.0
-        group_low, group_high = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
-        np.maximum.at(group_low, self.group, ends.min(axis=0))
-        np.minimum.at(group_high, self.group, ends.max(axis=0))
-        return group_low, group_high
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
@@ -174,24 +152,23 @@ class LinearAttack:
             self._credit(witness, cells, got_down, got_up)
         for rows, scale in self._by_magnitude(cells, size):
             down, up = got_down[rows], got_up[rows]
-            push = _Push(self, scale, cells[rows], need_down[rows], need_up[rows], down, up)
-            if push.unmet(True).size or push.unmet(False).size:
-                push.run(tick)
+            _Push(self, scale, cells[rows], need_down[rows], need_up[rows], down, up).run(tick)
             got_down[rows], got_up[rows] = down, up
         tick(cells.size)
         return np.where(need_down > 0, got_down, 0.0), np.where(need_up > 0, got_up, 0.0)
 
     def _by_magnitude(self, cells: Ints, size: Floats) -> list[tuple[Ints, float]]:
         """Questions of like size with a scale for them: a solver's tolerance must stay small beside every size."""
-        component = self.component
-        sizes = size.copy()
-        for amount in (-component.low[cells], component.high[cells]):
-            sizes = np.where(np.isfinite(amount) & (amount > 0) & (sizes == 0), amount, sizes)
-        sizes[sizes == 0] = component.unit
-        decade = np.floor(np.log10(sizes) / DECADES)
+        component, sizes = self.component, size
+        if not size.all():
+            for amount in (-component.low[cells], component.high[cells]):
+                sizes = np.where(np.isfinite(amount) & (amount > 0) & (sizes == 0), amount, sizes)
+            sizes = np.where(sizes == 0, component.unit, sizes)
+        power = np.log10(sizes)
+        decade = np.floor(power / DECADES)
         return [
-            (rows, float(np.exp(np.log(sizes[rows]).mean())))
-            for rows in (np.flatnonzero(decade == value) for value in np.unique(decade))
+            (rows, float(10.0 ** power[rows].mean()))
+            for rows in (np.flatnonzero(decade == value) for value in sorted(set(decade.tolist())))
         ]
 
     def remember(self, groups: Floats, scale: float) -> list[Floats]:
@@ -199,20 +176,25 @@ class LinearAttack:
 
         Both must keep the equations: noise that the mirror blows up does not.
         """
-        quiet = np.where(np.abs(groups) > NOISE, groups, 0.0)
-        forward = self.ratio * quiet[self.group] * scale
-        forward = np.clip(forward, self.component.low, self.component.high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(forward > 0, self.component.low / -forward, self.component.high / -forward)
-        room[forward == 0] = np.inf
-        shrink = float(np.minimum(room, 1e300).min(initial=1e300))
-        candidates = [forward, -shrink * forward] if 0 < shrink < 1e300 else [forward]
-        found = [
-            d for d in candidates if d.any() and np.abs(self.component.matrix @ d).max() <= RESIDUAL * scale
-        ]
+        amount = np.where(np.abs(groups) > NOISE, groups, 0.0) * scale
+        forward, stretch, error = spread(
+            self.equations, self.merged, amount, self.component.low, self.component.high
+        )
+        found = [forward] if stretch < np.inf and error <= RESIDUAL * scale else []
+        if 0 < stretch < 1e300 and stretch * error <= RESIDUAL * scale:
+            found.append(-stretch * forward)
         self.pool.extend(found)
         del self.pool[:-POOL_SIZE]
         return found
+
+    def program(self, asked: Ints, upper: Floats) -> Session:
+        """The program of the groups, split and with columns of their own for those asked about; see `_Push`."""
+        matrix, lower, presolve = unfolded(self.columns, asked), np.zeros(upper.size), upper.size > PRESOLVED
+        if self.session is None:
+            self.session = Session(matrix, lower, upper, presolve=presolve, feasible=True)
+        else:
+            self.session.load(matrix, lower, upper, presolve=presolve)
+        return self.session
 
     @staticmethod
     def _credit(witness: Floats, cells: Ints, got_down: Floats, got_up: Floats) -> None:
@@ -233,21 +215,22 @@ class _Push:
         got_down: Floats,
         got_up: Floats,
     ) -> None:
-        self.attack, self.cells = attack, cells
+        self.attack, self.cells, self.scale = attack, cells, scale
         self.need = {False: need_down, True: need_up}
         self.got = {False: got_down, True: got_up}
-        self.proven = {False: np.zeros(cells.size, dtype=bool), True: np.zeros(cells.size, dtype=bool)}
-        self.scale = scale
-        self.asked, self.column = np.unique(attack.group[cells], return_inverse=True)
+        self.goal = {
+            False: _goal(need_down, -attack.component.low[cells]),
+            True: _goal(need_up, attack.component.high[cells]),
+        }
+        group, is_asked = attack.group[cells], np.zeros(attack.groups, dtype=bool)
+        is_asked[group] = True
+        self.asked = np.flatnonzero(is_asked)
+        self.column = np.cumsum(is_asked)[group] - 1
         self.flip = attack.ratio[cells] < 0
 
     def unmet(self, upward: bool) -> Ints:
         """Questions whose need is neither met nor proven out of reach."""
-        need, got = self.need[upward], self.got[upward]
-        wall = self.attack.component.high[self.cells] if upward else -self.attack.component.low[self.cells]
-        enough = np.minimum(need, wall)
-        slack = np.where(np.isfinite(enough), RELATIVE_SLACK * np.abs(enough), 0.0)
-        return np.flatnonzero((need > 0) & ~self.proven[upward] & (got < enough - slack))
+        return np.flatnonzero(self.got[upward] < self.goal[upward])
 
     def _session(self) -> Session:
         """Columns, all from zero: d+ and d- of every group up to the need, then what lies beyond for those asked about.
@@ -260,64 +243,57 @@ class _Push:
         low[asked] = np.minimum(low[asked], self._group_need(False))
         beyond_high = _difference(attack.high[asked], high[asked])
         beyond_low = _difference(-attack.low[asked], low[asked])
-        extra = attack.matrix[:, asked]
-        upper = np.concatenate([high, low, beyond_high, beyond_low]) / self.scale
-        matrix = hstack([attack.matrix, -attack.matrix, extra, -extra], format="csc")
-        presolve = upper.size > PRESOLVED
-        return Session(matrix, np.zeros(upper.size), upper, presolve=presolve, feasible=True)
+        return attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
 
     def _group_need(self, upward: bool) -> Floats:
         """How far each group asked about must be rewarded for going up (down), over the cells in it."""
-        most = np.zeros(self.asked.size)
-        ratio = np.abs(self.attack.ratio[self.cells])
-        for side in (False, True):
-            need = np.where(self.flip == (side != upward), self.need[side], 0.0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                np.maximum.at(most, self.column, np.where(need > 0, need / ratio, 0.0))
+        most, share = np.zeros(self.asked.size), np.abs(self.attack.ratio[self.cells])
+        need = np.where(self.flip, self.need[not upward], self.need[upward])
+        np.maximum.at(most, self.column, np.divide(need, share, out=np.zeros_like(need), where=share > 0))
         return most
 
     def run(self, tick: Tick) -> None:
+        """Answer all questions, unless they are answered already.
+
+        Down first: there is less room below, and what gets far down often gets up too when it is mirrored.
+        """
+        if self.unmet(True).size == self.unmet(False).size == 0:
+            return
         session = self._session()
-        for upward in (True, False):
+        for upward in (False, True):
             self._together(session, upward)
-            for question in self.unmet(upward):
-                if question in self.unmet(upward):
-                    self._alone(session, int(question), upward)
-                    tick(0)
-        self.attack.solves += session.solves
+            while (left := self.unmet(upward)).size:
+                self._alone(session, int(left[0]), upward)
+                tick(0)
+        self.attack.solves = session.solves
 
     def _together(self, session: Session, upward: bool) -> None:
         """Push all unmet questions at once, as long as that settles many of them."""
-        while True:
-            questions = self.unmet(upward)
-            if questions.size < 3 or not np.isfinite(self.need[upward][questions]).all():
-                return
-            one_a_group = questions[np.unique(self.column[questions], return_index=True)[1]]
-            columns, rewards = self._rewards(one_a_group, upward)
-            session.set_costs(columns, rewards)
-            solution = session.solve()
-            session.set_costs(columns, np.zeros(columns.size))
-            self._learn(solution.values)
-            if self.unmet(upward).size > 0.7 * questions.size:
+        questions = self.unmet(upward)
+        while questions.size > 1 and np.isfinite(self.need[upward][questions]).all():
+            first = np.full(self.asked.size, -1)
+            first[self.column[questions[::-1]]] = questions[::-1]
+            session.set_objective(self._rewards(first[first >= 0], upward))
+            self._learn(session.solve().values)
+            before, questions = questions.size, self.unmet(upward)
+            if questions.size > 0.7 * before:
                 return
 
-    def _rewards(self, questions: Ints, upward: bool) -> tuple[Ints, Floats]:
-        """Columns and costs that push the questions: reward the way up to the need, punish the way back."""
+    def _rewards(self, questions: Ints, upward: bool) -> Floats:
+        """Costs that push the questions: reward the way up to the need, punish the way back."""
         count, place = self.attack.groups, self.column[questions]
         rising = self.flip[questions] != upward
-        ahead = self.asked[place] + np.where(rising, 0, count)
-        back = self.asked[place] + np.where(rising, count, 0)
-        far_back = 2 * count + place + np.where(rising, self.asked.size, 0)
-        ones = np.ones(questions.size)
-        return np.concatenate([ahead, back, far_back]), np.concatenate([-ones, ones, ones])
+        costs = np.zeros(2 * (count + self.asked.size))
+        costs[self.asked[place] + np.where(rising, 0, count)] = -1.0
+        costs[self.asked[place] + np.where(rising, count, 0)] = 1.0
+        costs[2 * count + place + np.where(rising, self.asked.size, 0)] = 1.0
+        return costs
 
     def _alone(self, session: Session, question: int, upward: bool) -> None:
         """Push one question to its need or to its exact maximum."""
-        columns, rewards = self._rewards(np.array([question]), upward)
-        session.set_costs(columns, rewards)
+        session.set_objective(self._rewards(np.array([question]), upward))
         solution = session.solve()
-        session.set_costs(columns, np.zeros(columns.size))
-        self.proven[upward][question] = True
+        self.goal[upward][question] = -np.inf
         if solution.outcome is Outcome.UNBOUNDED:
             self.got[upward][question] = np.inf
         elif solution.outcome is Outcome.OPTIMAL:
@@ -342,11 +318,6 @@ def _difference(far: Floats, near: Floats) -> Floats:
     return np.where(far == near, 0.0, far - np.where(np.isfinite(near), near, 0.0))
 
 
-def _merge_columns(matrix: csc_array, group: Ints, ratio: Floats, groups: int) -> csc_array:
-    """The equations over groups; equations that vanish are dropped."""
-    spread = csc_array((ratio, (np.arange(group.size), group)), shape=(group.size, groups))
-    result = csc_array(matrix @ spread)
-    result.data[np.abs(result.data) < 1e-12] = 0.0
-    result.eliminate_zeros()
-    used, compact = np.unique(result.indices, return_inverse=True)
-    return csc_array((result.data, compact.astype(np.int32), result.indptr), shape=(used.size, groups))
+def _goal(need: Floats, wall: Floats) -> Floats:
+    """What must be reached for a question to be answered: the need or the wall, nearly; -inf where nothing is asked."""
+    return np.where(need > 0, np.minimum(need, wall) * (1.0 - RELATIVE_SLACK), -np.inf)

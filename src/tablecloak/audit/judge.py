@@ -10,7 +10,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
 from tablecloak.audit.integer import IntegerAttack
-from tablecloak.audit.reduce import Component, Reduction, reduce, working_columns
+from tablecloak.audit.reduce import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.engines.flow import is_loaded, warm_up
 from tablecloak.errors import InputError
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
@@ -62,7 +62,7 @@ def audit(
     safe = np.concatenate([_met(found) for found in answers])
     value = problem.table.values[cells]
     return Audit(
-        np.tile(cells, len(answers)),
+        np.concatenate([found.cells for found in answers]),
         np.repeat(np.arange(len(answers)), cells.size),
         np.concatenate([value - found.down for found in answers]),
         np.concatenate([value + found.up for found in answers]),
@@ -89,8 +89,11 @@ def checked_view(problem: Problem, pattern: Pattern) -> View:
     value, count = problem.table.values, len(problem.table)
     if view.low.shape != (count,) or view.high.shape != (count,):
         raise InputError("Pattern", [f"it speaks about {view.low.size} cells, the table has {count}"])
-    slack = 1e-9 * np.maximum(1.0, np.abs(value))
-    wrong = np.flatnonzero(~((view.low <= value + slack) & (view.high >= value - slack)))
+    away = np.flatnonzero(~((view.low <= value) & (view.high >= value)))
+    if away.size == 0:
+        return view
+    true, slack = value[away], 1e-9 * np.maximum(1.0, np.abs(value[away]))
+    wrong = away[~((view.low[away] <= true + slack) & (view.high[away] >= true - slack))]
     if wrong.size:
         faults = [
             f"cell {label}: the true value lies outside what is stated"
@@ -102,22 +105,26 @@ def checked_view(problem: Problem, pattern: Pattern) -> View:
 
 def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
     """low <= 0 <= high: how far each cell may deviate from the truth by view and box alone."""
-    low, high = problem.box(attacker)
-    value = problem.table.values
-    noise = noise_of(problem)
-    down, up = value - np.maximum(view.low, low), np.minimum(view.high, high) - value
-    return np.where(down > noise, -down, 0.0), np.where(up > noise, up, 0.0)
+    box_low, box_high = problem.box(attacker)
+    value, (low, high) = problem.table.values, np.zeros((2, len(problem.table)))
+    vague = np.flatnonzero((view.low != value) | (view.high != value))  # what is stated exactly has no room
+    noise, true = noise_of(problem, vague), value[vague]
+    down = true - np.maximum(view.low[vague], box_low[vague])
+    up = np.minimum(view.high[vague], box_high[vague]) - true
+    low[vague], high[vague] = np.where(down > noise, -down, 0.0), np.where(up > noise, up, 0.0)
+    return low, high
 
 
-def noise_of(problem: Problem) -> Floats:
+def noise_of(problem: Problem, cells: Ints) -> Floats:
     """Differences of a cell's value from a bound that are rounding noise, not room."""
-    return np.asarray(1e-6 * problem.table.unit + 4 * np.spacing(np.abs(problem.table.values)))
+    return np.asarray(1e-6 * problem.table.unit + 4 * np.spacing(np.abs(problem.table.values[cells])))
 
 
 def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
     """Cells to ask about: the sensitive ones, touched ones with a conditional level, or all touched ones."""
     conditional = (problem.levels.conditional > 0) & touched
-    return np.flatnonzero(problem.sensitive | conditional | (touched & every_hidden))
+    asked = problem.sensitive | conditional
+    return np.flatnonzero(asked | touched if every_hidden else asked)
 
 
 def _met(found: _Answers) -> Bools:
@@ -139,6 +146,8 @@ class _Judge:
     ) -> None:
         self.problem, self.view, self.cells = problem, view, cells
         self.intervals, self.integer, self.progress = intervals, integer, progress
+        if not is_ready():
+            progress("loading the kernels", 0, 1)
         self.low, self.high = deviation_bounds(problem, view, 0)
         self.reduction: Reduction = reduce(
             working_columns(problem.table), self.low, self.high, problem.table.unit
@@ -159,9 +168,9 @@ class _Judge:
 
     def answer(self, attacker: int) -> _Answers:
         """All questions for one attacker."""
-        noise = noise_of(self.problem)[self.cells]
+        noise = noise_of(self.problem, self.cells)
         levels = self.problem.required(attacker, self.cells)
-        lower, upper, sliding = (np.where(level > noise, level, 0.0) for level in levels)
+        lower, upper, sliding = np.where(np.array(levels) > noise, levels, 0.0)
         down, up, slack = (np.zeros(self.cells.size) for _ in range(3))
         found = _Answers(self.cells, lower, upper, sliding, down, up, slack)
         if attacker == 0:
@@ -181,10 +190,12 @@ class _Judge:
 
     def _attack(self, found: _Answers, asked: Bools, low: Floats, high: Floats) -> None:
         where = self.reduction.component[self.cells]
-        for number in np.unique(where[asked & (where >= 0)]):
+        for number in np.flatnonzero(np.bincount(where[asked & (where >= 0)])):
             rows = np.flatnonzero(asked & (where == number))
             component = self.reduction.components[number]
-            attack = self._engine(int(number), component, low[component.cells], high[component.cells])
+            if low is not self.low or high is not self.high:
+                component = component.with_bounds(low[component.cells], high[component.cells])
+            attack = self._engine(int(number), component)
             self.engines.add(attack.engine)
             found.slack[rows] = FLOAT_NOISE if attack.exact else DECISION_SLACK
             before = attack.solves
@@ -192,22 +203,24 @@ class _Judge:
             self.solves += attack.solves - before
             self.components += 1
 
-    def _engine(self, number: int, component: Component, low: Floats, high: Floats) -> Attack:
+    def _engine(self, number: int, own: Component) -> Attack:
         """The attack on a component: the outsider's own is kept, an insider's starts from its witnesses."""
-        same = np.array_equal(low, component.low) and np.array_equal(high, component.high)
-        if same and number in self.attacks:
-            return self.attacks[number]
-        own = component if same else component.with_bounds(low, high)
+        outsider = self.reduction.components[number]
+        same = own is outsider or (
+            np.array_equal(own.low, outsider.low) and np.array_equal(own.high, outsider.high)
+        )
+        known = self.attacks.get(number)
+        if same and known is not None:
+            return known
         if own.orientation is not None and not is_loaded():
             self.progress("loading the network kernels", 0, 1)
             warm_up()
         if self.integer:
             attack: Attack = IntegerAttack(own)
+        elif isinstance(known, LinearAttack):
+            attack = LinearAttack(own, known)
         else:
             attack = attack_on(own)
-            known = self.attacks.get(number)
-            if isinstance(known, LinearAttack):
-                attack = LinearAttack(own, known.pool)
         if same:
             self.attacks[number] = attack
         return attack
@@ -235,6 +248,9 @@ def _push(attack: Attack, cells: Ints, found: _Answers, rows: Ints, intervals: b
 
 def _sizes(*levels: Floats) -> Floats:
     """The smallest level asked of each cell; cells of which nothing is asked take the middle of the others."""
-    asked = np.array([np.where(level > 0, level, np.inf) for level in levels]).min(axis=0)
+    amounts = np.array(levels)
+    asked: Floats = np.where(amounts > 0, amounts, np.inf).min(axis=0)
     some = np.isfinite(asked)
+    if some.all():
+        return asked
     return np.where(some, asked, float(np.median(asked[some])) if some.any() else 0.0)

@@ -13,14 +13,14 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.audit.certificate import Certificate, Claim
 from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Rational, Vector, plain
 from tablecloak.audit.judge import deviation_bounds
 from tablecloak.audit.propose import Engine, LinearEngine, NetworkEngine, NoBasis, Push, SparseEngine
-from tablecloak.audit.reduce import Component, reduce, structure_of
+from tablecloak.audit.reduce import Component, reduce, structure_of, working_columns
 from tablecloak.errors import SolverError
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
@@ -346,9 +346,8 @@ class Workshop:
         """The component of each cell; the components and the numbers of their equations in the table."""
         table = self.exact.problem.table
         kept = np.sort(np.concatenate([block.kept_rows for block in structure_of(table).blocks]))
-        equations = csr_array(table.equations[kept])
-        reduction = reduce(equations, *self._bounds, table.unit)
-        columns = csc_array(equations)
+        columns = working_columns(table)
+        reduction = reduce(columns, *self._bounds, table.unit)
         rows = [kept[np.unique(columns[:, part.cells].indices)] for part in reduction.components]
         return reduction.component, list(zip(reduction.components, rows, strict=True))
 

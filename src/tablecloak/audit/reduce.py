@@ -7,19 +7,24 @@ M d = 0 and low - a <= d <= high - a, so that the right-hand side is exactly zer
 2. split into connected components of the cell-equation incidence;
 3. components that are networks (every cell in at most two equations, signs consistent) go to the flow kernels;
    in the others, equations with two unknowns *merge* them: d_i = ratio * d_j.
+
+The work is done by the compiled kernels of `tablecloak.engines.systems`, which are imported by the first call.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csc_array, csr_array
 
-from tablecloak.arrays import Bools, Floats, Ints, ranges
-from tablecloak.engines.structure import Orientation, Structure, orient, recognise
+from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.engines.lp import Columns
+from tablecloak.engines.structure import Orientation, Structure, recognise
 from tablecloak.table import Table
 
 
@@ -36,12 +41,14 @@ _KNOWN: WeakKeyDictionary[Table, _Known] = WeakKeyDictionary()
 
 
 def _known(table: Table) -> _Known:
-    if table not in _KNOWN:
+    known = _KNOWN.get(table)
+    if known is None:
         structure = recognise(table.equations)
         kept = [np.zeros(0, dtype=np.int64), *(block.kept_rows for block in structure.blocks)]
         rows = csr_array(table.equations[np.sort(np.concatenate(kept))])
-        _KNOWN[table] = _Known(structure, rows, csc_array(rows))
-    return _KNOWN[table]
+        start, row, data = _arrays(csc_array(rows))
+        _KNOWN[table] = known = _Known(structure, rows, csc_array((data, row, start), shape=rows.shape))
+    return known
 
 
 def structure_of(table: Table) -> Structure:
@@ -59,19 +66,38 @@ def working_columns(table: Table) -> csc_array:
     return _known(table).columns
 
 
+def is_ready() -> bool:
+    """Whether the kernels are there already (else the first reduction waits for them)."""
+    return "tablecloak.engines.systems" in sys.modules
+
+
 @dataclass(frozen=True, eq=False)
 class Component:
-    """Cells that can deviate together: matrix @ d = 0, low <= d <= high (low <= 0 <= high).
+    """Cells that can deviate together: equations[:, cells] @ d = 0, low <= d <= high (low <= 0 <= high).
 
     `orientation` is their network form, or None. `unit` is the data unit.
     """
 
     cells: Ints
-    matrix: csc_array
+    equations: csc_array
     low: Floats
     high: Floats
     unit: float
     orientation: Orientation | None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The equations over these cells only, without those that say nothing about them."""
+        from tablecloak.engines import systems
+
+        rows = self.equations.shape[0]
+        start, row, data, used = systems.take(*_arrays(self.equations), rows, self.cells)
+        return Columns(data, row, start, (used, self.cells.size))
+
+    @cached_property
+    def matrix(self) -> csc_array:
+        """The same for scipy."""
+        return csc_array(self.columns[:3], shape=self.columns.shape)
 
     def with_bounds(self, low: Floats, high: Floats) -> Component:
         """The same cells in a tighter (or wider) box."""
@@ -90,121 +116,100 @@ class Reduction:
     block: Ints
 
 
-def reduce(equations: csc_array | csr_array, low: Floats, high: Floats, unit: float) -> Reduction:
+def reduce(equations: csc_array, low: Floats, high: Floats, unit: float) -> Reduction:
     """Unpick and split the system equations @ d = 0, low <= d <= high."""
-    size = low.size
+    from tablecloak.engines import systems
+
+    start, row, data = _arrays(equations)
     free = np.flatnonzero(low < high)
-    columns = csc_array(equations)[:, free]
-    alive = unpicked(columns)
-    cells, columns = free[alive], columns[:, alive]
-    label, count = _components(columns)
-    is_network, orientation = _network_blocks(columns, label, count)
-    groups = [np.flatnonzero(is_network[label])] if is_network.any() else []
+    cells = free[systems.unpick(start, row, equations.shape[0], free)]
+    label, is_network, *_ = parts = systems.split(start, row, data, equations.shape[0], cells)
+    orientation = Orientation(*parts[2:]) if is_network.any() else None
+    groups = [] if orientation is None else [np.flatnonzero(is_network[label])]
     groups += _grouped(label, np.flatnonzero(~is_network))
-    component, position, block = (np.full(size, -1, dtype=np.int64) for _ in range(3))
+    component, position, block = np.full((3, low.size), -1, dtype=np.int64)
     block[cells] = label
     found = []
     for number, group in enumerate(groups):
         here = cells[group]
-        matrix = without_empty_rows(columns[:, group])
-        network = orientation if number == 0 and is_network.any() else None
         component[here], position[here] = number, np.arange(here.size)
-        found.append(Component(here, matrix, low[here], high[here], unit, network))
+        network = orientation if number == 0 else None
+        found.append(Component(here, equations, low[here], high[here], unit, network))
     return Reduction(tuple(found), component, position, block)
 
 
 def unpicked(columns: csc_array) -> Bools:
-    """Which cells remain after removing, again and again, those alone in an equation.
+    """Which cells remain after removing, again and again, those alone in an equation."""
+    from tablecloak.engines import systems
 
-    Each row keeps the number of its unknowns and the sum of their positions: a row with one unknown names it.
+    start, row, _ = _arrays(columns)
+    return systems.unpick(start, row, columns.shape[0], np.arange(columns.shape[1]))
+
+
+class Merged(NamedTuple):
+    """Cells tied together: d_cell = ratio * d_group; a ratio of zero if contradictory ties force it to stay put."""
+
+    group: Ints
+    ratio: Floats
+    columns: Columns
+    """The equations over groups."""
+
+
+def merged(columns: Columns) -> Merged:
+    """Merge cells that are tied by equations with two unknowns."""
+    from tablecloak.engines import systems
+
+    arrays = columns.indptr, columns.indices, columns.data, columns.shape[0]
+    group, ratio = systems.tie(*arrays)
+    groups = int(group.max(initial=-1)) + 1
+    start, row, data, rows = systems.merge(*arrays, group, ratio, groups)
+    return Merged(group, ratio, Columns(data, row, start, (rows, groups)))
+
+
+def group_bounds(ties: Merged, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """How far each group may go down and up, so that all its cells stay within low..high."""
+    from tablecloak.engines import systems
+
+    return systems.confine(ties.group, ties.ratio, ties.columns.shape[1], low, high)
+
+
+def unfolded(columns: Columns, asked: Ints) -> Columns:
+    """The matrix [A, -A, B, -B], B being the columns of A asked about."""
+    from tablecloak.engines import systems
+
+    start, row, data, count = systems.unfold(columns.indptr, columns.indices, columns.data, asked)
+    return Columns(data, row, start, (columns.shape[0], count))
+
+
+def spread(
+    columns: Columns, ties: Merged, amount: Floats, low: Floats, high: Floats
+) -> tuple[Floats, float, float]:
+    """The deviation of all cells, kept within low..high, from amounts of their groups.
+
+    Then how far its mirror image may be stretched within low..high, and how far it is from keeping the equations.
     """
-    alive = np.ones(columns.shape[1], dtype=bool)
-    if columns.nnz == 0:
-        return alive
-    position = np.repeat(np.arange(columns.shape[1], dtype=np.int64), np.diff(columns.indptr))
-    count = np.bincount(columns.indices, minlength=columns.shape[0])
-    sums = np.bincount(columns.indices, weights=position, minlength=columns.shape[0]).astype(np.int64)
-    single = np.flatnonzero(count == 1)
-    while single.size:
-        gone = np.unique(sums[single])
-        alive[gone] = False
-        entries = ranges(columns.indptr[gone], columns.indptr[gone + 1])
-        rows = columns.indices[entries]
-        np.subtract.at(count, rows, 1)
-        np.subtract.at(sums, rows, position[entries])
-        touched = np.unique(rows)
-        single = touched[count[touched] == 1]
-    return alive
+    from tablecloak.engines import systems
+
+    arrays = columns.indptr, columns.indices, columns.data, columns.shape[0]
+    return systems.spread(*arrays, ties.group, ties.ratio, amount, low, high)
 
 
-def merged(matrix: csc_array) -> tuple[Ints, Floats]:
-    """Cells tied by equations with two unknowns: (group, ratio) a cell, d_cell = ratio * d_group.
-
-    A ratio of zero means that contradictory ties force the cell to stay put.
-    """
-    size = matrix.shape[1]
-    rows = csr_array(matrix)
-    pairs = np.flatnonzero(np.diff(rows.indptr) == 2)
-    if pairs.size == 0:
-        return np.arange(size, dtype=np.int64), np.ones(size)
-    first = rows.indptr[pairs]
-    left, right = rows.indices[first].astype(np.int64), rows.indices[first + 1].astype(np.int64)
-    factor = -rows.data[first] / rows.data[first + 1]  # d_right = factor * d_left
-    graph = coo_array((np.ones(pairs.size), (left, right)), shape=(size, size))
-    group: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
-    ratio: Floats = np.full(size, np.nan)
-    _, roots = np.unique(group, return_index=True)
-    ratio[roots] = 1.0
-    pending = np.ones(pairs.size, dtype=bool)
-    while pending.any():
-        forward = pending & ~np.isnan(ratio[left]) & np.isnan(ratio[right])
-        ratio[right[forward]] = ratio[left[forward]] * factor[forward]
-        backward = pending & np.isnan(ratio[left]) & ~np.isnan(ratio[right])
-        ratio[left[backward]] = ratio[right[backward]] / factor[backward]
-        pending = np.isnan(ratio[left]) | np.isnan(ratio[right])
-    clash = np.abs(ratio[right] - factor * ratio[left]) > 1e-9 * np.abs(ratio[right])
-    ratio[np.isin(group, group[left[clash]])] = 0.0
-    return group, ratio
-
-
-def _components(columns: csc_array) -> tuple[Ints, int]:
-    """Component label of each column; columns without equations are alone."""
-    rows, size = columns.shape
-    position = np.repeat(np.arange(size), np.diff(columns.indptr))
-    incidence = coo_array(
-        (np.ones(position.size), (columns.indices, rows + position)), shape=(rows + size,) * 2
+def _arrays(columns: csc_array) -> tuple[Codes, Codes, Floats]:
+    """A matrix by columns as the kernels want it: where columns start, rows, coefficients; writeable arrays."""
+    return (
+        np.require(columns.indptr, np.int32, "W"),
+        np.require(columns.indices, np.int32, "W"),
+        np.require(columns.data, np.float64, "W"),
     )
-    _, label = connected_components(incidence, directed=False)
-    kept, compact = np.unique(label[rows:], return_inverse=True)
-    return compact.astype(np.int64), kept.size
-
-
-def _network_blocks(columns: csc_array, label: Ints, count: int) -> tuple[Bools, Orientation | None]:
-    """Which components are networks, and the orientation of all of them together."""
-    lengths = np.diff(columns.indptr)
-    odd = np.bincount(
-        np.repeat(np.arange(lengths.size), lengths),
-        weights=np.abs(columns.data) != 1.0,
-        minlength=lengths.size,
-    )
-    bad = np.bincount(label, weights=(lengths > 2) | (odd > 0), minlength=count)
-    network: Bools = bad == 0
-    if not network.any():
-        return network, None
-    together = orient(without_empty_rows(columns[:, network[label]]))
-    if together is None:
-        for group in _grouped(label, np.flatnonzero(network)):
-            network[label[group[0]]] = orient(without_empty_rows(columns[:, group])) is not None
-        together = orient(without_empty_rows(columns[:, network[label]]))
-    return network, together
 
 
 def _grouped(label: Ints, wanted: Ints) -> list[Ints]:
     """The positions of each wanted label, in one sort."""
-    order = np.argsort(label, kind="stable")
-    starts = np.searchsorted(label[order], wanted, side="left")
-    stops = np.searchsorted(label[order], wanted, side="right")
-    return [order[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    if wanted.size == 0:
+        return []
+    order, sizes = np.argsort(label, kind="stable"), np.bincount(label)
+    stops = np.cumsum(sizes)
+    return [order[stops[one] - sizes[one] : stops[one]] for one in wanted]
 
 
 def without_empty_rows(matrix: csc_array) -> csc_array:

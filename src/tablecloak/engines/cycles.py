@@ -6,20 +6,10 @@ They work on the `Net` of `tablecloak.engines.kernels`; what is said there holds
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int64, types, void
+from numba import boolean, float64, int64, types
 
-from tablecloak.engines.kernels import (
-    UNSEEN,
-    Bools,
-    Floats,
-    Ints,
-    Net,
-    bools_type,
-    compiled,
-    floats_type,
-    ints_type,
-    net_type,
-)
+from tablecloak.engines.compiling import bools_type, compiled, floats_type, ints_type
+from tablecloak.engines.kernels import UNSEEN, Bools, Floats, Ints, Net, net_type, reach
 
 # ----------------------------------------------------------------------------------- short-path probe
 
@@ -76,18 +66,37 @@ def _short_cycle(net: Net, own: int, limit: float, budget: int) -> bool:
     return bool(found)
 
 
-@compiled(void(net_type, ints_type, floats_type, int64, boolean, bools_type))
-def probe(net: Net, arcs: Ints, limits: Floats, budget: int, upward: bool, certified: Bools) -> None:
-    """For each queried arc: is its limit zero, or does a cycle of at most four arcs certify it?"""
-    for k in range(arcs.size):
-        entry, limit = net.place[arcs[k]], limits[k]
-        if limit <= 0.0:
-            certified[k] = True
-        elif limit < np.inf and limit <= net.capacity[2 * arcs[k] if upward else 2 * arcs[k] + 1]:
-            if entry < 0:
+@compiled(types.UniTuple(bools_type, 2)(net_type, ints_type, floats_type, floats_type, int64))
+def probe(net: Net, arcs: Ints, up: Floats, down: Floats, budget: int) -> tuple[Bools, Bools]:
+    """For each queried arc, upward and downward: is its limit zero, or does a cycle of at most four arcs certify it?"""
+    upward, downward = np.zeros(arcs.size, np.bool_), np.zeros(arcs.size, np.bool_)
+    for side in range(2):
+        limits, certified = (down, downward) if side else (up, upward)
+        for k in range(arcs.size):
+            entry, limit = net.place[arcs[k]], limits[k]
+            if limit <= 0.0:
                 certified[k] = True
-            else:
-                certified[k] = _short_cycle(net, entry if upward else net.mirror[entry], limit, budget)
+            elif limit < np.inf and limit <= net.capacity[2 * arcs[k] + side]:
+                own = net.mirror[entry] if side else entry
+                certified[k] = entry < 0 or _short_cycle(net, own, limit, budget)
+    return upward, downward
+
+
+@compiled(int64(net_type, ints_type, floats_type, floats_type, float64, int64))
+def settle(net: Net, arcs: Ints, up: Floats, down: Floats, eps: float, budget: int) -> int:
+    """Replace limits by what is reached, the cheap way where the probe certifies it; gives the number of flows."""
+    certified_up, certified_down = probe(net, arcs, up, down, budget)
+    left_up, left_down = np.where(certified_up, 0.0, up), np.where(certified_down, 0.0, down)
+    reach(net, arcs, left_up, left_down, eps)
+    flows = 0
+    for k in range(arcs.size):
+        if not certified_up[k]:
+            up[k] = left_up[k]
+            flows += 1
+        if not certified_down[k]:
+            down[k] = left_down[k]
+            flows += 1
+    return flows
 
 
 # ----------------------------------------------------------------------- strong components and bridges
@@ -134,8 +143,8 @@ def strong_components(net: Net, eps: float) -> Ints:
 
 
 @compiled(bools_type(net_type, bools_type))
-def bridges(net: Net, usable: Bools) -> Bools:
-    """Mark both entries of each bridge of the undirected multigraph of the usable arcs (Tarjan 1974)."""
+def _bridges(net: Net, usable: Bools) -> Bools:
+    """Mark both entries of each bridge of the undirected multigraph of the usable ones (Tarjan 1974)."""
     nodes = net.first.size - 1
     bridge = np.zeros(net.target.size, np.bool_)
     order, low = np.full(nodes, UNSEEN, np.int32), np.empty(nodes, np.int32)
@@ -172,3 +181,33 @@ def bridges(net: Net, usable: Bools) -> Bools:
             else:
                 break
     return bridge
+
+
+@compiled(bools_type(net_type, bools_type))
+def bridges(net: Net, usable: Bools) -> Bools:
+    """By arc: is it a bridge among the usable arcs? A self loop is never one."""
+    entries = np.zeros(net.target.size, np.bool_)
+    for arc in range(usable.size):
+        if usable[arc] and net.place[arc] >= 0:
+            entries[net.place[arc]] = entries[net.mirror[net.place[arc]]] = True
+    marked, bridge = _bridges(net, entries), np.zeros(usable.size, np.bool_)
+    for arc in range(usable.size):
+        bridge[arc] = net.place[arc] >= 0 and marked[net.place[arc]]
+    return bridge
+
+
+@compiled(bools_type(net_type, float64))
+def open_arcs(net: Net, eps: float) -> Bools:
+    """By arc: has it capacity?"""
+    return (net.capacity[0::2] > eps) | (net.capacity[1::2] > eps)
+
+
+@compiled(bools_type(net_type, float64))
+def undetermined(net: Net, eps: float) -> Bools:
+    """By arc: has it capacity, are its ends strongly connected, and is it no bridge among such arcs?"""
+    component, inside = strong_components(net, eps), open_arcs(net, eps)
+    for arc in range(inside.size):
+        entry = net.place[arc]
+        if entry >= 0 and component[net.target[entry]] != component[net.target[net.mirror[entry]]]:
+            inside[arc] = False
+    return inside & ~bridges(net, inside)

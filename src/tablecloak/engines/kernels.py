@@ -12,11 +12,13 @@ reads memory in order. Self loops have no entries: flow between two nodes never 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int32, int64, njit, typeof, types, void
+from numba import boolean, float64, int64, typeof, types, void
 from numpy.typing import NDArray
+
+from tablecloak.engines.compiling import bools_type, compiled, floats_type, ints_type
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -48,22 +50,9 @@ UNSEEN = -1
 SOURCE_LEVEL = -2  # while labelling, a node at depth k from the source has level SOURCE_LEVEL - k
 LARGEST = np.finfo(np.float64).max  # a residual above this is infinite
 
-ints_type, floats_type, bools_type = int32[::1], float64[::1], boolean[::1]
 _i, _f = np.zeros(0, np.int32), np.zeros(0, np.float64)
 net_type = typeof(Net(_i, _i, _i, _i, _f, _f, _f, _i, _i, _i, _i, _i, _i))
 _step = types.Tuple((boolean, int64, int64))
-
-
-def compiled(signature: Any) -> Any:
-    """Compile for one signature; keep the code on disk where possible; let other threads run meanwhile."""
-
-    def compile_now(function: Any) -> Any:
-        try:
-            return njit(signature, cache=True, nogil=True)(function)
-        except RuntimeError:  # numba found no directory to write to
-            return njit(signature, nogil=True)(function)
-
-    return compile_now
 
 
 # ----------------------------------------------------------------------------------------- adjacency
@@ -101,6 +90,23 @@ def adjacency(nodes: int, tail: Ints, head: Ints) -> tuple[Ints, Ints, Ints, Int
     for k in range(ends.size):
         mirror[place[ends[k]]] = place[ends[k] ^ 1]
     return first, target, mirror, place[::2].copy()
+
+
+@compiled(net_type(int64, ints_type, ints_type, floats_type))
+def compose(nodes: int, tail: Ints, head: Ints, capacity: Floats) -> Net:
+    """A network with its scratch memory."""
+    first, target, mirror, place = adjacency(nodes, tail, head)
+    room = np.empty(target.size)
+    for arc in range(tail.size):
+        if place[arc] >= 0:
+            room[place[arc]], room[mirror[place[arc]]] = capacity[2 * arc], capacity[2 * arc + 1]
+    level = np.full(nodes, UNSEEN, np.int32)
+    cursor, stop = np.zeros(nodes + 1, np.int32), np.zeros(nodes + 1, np.int32)
+    queue, path = np.zeros(nodes + 1, np.int32), np.zeros(nodes + 1, np.int32)
+    touched = np.zeros(target.size + 1, np.int32)
+    return Net(
+        first, target, mirror, place, capacity, room, room.copy(), level, cursor, stop, queue, path, touched
+    )
 
 
 @compiled(void(net_type, int64, float64, float64))
@@ -314,17 +320,19 @@ def close(net: Net, own: int, limit: float, eps: float, pushed: Floats, source_s
     return limit if flow >= limit - eps else flow
 
 
-@compiled(void(net_type, ints_type, floats_type, float64, boolean))
-def reach(net: Net, arcs: Ints, limits: Floats, eps: float, upward: bool) -> None:
-    """Replace the limits of the queried arcs by what they can reach upward or downward."""
+@compiled(void(net_type, ints_type, floats_type, floats_type, float64))
+def reach(net: Net, arcs: Ints, up: Floats, down: Floats, eps: float) -> None:
+    """Replace the limits of the queried arcs by what they can reach upward and downward."""
     no_flows, no_nodes = np.empty(0), np.empty(0, np.bool_)
-    for k in range(arcs.size):
-        limit = min(limits[k], net.capacity[2 * arcs[k] if upward else 2 * arcs[k] + 1])
-        entry = net.place[arcs[k]]
-        if limit <= eps:
-            limits[k] = 0.0
-        elif entry < 0:
-            limits[k] = limit
-        else:
-            start = entry if upward else net.mirror[entry]
-            limits[k] = close(net, start, limit, eps, no_flows, no_nodes)
+    for side in range(2):
+        limits = down if side else up
+        for k in range(arcs.size):
+            limit = min(limits[k], net.capacity[2 * arcs[k] + side])
+            entry = net.place[arcs[k]]
+            if limit <= eps:
+                limits[k] = 0.0
+            elif entry < 0:
+                limits[k] = limit
+            else:
+                start = net.mirror[entry] if side else entry
+                limits[k] = close(net, start, limit, eps, no_flows, no_nodes)

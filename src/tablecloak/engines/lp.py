@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
 from scipy.sparse import csc_array
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.errors import SolverError
 
 
@@ -38,6 +38,15 @@ class Solution:
     duals: Floats
 
 
+class Columns(NamedTuple):
+    """A matrix by columns with the names of scipy, for many small programs: making one costs nothing."""
+
+    data: Floats
+    indices: Codes
+    indptr: Codes
+    shape: tuple[int, int]
+
+
 PRIMAL, DUAL = 4, 1
 QUICK = 1.0
 """Seconds that the simplex method has for a program from scratch before the interior point method takes over."""
@@ -58,9 +67,14 @@ def quiet_highs(**options: Any) -> Any:
     return highs
 
 
+def by_columns(matrix: Any) -> Any:
+    """Any matrix by columns: as it is, if it is so already."""
+    return matrix if isinstance(matrix, Columns | csc_array) else csc_array(matrix)
+
+
 def model(matrix: Any, low: Floats, high: Floats, row_low: Floats, row_high: Floats, cost: Floats) -> Any:
     """The HiGHS model min cost x, row_low <= matrix x <= row_high, low <= x <= high."""
-    columns = csc_array(matrix)
+    columns = by_columns(matrix)
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = columns.shape[1], columns.shape[0]
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, low, high
@@ -88,22 +102,46 @@ class Session:
         presolve: bool = False,
         feasible: bool = False,
     ) -> None:
-        rows, columns = matrix.shape
-        zero = np.zeros(rows)
         self._highs = quiet_highs(presolve="off", solver="simplex", simplex_strategy=strategy)
-        lp = model(
-            matrix,
-            np.asarray(low, dtype=np.float64),
-            np.asarray(high, dtype=np.float64),
+        self.solves = 0
+        self._feasible = feasible  # known to be so: a solver that denies it has lost its way
+        self.load(matrix, low, high, cost=cost, row_low=row_low, row_high=row_high, presolve=presolve)
+
+    def load(
+        self,
+        matrix: Any,
+        low: Floats,
+        high: Floats,
+        *,
+        cost: Floats | None = None,
+        row_low: Floats | None = None,
+        row_high: Floats | None = None,
+        presolve: bool = False,
+    ) -> None:
+        """Another program in the place of this one: making a solver takes longer than many a small program."""
+        columns = by_columns(matrix)
+        rows, self.columns = columns.shape
+        self._every = np.arange(self.columns, dtype=np.int32)
+        zero = np.zeros(rows)
+        status = self._highs.passModel(
+            self.columns,
+            rows,
+            columns.data.size,
+            int(highspy.MatrixFormat.kColwise),
+            int(highspy.ObjSense.kMinimize),
+            0.0,
+            np.zeros(self.columns) if cost is None else cost,
+            low,
+            high,
             zero if row_low is None else row_low,
             zero if row_high is None else row_high,
-            np.zeros(columns) if cost is None else cost,
+            columns.indptr,
+            columns.indices,
+            columns.data,
+            np.zeros(self.columns, dtype=np.int32),  # no column is a whole number
         )
-        self._highs.passModel(lp)
-        self.columns = columns
-        self.solves = 0
+        self._check(status)
         self._from_scratch = presolve
-        self._feasible = feasible  # known to be so: a solver that denies it has lost its way
 
     def set_cost(self, column: int, cost: float) -> None:
         self._highs.changeColCost(int(column), float(cost))
@@ -116,6 +154,10 @@ class Session:
                 len(order), np.asarray(columns, dtype=np.int32)[order], np.asarray(costs, dtype=float)[order]
             )
         )
+
+    def set_objective(self, costs: Floats) -> None:
+        """New costs of all columns."""
+        self._check(self._highs.changeColsCost(self.columns, self._every, costs))
 
     def set_bounds(self, column: int, low: float, high: float) -> None:
         """New bounds of one column."""
