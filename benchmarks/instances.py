@@ -8,29 +8,64 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, link
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
-def class_two(rows: int, columns: int, seed: int) -> Problem:
-    """Class II of Carvalho & Almeida (2008): values 0..1000, non-zero internal cells sensitive with probability 0.2,
-    non-zero marginals (not the grand total) with 0.1, levels ceil(0.15 a), zeros published."""
-    rng = np.random.default_rng(seed)
-    inner = rng.integers(0, 1001, size=(rows, columns))
+def two_way(inner: NDArray[np.int64]) -> Table:
+    """A two-way table with totals from its inner cells (zeros are cells too)."""
+    rows, columns = inner.shape
     row_codes, column_codes = (
         [f"{letter}{i}" for i in range(count)] for letter, count in (("r", rows), ("c", columns))
     )
     cells = {"r": np.repeat(row_codes, columns), "c": np.tile(column_codes, rows), "value": inner.ravel()}
-    table = Table.from_cells(
+    return Table.from_cells(
         [Dimension.flat("r", row_codes), Dimension.flat("c", column_codes)], cells, recompute=True
     )
+
+
+def class_one(rows: int, columns: int, seed: int, unit_weights: bool = False) -> Problem:
+    """Class I of Carvalho & Almeida (2008): values 0..499, internal cells of 1 to 4 sensitive, levels u = a, l = a - 1,
+    zeros published."""
+    table = two_way(np.random.default_rng(seed).integers(0, 500, size=(rows, columns)))
+    sensitive = table.is_leaf & (table.values >= 1) & (table.values <= 4)
+    upper = np.where(sensitive, table.values, 0.0)
+    lower = np.where(sensitive, table.values - 1, 0.0)
+    weights = "unit" if unit_weights else "value"
+    return Problem.of(
+        table, sensitive, Levels.of(len(table), lower, upper), hide_zeros=False, weights=weights
+    )
+
+
+def class_two(
+    rows: int, columns: int, seed: int, unit_weights: bool = False, grand_total: bool = False
+) -> Problem:
+    """Class II of Carvalho & Almeida (2008): values 0..1000, non-zero internal cells sensitive with probability 0.2,
+    non-zero marginals with 0.1 (the grand total only if asked for), levels ceil(0.15 a), zeros published."""
+    rng = np.random.default_rng(seed)
+    table = two_way(rng.integers(0, 1001, size=(rows, columns)))
     chance = np.where(table.is_leaf, 0.2, 0.1)
     sensitive = (table.values > 0) & (rng.random(len(table)) < chance)
-    sensitive[table.find()] = False
+    if not grand_total:
+        sensitive[table.find()] = False
     level = np.where(sensitive, np.ceil(0.15 * table.values), 0.0)
-    return Problem.of(table, sensitive, Levels.of(len(table), level, level), hide_zeros=False)
+    weights = "unit" if unit_weights else "value"
+    return Problem.of(table, sensitive, Levels.of(len(table), level, level), hide_zeros=False, weights=weights)
+
+
+def generator_one(rows: int, columns: int, sensitive_cells: int, seed: int) -> Problem:
+    """Castro's generator 1: values 1..1000, a fifth of them zero, so many sensitive cells anywhere, 15% levels."""
+    rng = np.random.default_rng(seed)
+    inner = rng.integers(1, 1001, size=(rows, columns))
+    inner[rng.random((rows, columns)) < 0.2] = 0
+    table = two_way(inner)
+    chosen = rng.choice(np.flatnonzero(table.is_leaf & (table.values > 0)), sensitive_cells, replace=False)
+    level = np.zeros(len(table))
+    level[chosen] = np.ceil(0.15 * table.values[chosen])
+    return Problem.of(table, level > 0, Levels.of(len(table), level, level), hide_zeros=False)
 
 
 INSEE = {

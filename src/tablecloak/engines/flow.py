@@ -16,6 +16,7 @@ the first process that uses it; it is imported when the first `Network` is made,
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -33,6 +34,8 @@ Bools = NDArray[np.bool_]
 
 CHUNK = 2_000
 """Queries in one compiled call: between two calls an interrupt is heard and progress is told."""
+BUDGET = 3_000
+"""Steps of the search for a short cycle through one arc on one side."""
 
 
 class Route(NamedTuple):
@@ -82,7 +85,9 @@ class Network:
         capacity[0::2], capacity[1::2] = up, down
         if not (capacity >= 0.0).all():
             raise ValueError("capacities must not be negative or nan")
-        self._net = _compose(self.nodes, self.tail, self.head, capacity)
+        from tablecloak.engines import kernels
+
+        self._net: Net = kernels.compose(self.nodes, self.tail, self.head, capacity)
         self.tail.flags.writeable = self.head.flags.writeable = False
 
     def __repr__(self) -> str:
@@ -130,14 +135,38 @@ class Network:
         up, down = _limits(limit_up, queries), _limits(limit_down, queries)
         for start in range(0, queries.size, CHUNK):
             part = slice(start, start + CHUNK)
-            kernels.reach(self._net, queries[part], up[part], self.eps, True)
-            kernels.reach(self._net, queries[part], down[part], self.eps, False)
+            kernels.reach(self._net, queries[part], up[part], down[part], self.eps)
             if on_chunk is not None:
                 on_chunk(min(start + CHUNK, queries.size))
         return up, down
 
+    def settle(
+        self,
+        arcs: ArrayLike,
+        limit_up: ArrayLike,
+        limit_down: ArrayLike,
+        *,
+        budget: int = BUDGET,
+        on_chunk: Callable[[int], None] | None = None,
+    ) -> tuple[Floats, Floats, int]:
+        """The same as `reach`, by `probe` where that is enough; last the number of flows that it took.
+
+        A limit of zero or less is given back as it is. `on_chunk` is told how many arcs each chunk has.
+        """
+        from tablecloak.engines import cycles
+
+        queries = _numbers(arcs, self.arcs, "arcs")
+        up, down = _limits(limit_up, queries), _limits(limit_down, queries)
+        flows = 0
+        for start in range(0, queries.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            flows += cycles.settle(self._net, queries[part], up[part], down[part], self.eps, budget)
+            if on_chunk is not None:
+                on_chunk(queries[part].size)
+        return up, down, flows
+
     def probe(
-        self, arcs: ArrayLike, limit_up: ArrayLike, limit_down: ArrayLike, budget: int = 3_000
+        self, arcs: ArrayLike, limit_up: ArrayLike, limit_down: ArrayLike, budget: int = BUDGET
     ) -> tuple[Bools, Bools]:
         """Certify limits the cheap way: by one cycle of at most four arcs, each with room for the limit.
 
@@ -147,10 +176,9 @@ class Network:
         from tablecloak.engines import cycles
 
         queries = _numbers(arcs, self.arcs, "arcs")
-        certified_up, certified_down = np.zeros(queries.size, np.bool_), np.zeros(queries.size, np.bool_)
-        cycles.probe(self._net, queries, _limits(limit_up, queries), budget, True, certified_up)
-        cycles.probe(self._net, queries, _limits(limit_down, queries), budget, False, certified_down)
-        return certified_up, certified_down
+        return cycles.probe(
+            self._net, queries, _limits(limit_up, queries), _limits(limit_down, queries), budget
+        )
 
     def route(self, arc: int, upward: bool, limit: float = np.inf) -> Route:
         """The deviations behind one answer of `reach`, and the cut that bounds it."""
@@ -175,6 +203,30 @@ class Network:
         deviation[arc] = amount if upward else -amount
         return Route(value, deviation, source_side)
 
+    def least_cuts(
+        self,
+        arcs: Ints,
+        upward: Bools,
+        limits: Floats,
+        cap: Floats,
+        who: Ints,
+        boxes: tuple[Floats, Floats],
+        x: Floats,
+    ) -> tuple[Floats, Bools, Bools]:
+        """Flows for queries with capacities of their own, and the source sides of their minimum cuts.
+
+        Query q asks for arc ``arcs[q]`` and its direction, up to ``limits[q]``, where arc a has room
+        ``min(up[who[q], a], cap[q]) * x[a]`` and likewise down. A flow below its limit has two cuts: the one
+        nearest to the source and the one nearest to the sink. The capacities of the network itself are lost.
+        """
+        from tablecloak.engines import cutting
+
+        flows = np.zeros(arcs.size)
+        near, far = np.zeros((2, arcs.size, self.nodes), dtype=np.bool_)
+        up, down = (np.ascontiguousarray(side) for side in boxes)
+        cutting.least_cuts(self._net, arcs, upward, limits, cap, who, up, down, x, flows, near, far)
+        return flows, near, far
+
     def undetermined(self) -> Bools:
         """By arc: can it deviate at all? Linear time (after Gusfield 1988), the same answer as ``reach > 0``.
 
@@ -185,29 +237,13 @@ class Network:
         """
         from tablecloak.engines import cycles
 
-        component = cycles.strong_components(self._net, self.eps)
-        inside: Bools = self._open_arcs() & (component[self.tail] == component[self.head])
-        return inside & ~self._bridges(inside)
+        return cycles.undetermined(self._net, self.eps)
 
     def bridges(self) -> Bools:
         """By arc: has it capacity and is it the only connection between two parts of the network?"""
-        return self._bridges(self._open_arcs())
-
-    def _open_arcs(self) -> Bools:
-        return (self._net.capacity[0::2] > self.eps) | (self._net.capacity[1::2] > self.eps)
-
-    def _bridges(self, usable: Bools) -> Bools:
-        """Bridges among the usable arcs; a self loop is never one."""
         from tablecloak.engines import cycles
 
-        net = self._net
-        linked = net.place >= 0
-        entries = np.zeros(net.target.size, np.bool_)
-        entries[net.place[linked]] = usable[linked]
-        bridge = cycles.bridges(net, entries | entries[net.mirror])
-        found = np.zeros(self.arcs, np.bool_)
-        found[linked] = bridge[net.place[linked]]
-        return found
+        return cycles.bridges(self._net, cycles.open_arcs(self._net, self.eps))
 
 
 def is_loaded() -> bool:
@@ -216,8 +252,9 @@ def is_loaded() -> bool:
 
 
 def warm_up() -> float:
-    """Compile the kernels, or load them from the cache; gives the seconds this took."""
+    """Compile all kernels, also those of `systems`, or load them from the cache; gives the seconds this took."""
     start = time.perf_counter()
+    importlib.import_module("tablecloak.engines.systems")
     network = Network(2, [0, 0], [1, 1], [1, 1], [1, 1])
     network.set_capacity(0, 2, 2)
     network.reach([0])
@@ -225,33 +262,6 @@ def warm_up() -> float:
     network.route(0, True)
     network.undetermined()
     return time.perf_counter() - start
-
-
-def _compose(nodes: int, tail: Ints, head: Ints, capacity: Floats) -> Net:
-    """The memory of the kernels for a network."""
-    from tablecloak.engines import kernels
-
-    first, target, mirror, place = kernels.adjacency(nodes, tail, head)
-    linked = place >= 0
-    room = np.empty(target.size)
-    room[place[linked]] = capacity[0::2][linked]
-    room[mirror[place[linked]]] = capacity[1::2][linked]
-    cursor, stop, queue, path = np.zeros((4, nodes + 1), np.int32)
-    return kernels.Net(
-        first=first,
-        target=target,
-        mirror=mirror,
-        place=place,
-        capacity=capacity,
-        room=room,
-        residual=room.copy(),
-        level=np.full(nodes, kernels.UNSEEN, np.int32),
-        cursor=cursor,
-        stop=stop,
-        queue=queue,
-        path=path,
-        touched=np.zeros(target.size + 1, np.int32),
-    )
 
 
 def _numbers(values: ArrayLike, below: int, name: str) -> Ints:

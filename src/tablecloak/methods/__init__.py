@@ -3,6 +3,7 @@
 from tablecloak.methods.base import Method
 from tablecloak.methods.suppress_compact import CompactParams, suppress_compact
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
+from tablecloak.methods.suppress_optimal import OptimalParams, suppress_optimal
 
 METHODS = {
     "suppress-greedy": Method(
@@ -10,6 +11,12 @@ METHODS = {
         GreedyParams,
         "each exposed level gets its cheapest deviation, then a clean-up; any table, any attackers",
         "Kelly, Golden & Assad 1992 (LP heuristic); Fischetti & Salazar 2001",
+    ),
+    "suppress-optimal": Method(
+        suppress_optimal,
+        OptimalParams,
+        "branch and cut: the cheapest safe pattern, or the best found with its proven gap; any table, any attackers",
+        "Fischetti & Salazar 2001; Salazar 2002, second model",
     ),
     "suppress-compact": Method(
         suppress_compact,

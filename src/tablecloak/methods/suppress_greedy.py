@@ -18,20 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats
-from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of, unpicked, working_equations
-from tablecloak.errors import NotApplicable, SolverError
+from tablecloak.audit.reduce import structure_of
+from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, suppression
-from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
-
-MOST_ROUNDS = 50
-CLEAN_UP_WIDTH = 1600
-"""The clean-up looks for another way at most so far around a cell."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +58,7 @@ def suppress_greedy(
     deadline = Deadline.after(params.seconds)
     progress("is it feasible at all", 0, 1)
     allowed = largest_pattern(problem, progress)
-    search = _Search(problem, allowed, params, progress, deadline)
+    search = Search(problem, allowed, progress, deadline, reweight=params.reweight)
     status = Status.FEASIBLE
     try:
         search.construct()
@@ -92,164 +86,3 @@ def suppress_greedy(
         },
         notes=notes,
     )
-
-
-class _Search:
-    """The hidden cells so far, and a witness for every level that needed work."""
-
-    def __init__(
-        self, problem: Problem, allowed: Bools, params: GreedyParams, progress: Progress, deadline: Deadline
-    ) -> None:
-        self.problem, self.allowed, self.params = problem, allowed, params
-        self.progress, self.deadline = progress, deadline
-        self.hidden: Bools = problem.must_hide.copy()
-        self.complete = False
-        self.witness: dict[Task, Witness] = {}
-        self.router: Router | None = None
-        self.tasks_seen = self.published_again = self.rounds = 0
-        positive = problem.weights[problem.weights > 0]
-        self.floor = 1e-3 * float(np.median(positive)) if positive.size else 1.0
-
-    @property
-    def routed(self) -> int:
-        return 0 if self.router is None else self.router.solves
-
-    # ------------------------------------------------------------------ construction
-
-    def construct(self) -> None:
-        """Rounds of audit and repair; one round is enough but for conditional levels and numerical near misses."""
-        for self.rounds in range(1, MOST_ROUNDS + 1):
-            tasks = open_tasks(
-                self.problem, audit(self.problem, suppression(self.hidden), progress=self.progress)
-            )
-            self.tasks_seen += len(tasks)
-            if not tasks:
-                self.complete = True
-                return
-            before = int(self.hidden.sum())
-            self._protect(tasks)
-            if self.deadline.passed():
-                return
-            if int(self.hidden.sum()) == before:
-                # Nothing to add and yet not safe: ask for a hair more, the audit's tolerance is tighter than ours.
-                self._protect([Task(t.cell, t.attacker, t.side, t.level * (1 + 1e-6)) for t in tasks])
-        raise SolverError(
-            f"suppress-greedy found no safe pattern in {MOST_ROUNDS} rounds of audit and repair"
-        )
-
-    def _protect(self, tasks: list[Task]) -> None:
-        if self.router is None:
-            self.router = Router(
-                self.problem, working_equations(self.problem.table), self.allowed, self.deadline
-            )
-        queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
-        total = len(queue)
-        while queue and not self.deadline.passed():
-            task = queue.pop(0)
-            witness = self.router.cheapest(task, self._price(), reweight=self.params.reweight)
-            if witness is None and self.deadline.passed():
-                return
-            if witness is None:
-                raise SolverError(
-                    f"no deviation found for cell {self.problem.table.label(task.cell)} although one exists"
-                )
-            self._adopt(task, witness)
-            for other in met_by(self.problem, witness, task.attacker, queue):
-                self.witness[other] = witness
-                queue.remove(other)
-            cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
-            self.progress("protecting levels", total - len(queue), total, cost)
-
-    def _price(self) -> Floats:
-        """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""
-        return np.where(self.hidden, 0.0, np.maximum(self.problem.weights, self.floor))
-
-    def _adopt(self, task: Task, witness: Witness) -> None:
-        self.witness[task] = witness
-        self.hidden[witness.cells] = True
-
-    # ------------------------------------------------------------------ clean-up
-
-    def clean_up(self) -> None:
-        """Publish again what no level needs, dearest first."""
-        if self.router is None:
-            return
-        if not self._watch_conditional_widths():
-            return
-        self._drop_unused()
-        candidates = np.flatnonzero(self.hidden & ~self.problem.must_hide)
-        order = candidates[np.argsort(-self.problem.weights[candidates], kind="stable")]
-        self.router.allowed[:] = self.hidden
-        for number, cell in enumerate(order):
-            if self.deadline.passed():
-                return
-            if self._can_publish(int(cell)):
-                self.published_again += 1
-            cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
-            self.progress("cleaning up", number + 1, order.size, cost)
-
-    def _watch_conditional_widths(self) -> bool:
-        """A witness for every conditional width in force: it may have been met without anybody's doing.
-
-        False if one could not be found (in time): then nothing may be published again.
-        """
-        assert self.router is not None
-        self.router.allowed[:] = self.hidden
-        cells = np.flatnonzero((self.problem.levels.conditional > 0) & self.hidden)
-        for attacker in range(len(self.problem.attacker_names)):
-            _, _, widths = self.problem.required(attacker, cells)
-            for cell, width in zip(cells, widths, strict=True):
-                task = Task(int(cell), attacker, Side.SLIDE, float(width))
-                if width > 0 and task not in self.witness:
-                    witness = self.router.cheapest(task, np.zeros(self.hidden.size))
-                    if witness is None:
-                        return False
-                    self.witness[task] = witness
-        return True
-
-    def _drop_unused(self) -> None:
-        """Cells that no stored witness moves carry nothing."""
-        used = self.problem.must_hide.copy()
-        for witness in self.witness.values():
-            used[witness.cells] = True
-        dropped = self.hidden & ~used
-        self.published_again += int(dropped.sum())
-        self.hidden &= used
-
-    def _unpicks(self, cell: int, watched: list[int]) -> bool:
-        """Whether publishing the cell lets single equations determine a watched cell: then it is needed."""
-        assert self.router is not None
-        others = np.flatnonzero(self.hidden)
-        others = others[others != cell]
-        gone = others[~unpicked(self.router.columns[:, others])]
-        return bool(np.isin(watched, gone).any())
-
-    def _can_publish(self, cell: int) -> bool:
-        assert self.router is not None
-        conditional = self.problem.levels.conditional[cell] > 0
-        waiting = [
-            task
-            for task, w in self.witness.items()
-            if cell in w.cells and not (conditional and task.cell == cell)
-        ]
-        if waiting and self._unpicks(cell, [task.cell for task in self.witness if task.cell != cell]):
-            return False
-        self.router.allowed[cell] = False
-        replaced: dict[Task, Witness] = {}
-        price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
-        # Those that lean on the cell most are the likeliest to fail: ask them first.
-        for task in sorted(waiting, key=lambda task: -abs(self.witness[task].moves(cell)[0]) / task.level):
-            if task in replaced:
-                continue
-            witness = self.router.cheapest(task, price, widest=CLEAN_UP_WIDTH)
-            if witness is None:
-                self.router.allowed[cell] = True
-                return False
-            replaced[task] = witness
-            rest = [other for other in waiting if other not in replaced]
-            replaced |= dict.fromkeys(met_by(self.problem, witness, task.attacker, rest), witness)
-        self.witness |= replaced
-        self.hidden[cell] = False
-        for task in [task for task in self.witness if task.cell == cell]:
-            del self.witness[task]
-        return True

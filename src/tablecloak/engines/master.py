@@ -1,0 +1,104 @@
+"""A linear program that grows: rows and columns are added and dropped between warm solves (HiGHS, dual simplex)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.engines.lp import Outcome, quiet_highs
+from tablecloak.errors import SolverError
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """Objective, values and reduced costs by column, duals by row."""
+
+    outcome: Outcome
+    objective: float
+    values: Floats
+    duals: Floats
+
+
+class Master:
+    """min cost x over rows A x >= low and 0 <= x <= 1."""
+
+    def __init__(self) -> None:
+        self._highs = quiet_highs(presolve="off", solver="simplex", simplex_strategy=1)
+        self.rows = self.columns = 0
+
+    def add_columns(self, costs: Floats, matrix: csc_array) -> None:
+        """More columns, with their coefficients in the rows there are."""
+        count = costs.size
+        self._check(
+            self._highs.addCols(
+                count,
+                np.asarray(costs, dtype=np.float64),
+                np.zeros(count),
+                np.ones(count),
+                matrix.nnz,
+                matrix.indptr[:-1].astype(np.int32),
+                matrix.indices.astype(np.int32),
+                matrix.data.astype(np.float64),
+            )
+        )
+        self.columns += count
+
+    def add_rows(self, low: Floats, matrix: csr_array) -> None:
+        """More rows over the columns there are."""
+        count = low.size
+        self._check(
+            self._highs.addRows(
+                count,
+                np.asarray(low, dtype=np.float64),
+                np.full(count, highspy.kHighsInf),
+                matrix.nnz,
+                matrix.indptr[:-1].astype(np.int32),
+                matrix.indices.astype(np.int32),
+                matrix.data.astype(np.float64),
+            )
+        )
+        self.rows += count
+
+    def drop_rows(self, rows: Ints) -> None:
+        """Forget some rows; those after them move up."""
+        if rows.size:
+            self._check(self._highs.deleteRows(rows.size, np.sort(rows).astype(np.int32)))
+            self.rows -= rows.size
+
+    def fix(self, columns: Ints, value: float) -> None:
+        """Fix columns at 0 or 1."""
+        order = np.sort(columns).astype(np.int32)
+        values = np.full(order.size, value)
+        self._check(self._highs.changeColsBounds(order.size, order, values, values))
+
+    def solve(self, seconds: float = float("inf")) -> MasterSolution:
+        """Solve from the last basis."""
+        highs = self._highs
+        highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
+        for attempt in range(2):
+            highs.run()
+            status = highs.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                solution = highs.getSolution()
+                return MasterSolution(
+                    Outcome.OPTIMAL,
+                    float(highs.getInfo().objective_function_value),
+                    np.asarray(solution.col_value, dtype=np.float64),
+                    np.asarray(solution.row_dual, dtype=np.float64),
+                )
+            if status == highspy.HighsModelStatus.kInfeasible:
+                return MasterSolution(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.zeros(0))
+            if status == highspy.HighsModelStatus.kTimeLimit:
+                return MasterSolution(Outcome.TIME_LIMIT, -np.inf, np.zeros(0), np.zeros(0))
+            if attempt == 0:
+                highs.clearSolver()
+        raise SolverError(f"HiGHS ended with status {status} on a program of {self.columns} columns")
+
+    @staticmethod
+    def _check(status: highspy.HighsStatus) -> None:
+        if status == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused a change of the relaxation")

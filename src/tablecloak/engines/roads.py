@@ -1,0 +1,60 @@
+"""A network of cells with prices, on which cheap routes are looked for. The typed face of the kernels in `paths`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class RoadMap:
+    """Arcs ``tail -> head`` that may be opened at a price; some are open already."""
+
+    def __init__(self, nodes: int, tail: Ints, head: Ints, price: Floats, is_open: Bools) -> None:
+        from tablecloak.engines import paths
+
+        count = tail.size
+        linked = np.flatnonzero(tail != head)
+        node = np.concatenate([tail[linked], head[linked]])
+        target = np.concatenate([head[linked], tail[linked]])
+        arc = np.concatenate([linked, linked])
+        forward = np.arange(arc.size) < linked.size
+        order = np.lexsort((price[arc], node))
+        first = np.searchsorted(node[order], np.arange(nodes + 1)).astype(np.int32)
+        entries = np.full(2 * count, paths.NONE, dtype=np.int32)
+        entries[2 * arc[order] + ~forward[order]] = np.arange(arc.size)
+        self._route: Callable[..., float] = paths.route
+        self._roads = paths.Roads(
+            first=first,
+            target=target[order].astype(np.int32),
+            arc=arc[order].astype(np.int32),
+            forward=forward[order],
+            price=price.astype(np.float64),
+            is_open=np.zeros(count, dtype=np.bool_),
+            opened=np.full(nodes, paths.NONE, dtype=np.int32),
+            before=np.full(arc.size, paths.NONE, dtype=np.int32),
+            entries=entries,
+            flow=np.zeros(count),
+            distance=np.zeros(nodes),
+            arrived=np.zeros(nodes, dtype=np.int32),
+            done=np.zeros(nodes, dtype=np.bool_),
+            keys=np.zeros(arc.size + nodes + 2),
+            heap=np.zeros(arc.size + nodes + 2, dtype=np.int32),
+        )
+        self._step = 1e-7 * float(np.median(price[price > 0])) if (price > 0).any() else 1e-7
+        for each in np.flatnonzero(is_open).tolist():
+            paths.open_arc(self._roads, each)
+
+    @property
+    def is_open(self) -> Bools:
+        """The arcs that are open now."""
+        return self._roads.is_open.copy()
+
+    def route(self, arc: int, upward: bool, need: float, up: Floats, down: Floats) -> bool:
+        """Open arcs so that `arc` can deviate by `need` within the rooms; False if that is impossible."""
+        return bool(self._route(self._roads, up, down, arc, upward, need, self._step) == 0.0)

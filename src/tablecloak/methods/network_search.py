@@ -1,0 +1,182 @@
+"""Greedy search on networks: every exposed level gets its cheapest route, then a clean-up by maximum flows.
+
+The same recipe as `search`, with compiled shortest paths and flows instead of linear programs. For tables that are networks
+and problems without conditional levels.
+
+References: Castro (2007), A shortest-paths heuristic for statistical data protection in positive tables; with weights
+as prices and residual arcs as in Kelly, Golden & Assad (1992).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit.reduce import structure_of
+from tablecloak.engines.flow import Network
+from tablecloak.engines.roads import RoadMap
+from tablecloak.errors import SolverError
+from tablecloak.methods.deviations import Side, Task
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+
+
+class CellNetwork:
+    """The cells of a table as arcs between its equations."""
+
+    def __init__(self, problem: Problem) -> None:
+        size = len(problem.table)
+        self.tail, self.head = np.zeros((2, size), dtype=np.int32)
+        self.nodes = 0
+        for block in structure_of(problem.table).blocks:
+            if block.orientation is not None:
+                self.tail[block.cells] = block.orientation.tail + self.nodes
+                self.head[block.cells] = block.orientation.head + self.nodes
+                self.nodes += block.orientation.nodes
+        self.nodes = max(self.nodes, 1)
+
+
+def is_network(problem: Problem) -> bool:
+    """Whether all equations of the table are those of networks."""
+    return all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
+
+
+class NetworkSearch:
+    """The hidden cells so far; `tasks` are the levels that need work."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        allowed: Bools,
+        tasks: Sequence[Task],
+        progress: Progress,
+        deadline: Deadline,
+        *,
+        weights: Floats | None = None,
+    ) -> None:
+        self.problem, self.allowed, self.progress, self.deadline = problem, allowed, progress, deadline
+        self.weights = problem.weights if weights is None else weights
+        self.tasks = sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell))
+        self.hidden: Bools = problem.must_hide.copy()
+        self.complete = False
+        self.graph = CellNetwork(problem)
+        self._rooms: dict[int, tuple[Floats, Floats]] = {}
+
+    def room(self, attacker: int) -> tuple[Floats, Floats]:
+        """How far up and down each cell may deviate by the attacker's box."""
+        if attacker not in self._rooms:
+            low, high = self.problem.box(attacker)
+            a = self.problem.table.values
+            self._rooms[attacker] = (np.maximum(high - a, 0.0), np.maximum(a - low, 0.0))
+        return self._rooms[attacker]
+
+    # ------------------------------------------------------------------ construction
+
+    def construct(self) -> None:
+        """Open the cheapest route for every level in turn."""
+        cells = np.flatnonzero(self.allowed)
+        place = np.full(self.allowed.size, -1, dtype=np.int64)
+        place[cells] = np.arange(cells.size)
+        positive = self.weights[self.weights > 0]
+        floor = 1e-3 * float(np.median(positive)) if positive.size else 1.0
+        price = np.maximum(self.weights[cells], floor)
+        roads = RoadMap(
+            self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
+        )
+        rooms = {
+            task.attacker: tuple(side[cells] for side in self.room(task.attacker)) for task in self.tasks
+        }
+        for done, task in enumerate(self.tasks):
+            if done % 64 == 0:
+                if self.deadline.passed():
+                    return
+                self.progress("protecting levels", done, len(self.tasks))
+            up, down = rooms[task.attacker]
+            for upward, need in self._needs(task):
+                if need > 0 and not roads.route(int(place[task.cell]), upward, need, up, down):
+                    raise SolverError(
+                        f"no route found for cell {self.problem.table.label(task.cell)} although one exists"
+                    )
+        self.hidden = self.problem.must_hide.copy()
+        self.hidden[cells[roads.is_open]] = True
+        self.complete = True
+
+    def _needs(self, task: Task) -> list[tuple[bool, float]]:
+        """Directions and amounts: a sliding level goes up as far as the box allows, then down."""
+        if task.side is not Side.SLIDE:
+            return [(task.side is Side.UP, task.level)]
+        up, _ = self.room(task.attacker)
+        rise = min(task.level, float(up[task.cell]))
+        return [(True, rise), (False, task.level - rise)]
+
+    # ------------------------------------------------------------------ clean-up
+
+    def clean_up(self) -> None:
+        """Publish again what no level needs, dearest first."""
+        cells = np.flatnonzero(self.hidden)
+        flows = _Flows(self, cells)
+        candidates = np.flatnonzero(~self.problem.must_hide[cells])
+        order = candidates[np.argsort(-self.problem.weights[cells[candidates]], kind="stable")]
+        for number, arc in enumerate(order.tolist()):
+            if self.deadline.passed():
+                return
+            if flows.without(arc):
+                self.hidden[cells[arc]] = False
+            if number % 64 == 0:
+                cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+                self.progress("cleaning up", number, order.size, cost)
+
+
+class _Flows:
+    """Witness flows of all levels on the hidden cells, one network an attacker."""
+
+    def __init__(self, search: NetworkSearch, cells: Ints) -> None:
+        graph = search.graph
+        self.tasks = search.tasks
+        self.networks = {}
+        self.rooms = {}
+        for attacker in {task.attacker for task in self.tasks}:
+            up, down = (side[cells] for side in search.room(attacker))
+            self.rooms[attacker] = (up, down)
+            network = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
+            network.eps = 1e-12 * float(
+                np.concatenate([up[np.isfinite(up)], down[np.isfinite(down)]]).max(initial=0)
+            )
+            self.networks[attacker] = network
+        self.arcs = np.searchsorted(cells, [task.cell for task in self.tasks])
+        self.used = np.zeros((len(self.tasks), cells.size), dtype=bool)
+        for t in range(len(self.tasks)):
+            used = self._witness(t)
+            if used is None:
+                raise SolverError("a level that was met is not met any more")
+            self.used[t] = used
+
+    def _witness(self, t: int) -> Bools | None:
+        """The cells that move when task t is met; None if it is not met."""
+        task, network = self.tasks[t], self.networks[self.tasks[t].attacker]
+        arc, used, missing = int(self.arcs[t]), np.zeros(self.used.shape[1], dtype=bool), task.level
+        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]:
+            if missing > 0:
+                found = network.route(arc, upward, missing)
+                used |= found.deviation != 0
+                missing -= min(found.value, missing)
+        return used if missing <= 1e-9 * task.level else None
+
+    def without(self, arc: int) -> bool:
+        """Close an arc for good if every level can do without it."""
+        for attacker, network in self.networks.items():
+            network.set_capacity(arc, 0.0, 0.0)
+        replaced = {}
+        for t in np.flatnonzero(self.used[:, arc]).tolist():
+            used = self._witness(t)
+            if used is None:
+                for attacker, network in self.networks.items():
+                    up, down = self.rooms[attacker]
+                    network.set_capacity(arc, float(up[arc]), float(down[arc]))
+                return False
+            replaced[t] = used
+        for t, used in replaced.items():
+            self.used[t] = used
+        return True

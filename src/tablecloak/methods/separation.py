@@ -1,0 +1,273 @@
+"""Capacity rows that a point misses: what attackers could still exclude if cells were hidden to the extent x.
+
+For level L of cell p (upper side) and any multipliers y of the equations M d = 0
+
+    d_p = d_p - y'M d = sum_i rho_i d_i <= sum_i (rho_i^+ UB_i + rho_i^- LB_i) x_i,    rho_i = [i = p] - (M'y)_i,
+
+so a safe pattern has  sum_i c_i x_i >= L  with c_i = rho_i^+ UB_i + rho_i^- LB_i  (LB_i, UB_i: how far below and above
+its true value the attacker's box lets cell i be). The best y at a point x comes from the attacker's linear program with
+bounds min(LB_i, L) x_i and min(UB_i, L) x_i: on networks a minimum cut (y is the indicator of its source side),
+elsewhere the duals of a warm program. A sliding level takes the sum of the rows of both sides.
+
+References: Fischetti & Salazar (2001), Salazar (2002) section 5; design semantics 6 for pattern rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
+from tablecloak.engines.flow import Network
+from tablecloak.engines.lp import Outcome, Session
+from tablecloak.methods.deviations import Side, Task
+from tablecloak.methods.network_search import CellNetwork, is_network
+from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
+from tablecloak.problem import Problem
+from tablecloak.progress import NEVER, Deadline
+
+LEAST = 1e-4
+"""A row of right-hand side 1 is worth adding if it is missed by more than this."""
+WHOLE = 1e-8
+"""At a whole point a level is missed if more than this share of it is missing."""
+SUPPORT = 1e-7
+"""A cell is in the support of a point above this."""
+
+
+class Separator(Protocol):
+    """Finds rows that a point misses."""
+
+    def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+        """Rows missed at x, for at most `most` of the tasks; none means that x meets them all (if it is integral)."""
+
+
+def separator_of(problem: Problem, allowed: Bools) -> Separator:
+    """The engine that fits the equations of the table."""
+    return NetworkSeparator(problem, allowed) if is_network(problem) else LinearSeparator(problem, allowed)
+
+
+class _Boxes:
+    """How far down and up each cell may deviate by each attacker's box."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._known: dict[int, tuple[Floats, Floats]] = {}
+
+    def __getitem__(self, attacker: int) -> tuple[Floats, Floats]:
+        if attacker not in self._known:
+            low, high = self.problem.box(attacker)
+            values = self.problem.table.values
+            self._known[attacker] = (np.maximum(values - low, 0.0), np.maximum(high - values, 0.0))
+        return self._known[attacker]
+
+
+def sides(task: Task) -> tuple[bool, ...]:
+    """The directions (upward?) that a level is about."""
+    return {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]
+
+
+class _Base:
+    """What both engines know."""
+
+    def __init__(self, problem: Problem, allowed: Bools) -> None:
+        self.problem, self.allowed, self.hidden = problem, allowed, problem.must_hide
+        self.boxes = _Boxes(problem)
+
+    def _only_if(self, task: Task) -> int | None:
+        """The level of a cell that need not be hidden is asked only if it is."""
+        return None if self.hidden[task.cell] else task.cell
+
+    def _asked(self, tasks: Sequence[Task], x: Floats) -> Floats:
+        """To what extent each level is asked at x."""
+        cells = np.array([task.cell for task in tasks], dtype=np.int64)
+        return np.where(self.hidden[cells], 1.0, x[cells])
+
+
+class NetworkSeparator(_Base):
+    """Minimum cuts. Both the one nearest to the source and the one nearest to the sink become rows."""
+
+    def __init__(self, problem: Problem, allowed: Bools) -> None:
+        super().__init__(problem, allowed)
+        graph = CellNetwork(problem)
+        self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
+
+    def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+        cells = np.flatnonzero((x > SUPPORT) | self.hidden)
+        at = np.where(self.hidden[cells], 1.0, x[cells])
+        whole = _is_whole(at)
+        tasks = [task for task in tasks if self.hidden[task.cell] or x[task.cell] > SUPPORT]
+        if not tasks:
+            return []
+        queries = [(t, upward) for t, task in enumerate(tasks) for upward in sides(task)]
+        of = np.array([t for t, _ in queries])
+        who = sorted({task.attacker for task in tasks})
+        down = np.array([self.boxes[k][0][cells] for k in who]).reshape(len(who), cells.size)
+        up = np.array([self.boxes[k][1][cells] for k in who]).reshape(len(who), cells.size)
+        network = Network(
+            self.nodes, self.tail[cells], self.head[cells], np.ones(cells.size), np.ones(cells.size)
+        )
+        arcs = np.searchsorted(cells, [tasks[t].cell for t, _ in queries]).astype(np.int32)
+        level = np.array([task.level for task in tasks])
+        extent = self._asked(tasks, x)
+        asked = level * extent
+        attackers = np.array([who.index(tasks[t].attacker) for t, _ in queries], dtype=np.int32)
+        upward = np.array([upward for _, upward in queries])
+        own = np.where(upward, up[attackers, arcs], down[attackers, arcs]) * extent[of]
+        limits = np.minimum(asked[of], own)
+        flows, near, far = network.least_cuts(arcs, upward, limits, level[of], attackers, (up, down), at)
+        binding = flows >= own * (1 - 1e-9)
+        got = np.zeros(len(tasks))
+        np.add.at(got, of, flows)
+        missed = np.flatnonzero(got < asked - (WHOLE if whole else LEAST) * level)
+        order = missed[np.argsort(got[missed] / level[missed], kind="stable")][:most]
+        places: dict[int, list[int]] = {}
+        for q, (t, _) in enumerate(queries):
+            places.setdefault(t, []).append(q)
+        found = []
+        for t in order.tolist():
+            for cuts in (near, far):
+                carried = np.zeros(x.size)
+                for q in places[t]:
+                    carried += self._carried(tasks[t], None if binding[q] else cuts[q], queries[q][1])
+                row = capacity_row(
+                    carried, tasks[t].level, self.hidden, self.allowed, self._only_if(tasks[t])
+                )
+                found += _worth_adding(row, x, whole)
+        return found
+
+    def _carried(self, task: Task, source_side: Bools | None, upward: bool) -> Floats:
+        """The capacities of the cells that lead out of the source side; without one, the cell's own is the limit."""
+        down, up = self.boxes[task.attacker]
+        if source_side is None:
+            carried = np.zeros(up.size)
+            carried[task.cell] = (up if upward else down)[task.cell]
+            return carried
+        leaves, enters = source_side[self.tail], source_side[self.head]
+        carried = np.where(leaves & ~enters, up, np.where(enters & ~leaves, down, 0.0))
+        carried[task.cell] = 0.0
+        return carried
+
+
+class LinearSeparator(_Base):
+    """Duals of the attackers' programs, warm from level to level."""
+
+    def __init__(self, problem: Problem, allowed: Bools) -> None:
+        super().__init__(problem, allowed)
+        self.columns = working_columns(problem.table)
+        self.transposed = csc_array(working_equations(problem.table)).T.tocsr()
+        self._start = 0
+
+    def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+        cells = np.flatnonzero((x > SUPPORT) | self.hidden)
+        at = np.where(self.hidden[cells], 1.0, np.minimum(x[cells], 1.0))
+        whole = _is_whole(at)
+        matrix = self.columns[:, cells]
+        used = np.unique(matrix.indices).astype(np.int64)
+        compact = without_empty_rows(csc_array(matrix))
+        found: list[Row] = []
+        turn = [
+            task
+            for task in (*tasks[self._start :], *tasks[: self._start])
+            if self.hidden[task.cell] or x[task.cell] > SUPPORT
+        ]
+        done = 0
+        for group in _by_attacker_and_level(turn, whole):
+            probe = _Probe(
+                compact, cells, at, self.boxes[group[0].attacker], None if whole else group[0].level
+            )
+            for task in group:
+                if len(found) >= most or deadline.passed():
+                    break
+                done += 1
+                extent = 1.0 if self.hidden[task.cell] else float(x[task.cell])
+                multipliers = probe.multipliers(task, extent)
+                if multipliers is None:
+                    continue
+                carried = np.zeros(x.size)
+                for upward, duals in zip(sides(task), multipliers, strict=True):
+                    carried += self._carried(task, used, duals, upward)
+                row = capacity_row(carried, task.level, self.hidden, self.allowed, self._only_if(task))
+                found += _worth_adding(row, x, whole)
+        self._start = (self._start + done) % max(len(tasks), 1)
+        return found
+
+    def _carried(self, task: Task, used: Ints, duals: Floats, upward: bool) -> Floats:
+        """c_i from multipliers of the equations; any multipliers are valid, so noise is cleaned away first."""
+        clean = np.round(duals * 840.0) / 840.0
+        multipliers = np.zeros(self.columns.shape[0])
+        multipliers[used] = np.where(np.abs(duals - clean) < 1e-5, clean, duals)
+        rho = -(self.transposed @ multipliers)
+        rho[task.cell] += 1.0 if upward else -1.0
+        rho[np.abs(rho) < 1e-9] = 0.0
+        down, up = self.boxes[task.attacker]
+        carried = np.zeros(rho.size)
+        rising, falling = rho > 0, rho < 0
+        carried[rising] = rho[rising] * up[rising]
+        carried[falling] = -rho[falling] * down[falling]
+        return carried
+
+
+def _is_whole(at: Floats) -> bool:
+    return bool((np.abs(at - np.rint(at)) < SUPPORT).all())
+
+
+def _worth_adding(row: Row | None, x: Floats, whole: bool) -> list[Row]:
+    """A row and what sharpens it, as far as the point misses them."""
+    if row is None:
+        return []
+    if whole:
+        return [row, no_good(row, x)]
+    return [row, *sharper(row, x, LEAST)] if row.shortfall(x) > LEAST else []
+
+
+def _by_attacker_and_level(tasks: Sequence[Task], whole: bool) -> list[list[Task]]:
+    """Tasks that can share one program: at a fractional point the bounds depend on the level."""
+    groups: dict[tuple[int, float], list[Task]] = {}
+    for task in tasks:
+        groups.setdefault((task.attacker, 0.0 if whole else task.level), []).append(task)
+    return list(groups.values())
+
+
+class _Probe:
+    """An attacker's program over the support of a point, in units of a level so that numbers stay near 1."""
+
+    def __init__(
+        self, matrix: csc_array, cells: Ints, at: Floats, box: tuple[Floats, Floats], level: float | None
+    ) -> None:
+        self.cells, self.scale = cells, level or 1.0
+        self.slack = WHOLE if level is None else LEAST
+        down, up = (side[cells] / self.scale for side in box)
+        if level is not None:
+            down, up = np.minimum(down, 1.0), np.minimum(up, 1.0)
+        with np.errstate(invalid="ignore"):
+            low, high = -np.where(at > 0, down * at, 0.0), np.where(at > 0, up * at, 0.0)
+        self.session = Session(matrix, low, high, feasible=True)
+        self.most_up, self.most_down = np.zeros((2, cells.size))
+
+    def multipliers(self, task: Task, extent: float) -> list[Floats] | None:
+        """Multipliers for each direction if the level (times `extent`) is missed; None if it is met."""
+        place = int(np.searchsorted(self.cells, task.cell))
+        need = task.level / self.scale * (extent - self.slack)
+        if self._known(task, place) >= need:
+            return None
+        got, duals = 0.0, []
+        for upward in sides(task):
+            self.session.set_cost(place, -1.0 if upward else 1.0)
+            solution = self.session.solve()
+            self.session.set_cost(place, 0.0)
+            if solution.outcome is Outcome.UNBOUNDED:
+                return None
+            self.most_up = np.maximum(self.most_up, solution.values)
+            self.most_down = np.maximum(self.most_down, -solution.values)
+            got += abs(solution.objective)
+            duals.append(-solution.duals)  # HiGHS: cost = M'y + reduced cost, with cost -+[i = p]
+        return None if got >= need else duals
+
+    def _known(self, task: Task, place: int) -> float:
+        """What deviations found so far give the level."""
+        up, down = float(self.most_up[place]), float(self.most_down[place])
+        return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[task.side]
