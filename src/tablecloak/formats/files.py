@@ -72,23 +72,24 @@ def check_writable(paths: Iterable[Path], inputs: Iterable[Path] = ()) -> None:
         raise InputError("Output files", faults)
 
 
-def write_files(texts: Mapping[Path, str]) -> None:
-    """Write each text (UTF-8) to its path: all of them to temporary files beside, then these are renamed.
+def write_files(contents: Mapping[Path, str | bytes]) -> None:
+    """Write each text (as UTF-8) or its bytes to a path: all to temporary files beside, then these are renamed.
 
-    An existing file keeps its old content until all new texts are complete; what fails before that leaves
+    An existing file keeps its old content until all new contents are complete; what fails before that leaves
     nothing behind. Paths that are no regular files (a terminal, a pipe, /dev/null) are written straight.
     """
     drafts: dict[Path, Path] = {}
     path = Path()
     try:
-        for path, text in texts.items():
+        for path, content in contents.items():
+            data = content.encode("utf-8") if isinstance(content, str) else content
             if path.exists() and not path.is_file() and not path.is_dir():
-                path.write_text(text, encoding="utf-8", newline="\n")
+                path.write_bytes(data)
             else:
                 target = path.resolve()
                 draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
                 drafts[draft] = target
-                _write_draft(draft, text)
+                _write_draft(draft, data)
         for draft, path in drafts.items():
             draft.replace(path)
     except OSError as error:
@@ -99,9 +100,9 @@ def write_files(texts: Mapping[Path, str]) -> None:
                 draft.unlink(missing_ok=True)
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write one text atomically, as `write_files` does."""
-    write_files({path: text})
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write one text or its bytes atomically, as `write_files` does."""
+    write_files({path: content})
 
 
 def make_folder(path: Path) -> None:
@@ -112,9 +113,9 @@ def make_folder(path: Path) -> None:
         raise InputError("Output folder", [f"{path}: {error.strerror or 'cannot be made'}"]) from None
 
 
-def _write_draft(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+def _write_draft(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 

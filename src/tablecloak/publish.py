@@ -1,0 +1,327 @@
+"""`publish`: print what a pattern states, if an audit of this very problem and pattern found it safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablecloak.arrays import Floats, Ints, frozen
+from tablecloak.audit import audit as judge
+from tablecloak.audit import checked_view
+from tablecloak.cells import FLOAT_NOISE
+from tablecloak.dimension import Dimension
+from tablecloak.errors import InputError, UnsafePublication, counted, listed
+from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
+from tablecloak.problem import Problem
+from tablecloak.publication import (
+    HIDDEN,
+    INTERVAL,
+    NOTHING,
+    PERTURBED,
+    PUBLISHED,
+    ROUNDED,
+    Publication,
+    PublicDimension,
+    decimals_of,
+)
+from tablecloak.result import Audit, Result
+
+Labels: TypeAlias = Mapping[str, Mapping[str, str]]
+"""By dimension: what each code means."""
+
+_WORD = np.dtype("U9")
+
+
+def publish(
+    problem: Problem,
+    result: Result | Pattern,
+    audit: Audit | None = None,
+    *,
+    title: str = "",
+    note: str = "",
+    symbol: str = "x",
+    labels: Labels | None = None,
+    despite: str = "",
+) -> Publication:
+    """The table as it may leave the building: a pure function of the pattern's view and of public labels.
+
+    A `Result` brings its audit along; a bare pattern needs one. `UnsafePublication` is raised unless the audit
+    passed and is about this very problem and this very pattern (the same objects). A pattern whose arrays can
+    still be changed is audited once more. `labels` say what codes mean: ``{"region": {"N": "North"}}``.
+
+    `despite` is the written reason for publishing although the audit left cells open. It is kept on the
+    publication, in no public file. Nothing else that the audit found can be overruled.
+    """
+    _check_texts({"title": title, "note": note, "symbol": symbol, "despite": despite})
+    meanings = labels or {}
+    _check_labels(problem.table.dimensions, meanings)
+    pattern = result.pattern if isinstance(result, Result) else result
+    given = [result.audit] if isinstance(result, Result) else []
+    verdicts = given if audit is None else [*given, audit]
+    _check_subjects(problem, pattern, verdicts)
+    view = _true_view(problem, pattern)
+    if _can_change(pattern):
+        verdicts = [*verdicts, judge(problem, pattern)]
+    for verdict in verdicts:
+        _check_verdict(problem, verdict, despite.strip())
+    publication = _printed(problem, view, _words(pattern, len(problem.table)), meanings)
+    reason = "" if all(verdict.safe for verdict in verdicts) else despite.strip()
+    return replace(publication, title=title.strip(), note=note.strip(), symbol=symbol.strip(), despite=reason)
+
+
+# ---------------------------------------------------------------------- may it leave?
+
+
+def _check_subjects(problem: Problem, pattern: Pattern, verdicts: Sequence[Audit]) -> None:
+    """Raise unless there is an audit and every one is about these two objects."""
+    if not callable(getattr(pattern, "view", None)):
+        got = type(pattern).__name__
+        raise InputError("Publication", [f"expected a Result or a pattern to publish, got {got}"])
+    if not verdicts:
+        raise UnsafePublication(
+            "There is no audit of this pattern. Pass the Result that protect returned, or the pattern and what "
+            "audit(problem, pattern) returned."
+        )
+    for verdict in verdicts:
+        about = verdict.subject
+        if about is None:
+            raise UnsafePublication("The audit does not say what it judged. Audit this problem and pattern.")
+        wrong = [
+            name for name, mine, its in zip(("problem", "pattern"), (problem, pattern), about, strict=True)
+            if mine is not its
+        ]  # fmt: skip
+        if wrong:
+            raise UnsafePublication(
+                f"The audit is about another {' and another '.join(wrong)}. "
+                "An audit holds for the very objects it judged: audit this problem and this pattern."
+            )
+
+
+def _check_verdict(problem: Problem, verdict: Audit, despite: str) -> None:
+    """Raise unless the audit passed, or left only cells open and somebody takes that on himself in writing."""
+    table, reasons = problem.table, list[str]()
+    if not despite:
+        reasons += [
+            f"cell {label} is not protected well enough" for label in table.labels(verdict.open_cells)
+        ]
+    for cell in verdict.against_marks:
+        must = "be published" if problem.forced[cell] else "be hidden"
+        reasons.append(f"cell {table.label(cell)} must {must}")
+    if verdict.too_many_touched:
+        reasons.append(f"more than {problem.most_touched} cells are touched")
+    if reasons:
+        raise UnsafePublication(
+            f"The audit of this pattern did not pass ({counted(len(reasons), 'reason')}):\n{listed(reasons)}",
+            confidential={"reasons": reasons},
+        )
+
+
+def _true_view(problem: Problem, pattern: Pattern) -> View:
+    try:
+        return checked_view(problem, pattern)
+    except InputError as error:
+        raise UnsafePublication(
+            f"The pattern does not state the truth about this table:\n{listed(error.faults)}"
+        ) from None
+
+
+def _can_change(pattern: Pattern) -> bool:
+    """Whether what the pattern states could have become something else since it was audited."""
+    match pattern:
+        case Suppression():
+            arrays: list[NDArray[Any]] = [pattern.hidden]
+        case Intervals():
+            arrays = [pattern.low, pattern.high]
+        case Rounding():
+            arrays = [pattern.shown, pattern.base]
+        case Perturbation():
+            arrays = [pattern.shown, pattern.reach]
+        case Mixed():
+            arrays = [where for where, _ in pattern.parts]
+            if any(_can_change(part) for _, part in pattern.parts):
+                return True
+        case _:
+            return True
+    return any(array.flags.writeable for array in arrays)
+
+
+def _check_texts(texts: Mapping[str, str]) -> None:
+    faults = [f"{name}: expected text" for name, text in texts.items() if not isinstance(text, str)]
+    if not faults:
+        symbol = texts["symbol"].strip()
+        if not symbol or symbol == NOTHING or not symbol.isprintable() or _is_number(symbol):
+            faults.append(f"symbol: expected a mark on one line that is no number and not {NOTHING!r}")
+    if faults:
+        raise InputError("Publication", faults)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return any(character.isdigit() for character in text)
+    return True
+
+
+def _check_labels(dimensions: Sequence[Dimension], labels: Labels) -> None:
+    known = {dimension.name: dimension for dimension in dimensions}
+    faults = [f"there is no dimension {name!r}" for name in labels if name not in known]
+    for name, meanings in labels.items():
+        if name in known:
+            faults += _label_faults(known[name], meanings)
+    if faults:
+        advice = f"Labels go by dimension, then by code. Dimensions: {', '.join(known)}."
+        raise InputError("Labels", faults, advice=advice)
+
+
+def _label_faults(dimension: Dimension, meanings: Mapping[str, Any]) -> Iterator[str]:
+    for code, meaning in meanings.items():
+        if code not in dimension.index:
+            yield f"dimension {dimension.name!r} has no code {code!r}"
+        elif not isinstance(meaning, str):
+            yield f"dimension {dimension.name!r}, code {code!r}: expected text"
+
+
+# ---------------------------------------------------------------------- what is printed
+
+
+def _printed(problem: Problem, view: View, words: NDArray[np.str_], labels: Labels) -> Publication:
+    """The view in the order of print. Values of the table are not looked at: what is not stated is not known."""
+    table = problem.table
+    cells: Ints = np.flatnonzero(~table.is_virtual)
+    dimensions, columns = list[PublicDimension](), list[NDArray[Any]]()
+    for d, dimension in enumerate(table.dimensions):
+        public, place = _public_dimension(dimension, table.codes[cells, d], labels.get(dimension.name))
+        dimensions.append(public)
+        columns.append(place[table.codes[cells, d]])
+    order = np.lexsort(columns[::-1])
+    rows = cells[order]
+    low, high = view.low[rows], view.high[rows]
+    status = _statuses(low, high, view.shown[rows], words[rows])
+    ranges, around = status == INTERVAL, (status == ROUNDED) | (status == PERTURBED)
+    shown = np.where(status == PUBLISHED, low, np.where(around, view.shown[rows], np.nan))
+    decimals = decimals_of(shown, low[ranges], high[ranges])
+    with np.errstate(invalid="ignore"):
+        within = np.where(around, (high - low) / 2, 0.0)
+    return Publication(
+        tuple(dimensions),
+        frozen(np.stack(columns, axis=1)[order].astype(np.int32)),
+        frozen(status),
+        frozen(_rounded(shown, decimals)),
+        frozen(np.where(ranges, _outward(low, decimals, np.floor), low)),
+        frozen(np.where(ranges, _outward(high, decimals, np.ceil), high)),
+        frozen(np.array([float(f"{reach:.12g}") for reach in within.tolist()])),
+        decimals,
+        table.response,
+        complete=table.complete,
+        frame_kind=table.frame_kind,
+    )
+
+
+def _words(pattern: Pattern, size: int) -> NDArray[np.str_]:
+    """What the pattern calls cells for which it shows a number that need not be the true one."""
+    words = np.full(size, ROUNDED if isinstance(pattern, Rounding) else PERTURBED, dtype=_WORD)
+    if isinstance(pattern, Mixed):
+        for where, part in pattern.parts:
+            words[where] = _words(part, size)[where]
+    return words
+
+
+def _statuses(low: Floats, high: Floats, shown: Floats, words: NDArray[np.str_]) -> NDArray[np.str_]:
+    """One word a cell, from what is stated about it.
+
+    A number is shown only in the middle of low..high, where it tells no more than these two do, which is what
+    the audit has judged.
+    """
+    status = np.full(low.size, INTERVAL, dtype=_WORD)
+    with np.errstate(invalid="ignore"):
+        off = np.abs((low + high) / 2 - shown)
+        middle = np.isfinite(off) & (off <= 1e-9 * np.maximum(np.abs(low), np.abs(high)))
+    status[middle] = words[middle]
+    status[low == high] = PUBLISHED
+    status[np.isinf(low) & np.isinf(high)] = HIDDEN
+    return status
+
+
+def _rounded(numbers: Floats, decimals: int) -> Floats:
+    """Without the noise of sums in floating point, in which parts that are hidden could leave a trace."""
+    return np.asarray(np.round(numbers, decimals) + 0.0)
+
+
+def _outward(ends: Floats, decimals: int, away: Any) -> Floats:
+    """Ends of intervals with so many decimals; what has more is rounded away from the interval."""
+    near = _rounded(ends, decimals)
+    with np.errstate(invalid="ignore", over="ignore"):
+        exact = np.abs(near - ends) <= FLOAT_NOISE * np.abs(ends)
+        far = away(ends * 10.0**decimals) / 10.0**decimals
+    return np.where(exact | ~np.isfinite(ends), near, _rounded(far, decimals))
+
+
+# ---------------------------------------------------------------------- codes
+
+
+def _public_dimension(
+    dimension: Dimension, codes: NDArray[Any], meanings: Mapping[str, str] | None
+) -> tuple[PublicDimension, Ints]:
+    """The codes that some cell of the publication has, in the order of print, and where each code went.
+
+    Other codes leave no trace: unions of sensitive cells have codes of their own, which nobody may see.
+    """
+    used = np.zeros(len(dimension.codes), dtype=bool)
+    used[codes] = True
+    parent = _parents(dimension, used)
+    order, depth = _depth_first(parent, used)
+    place = np.full(len(dimension.codes), -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    public = PublicDimension(
+        dimension.name,
+        tuple(dimension.codes[code] for code in order),
+        tuple(int(place[parent[code]]) if parent[code] >= 0 else -1 for code in order),
+        tuple(depth),
+        None if meanings is None else tuple(meanings.get(dimension.codes[code], "") for code in order),
+    )
+    return public, place
+
+
+def _parents(dimension: Dimension, used: NDArray[np.bool_]) -> list[int]:
+    """The code that each one is printed under: the nearest above it in the first hierarchy that has one."""
+    chosen = [-1] * len(dimension.codes)
+    for parents in dimension.parents:
+        above = parents.tolist()
+        for code in np.flatnonzero(used).tolist():
+            parent = above[code]
+            while parent >= 0 and not used[parent]:
+                parent = above[parent]
+            if chosen[code] < 0 and parent >= 0 and not _lies_below(parent, code, chosen):
+                chosen[code] = parent
+    return chosen
+
+
+def _lies_below(code: int, other: int, parent: Sequence[int]) -> bool:
+    """Whether a code is another one or lies below it: two names of one thing can each be the other's parent."""
+    while code >= 0 and code != other:
+        code = parent[code]
+    return code >= 0
+
+
+def _depth_first(parent: Sequence[int], used: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """The codes used, each before what is below it, and their depths; siblings in the order of the dimension."""
+    below: list[list[int]] = [[] for _ in parent]
+    pending = []
+    for code in np.flatnonzero(used).tolist():
+        if (above := parent[code]) >= 0:
+            below[above].append(code)
+        else:
+            pending.append((code, 0))
+    pending.reverse()
+    order, depths = list[int](), list[int]()
+    while pending:
+        code, depth = pending.pop()
+        order.append(code)
+        depths.append(depth)
+        pending += [(child, depth + 1) for child in reversed(below[code])]
+    return order, depths

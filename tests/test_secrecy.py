@@ -1,0 +1,199 @@
+"""The secrecy law: a publication depends on nothing but what it states, and holds no hidden value anywhere."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import zipfile
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import null_space
+
+from fixtures import from_leaves, with_levels
+from publications import CASES, DESPITE, SUFFIXES, case
+from tablecloak.arrays import floats
+from tablecloak.audit import audit
+from tablecloak.dimension import Dimension
+from tablecloak.hierarchy import Hierarchy
+from tablecloak.pattern import Intervals, Pattern, Rounding, Suppression
+from tablecloak.problem import Levels, Mark, Problem, Reason
+from tablecloak.protect import protect
+from tablecloak.publication import Publication
+from tablecloak.publish import publish
+from tablecloak.table import infer_decimals
+
+TEXTS = {"title": "A table", "note": "of numbers", "symbol": "c"}
+
+
+def printed(problem: Problem, pattern: Pattern) -> dict[str, str | bytes]:
+    """All public files, and the object itself."""
+    publication = publish(problem, pattern, audit(problem, pattern), despite=DESPITE, **TEXTS)
+    files: dict[str, str | bytes] = {suffix: publication.render(f"a{suffix}") for suffix in SUFFIXES}
+    bare = replace(publication, despite="")  # the excuse, if one was needed: it is in no file
+    return {**files, "object": pickle.dumps(bare), "words": repr(publication) + str(publication.columns())}
+
+
+@cache
+def printed_case(name: str) -> dict[str, str | bytes]:
+    return printed(*case(name))
+
+
+# ---------------------------------------------------------------------- same view, same bytes
+
+
+def moved(problem: Problem, pattern: Pattern, seed: int) -> Problem:
+    """Another problem whose table has the same view: hidden values moved along the equations, other marks.
+
+    The deviation d has M d = 0 and is zero where the value is stated; it is as long as low..high allows (a
+    third of that, which gives decimals no value had before).
+    """
+    rng, table, view = np.random.default_rng(seed), problem.table, pattern.view(problem)
+    free = np.flatnonzero(view.low < view.high)
+    directions = null_space(table.equations[:, free].toarray())
+    assert directions.shape[1] > 0
+    step = directions @ rng.normal(size=directions.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(step > 0, view.high[free] - table.values[free], table.values[free] - view.low[free])
+        longest = np.min(np.where(np.abs(step) > 1e-9, np.maximum(room, 0) / np.abs(step), np.inf))
+    step *= (longest if np.isfinite(longest) else 7.0 * np.abs(table.values).max() / np.abs(step).max()) / 3
+    values = table.values.copy()
+    values[free] += step
+    marks = np.where(problem.marks == Mark.SENSITIVE, Mark.FREE, problem.marks).astype(np.int8)
+    marks[rng.choice(free, size=1)] = Mark.SENSITIVE
+    size = len(table)
+    other = replace(
+        table,
+        values=floats(values),
+        decimals=infer_decimals(values),
+        columns={"extra": floats(rng.random(size))},
+    )
+    return replace(
+        problem,
+        table=other,
+        marks=marks,
+        levels=Levels.of(size, lower=np.where(marks == Mark.SENSITIVE, 0.01, 0.0)),
+        outsider_low=floats(-np.inf, size),
+        outsider_high=floats(np.inf, size),
+        attackers=(),
+        weights=floats(rng.random(size)),
+        reasons={int(free[0]): (Reason("dominance rule (n=1, k=75)", "dominance", "one unit"),)},
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=3)
+def test_tables_with_the_same_view_give_the_same_bytes(name: str, seed: int) -> None:
+    problem, pattern = case(name)
+    other = moved(problem, pattern, seed)
+    assert not np.array_equal(other.table.values, problem.table.values)
+    assert printed(other, pattern) == printed_case(name)
+
+
+def test_even_the_decimals_of_most_tables_change() -> None:
+    """So the law is put to the test: the unit of the data is no longer the same."""
+    decimals = 0
+    for name in CASES:
+        problem, pattern = case(name)
+        decimals += moved(problem, pattern, 1).table.decimals != problem.table.decimals
+    assert decimals > len(CASES) // 2
+
+
+# ---------------------------------------------------------------------- no hidden value in any byte
+
+
+def secret_table() -> tuple[Problem, np.ndarray]:
+    """Leaves are primes of seven digits; the problem and the hidden cells."""
+    numbers = np.random.default_rng(5).integers(1_000_003, 9_999_991, size=600).tolist()
+    primes = [number for number in numbers if all(number % d for d in range(2, 3163))][:24]
+    regions = Dimension.of("region", Hierarchy.from_dict({"north": ["n1", "n2"], "south": ["s1", "s2"]}))
+    dimensions = [
+        regions,
+        Dimension.flat("size", ["small", "large"]),
+        Dimension.flat("sector", ["a", "b", "c"]),
+    ]
+    table = from_leaves(dimensions, np.array(primes[: 4 * 2 * 3]).reshape(4, 2, 3))
+    leaves = np.flatnonzero(table.is_leaf)
+    problem = with_levels(table, leaves[[0, 7, 16]].tolist(), 0.1)
+    return problem, protect(problem).pattern.touched(problem)
+
+
+PROBLEM, HIDDEN = secret_table()
+
+
+def contents(suffix: str, publication: Publication) -> list[bytes]:
+    """All bytes of a file: as it is, unpacked, and without what stands between groups of digits."""
+    rendered = publication.render(f"a{suffix}")
+    data = rendered.encode() if isinstance(rendered, str) else rendered
+    found = [data]
+    if suffix == ".xlsx":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            found += [archive.read(name) for name in archive.namelist()]
+            found.append(repr(archive.infolist()).encode() + archive.comment)
+    if suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        file = parquet.ParquetFile(io.BytesIO(data))
+        found += [repr(file.read().to_pydict()).encode(), str(file.metadata.to_dict()).encode()]
+        found += [np.array(column).tobytes() for column in file.read().select(["value"]).columns]
+    plain = [text.replace("\u202f".encode(), b"").replace(b",", b"").replace(b" ", b"") for text in found]
+    return found + plain
+
+
+def traces(value: float) -> list[bytes]:
+    """How a number could be written, in text and in binary."""
+    whole = int(value)
+    return [str(whole).encode(), struct.pack("<d", value), struct.pack(">d", value), struct.pack("<i", whole)]
+
+
+def holds(haystacks: list[bytes], value: float) -> bool:
+    return any(trace in text for trace in traces(value) for text in haystacks)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("how", ["suppression", "intervals", "rounding"])
+def test_no_hidden_value_is_in_any_byte(suffix: str, how: str) -> None:
+    values = PROBLEM.table.values
+    spread = np.where(HIDDEN, 0.37 * values, 0.0)
+    pattern: Pattern = {
+        "suppression": Suppression.of(PROBLEM.table, HIDDEN),
+        "intervals": Intervals.of(np.floor(values - spread), np.ceil(values + 1.3 * spread)),
+        "rounding": Rounding.of(
+            np.where(HIDDEN, 5e6 * np.round(values / 5e6), values), np.where(HIDDEN, 5e6, 0.0)
+        ),
+    }[how]
+    found = contents(suffix, publish(PROBLEM, pattern, audit(PROBLEM, pattern), despite=DESPITE))
+    secret, public = values[HIDDEN], values[~HIDDEN]
+    assert secret.size >= 12
+    assert not set(secret.tolist()) & set(public.tolist())
+    assert [value for value in public if not holds(found, value)] == [], "the search finds what is there"
+    assert [PROBLEM.table.label(cell) for cell in np.flatnonzero(HIDDEN) if holds(found, values[cell])] == []
+
+
+def test_no_hidden_value_is_in_the_object() -> None:
+    pattern = Suppression.of(PROBLEM.table, HIDDEN)
+    data = pickle.dumps(publish(PROBLEM, pattern, audit(PROBLEM, pattern)))
+    assert all(struct.pack("<d", value) in data for value in PROBLEM.table.values[~HIDDEN])
+    assert not any(struct.pack("<d", value) in data for value in PROBLEM.table.values[HIDDEN])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_sensitive_cannot_be_told(suffix: str) -> None:
+    """Nor any word for it."""
+    pattern = Suppression.of(PROBLEM.table, HIDDEN)
+    publication = publish(PROBLEM, pattern, audit(PROBLEM, pattern))
+    text = b" ".join(contents(suffix, publication)).lower()
+    for word in (
+        b"sensitive",
+        b"complementary",
+        b"primary",
+        b"secondary",
+        b"dominance",
+        b"tablecloak.problem",
+    ):
+        assert word not in text
