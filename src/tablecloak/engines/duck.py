@@ -1,0 +1,113 @@
+"""A private DuckDB: in a folder that only the user can read, and that is gone when the work is done.
+
+Records that do not fit into memory are kept in that folder. It is removed whatever happens: an error, Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from tablecloak.errors import InputError, SolverError
+
+MEMORY = "1GB"
+"""How much memory DuckDB may use before it works on disk."""
+PATIENCE = 0.2
+"""Seconds between two looks at whether the user wants to stop."""
+T = TypeVar("T")
+
+
+@contextmanager
+def session(memory: str = MEMORY, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database; database and folder are gone afterwards.
+
+    Errors of DuckDB are raised as `SolverError`, without its message: that may quote the data.
+    """
+    if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
+        raise InputError("Memory", [f"{memory!r} is no amount of memory"], advice="Write it like '1GB'.")
+    folder = Path(tempfile.mkdtemp(prefix="tablecloak-"))
+    connection = None
+    try:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": memory,
+            "temp_directory": str(folder / "spilled"),
+            "autoinstall_known_extensions": False,
+            "preserve_insertion_order": True,
+        }
+        if threads is not None:
+            config["threads"] = threads
+        connection = duckdb.connect(str(folder / "records.duckdb"), config=config)
+        yield connection
+    except duckdb.OutOfMemoryException:
+        advice = "Allow DuckDB more, for example memory='4GB'."
+        raise InputError("Memory", [f"{memory} are not enough for these records"], advice=advice) from None
+    except duckdb.Error as error:
+        secret = {"message": str(error)}
+        raise SolverError(f"DuckDB failed: {type(error).__name__}.", confidential=secret) from None
+    finally:
+        if connection is not None:
+            connection.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
+) -> list[tuple[Any, ...]]:
+    """Execute a statement to its end (DuckDB is lazy about it) and give its rows."""
+    return _finished(connection, lambda: connection.execute(sql, dict(parameters or {})).fetchall())
+
+
+def arrays(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns that a query gives; masked arrays where there are NULLs."""
+    found = _finished(connection, lambda: connection.execute(sql, dict(parameters or {})).fetchnumpy())
+    return {
+        name: column if isinstance(column, np.ndarray) else np.asarray(column)
+        for name, column in found.items()
+    }
+
+
+def _finished(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+    """The result of some work with the database, done in a thread: Ctrl-C reaches us, not always DuckDB."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            while not wait([future], timeout=PATIENCE).done:
+                pass
+        except BaseException:
+            connection.interrupt()
+            raise
+        return future.result()
+
+
+def scalar(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    """The one whole number that a query gives."""
+    return int(run(connection, sql)[0][0])
+
+
+@contextmanager
+def lent(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, NDArray[Any]]
+) -> Iterator[None]:
+    """Columns as a table of that name, while they are needed."""
+    connection.register(name, dict(columns))
+    try:
+        yield
+    finally:
+        connection.unregister(name)
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,112 @@
+"""Where tables come from: records (`Microdata`) or ready cells (`CellData`), and what to make of them (`Layout`)."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tablecloak.dimension import Dimension
+from tablecloak.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """Records, one row each. Confidential.
+
+    `data` is a dataframe (pandas, polars, pyarrow), a mapping of columns, or the path of a CSV or Parquet file; the
+    path may be a pattern (``"survey_*.parquet"``). The other fields name columns.
+    """
+
+    data: Any
+    weight: str | None = None
+    """Sampling weights, not negative; all records of a respondent have the same."""
+    respondent: str | None = None
+    """Who answered; without it every record is a respondent of its own, named by its row number."""
+    holding: str | None = None
+    """The enterprise group; records where it is empty belong to no group and count as one of their own."""
+    request: str | None = None
+    """Who asked for protection: a column that holds one of `request_codes`, or anything else."""
+    request_codes: tuple[str, str] = ("1", "2")
+    waiver: str | None = None
+    """Who does without protection: a column of yes and no (1 and 0, true and false; empty means no)."""
+    missing: str | None = None
+    """The code that empty codes get; without it they are faults."""
+
+    def __post_init__(self) -> None:
+        codes = self.request_codes
+        if isinstance(codes, str) or len(codes) != 2 or codes[0] == codes[1]:
+            raise InputError("Microdata", ["request_codes must be two different codes"])
+
+    def __repr__(self) -> str:
+        return f"<confidential Microdata: {_shown(self.data)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class CellData:
+    """Ready cells, one row each, totals included (or to be rebuilt: `recompute`). Confidential."""
+
+    data: Any
+    count: str | None = None
+    """How many respondents contribute to each cell."""
+    top: tuple[str, ...] = ()
+    """The largest contributions, largest first."""
+    shadow: str | None = None
+    """The totals of the variable that rules look at, where it is not the response."""
+    holding_count: str | None = None
+    holding_top: tuple[str, ...] = ()
+    recompute: bool = False
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        faults = [
+            f"{name} must be a list of column names, not one text"
+            for name in ("top", "holding_top")
+            if isinstance(getattr(self, name), str)
+        ]
+        if self.holding_top and self.holding_count is None:
+            faults.append("holding_top needs a column holding_count")
+        if self.top and self.count is None:
+            faults.append("top needs a column count")
+        if faults:
+            raise InputError("CellData", faults)
+
+    def __repr__(self) -> str:
+        return f"<confidential CellData: {_shown(self.data)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """One table to be made of microdata: its dimensions and its response.
+
+    Without a response it is a table of counts (of weights, where there are any). Rules look at the `shadow`
+    variable, which is the response unless named. `decimals` sets the data unit; values are not rounded.
+    """
+
+    dimensions: Sequence[Dimension]
+    response: str | None = None
+    shadow: str | None = None
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [dimension.name for dimension in self.dimensions]
+        faults = [
+            f"dimension {name!r} is listed twice" for name in dict.fromkeys(names) if names.count(name) > 1
+        ]
+        if not names:
+            faults.append("a table needs at least one dimension")
+        if self.decimals is not None and (self.decimals != int(self.decimals) or self.decimals < 0):
+            faults.append("decimals must be a whole number that is not negative")
+        if faults:
+            raise InputError("Layout", faults)
+
+
+def is_path(data: Any) -> bool:
+    """Whether the data are in files."""
+    return isinstance(data, str | Path)
+
+
+def _shown(data: Any) -> str:
+    return reprlib.repr(str(data)) if is_path(data) else type(data).__name__

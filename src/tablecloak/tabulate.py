@@ -1,0 +1,228 @@
+"""tabulate: microdata or ready cells become a `Table`, with who contributes to each cell.
+
+Records are aggregated by DuckDB, out of core: one pass over the data makes any number of linked tables.
+Sums are exact: numbers are added up as decimals, in any order to the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Floats, floats, frozen, frozen_matrix
+from tablecloak.cells import infer_decimals
+from tablecloak.contributions import Contributions
+from tablecloak.dimension import Dimension
+from tablecloak.engines.aggregate import (
+    HOLDINGS,
+    RESPONDENTS,
+    Level,
+    Shape,
+    Tally,
+    cell_sums,
+    leaf_keys,
+    tally,
+)
+from tablecloak.engines.duck import MEMORY, session
+from tablecloak.engines.records import CodeList, Loaded, Reading, load
+from tablecloak.engines.scan import Part, file_parts, frame_part
+from tablecloak.equations import summation_equations
+from tablecloak.errors import InputError
+from tablecloak.frames import collected, frame_kind, make_frame, names_of, scannable
+from tablecloak.sources import CellData, Layout, Microdata, is_path
+from tablecloak.spread import Spread
+from tablecloak.table import Table
+from tablecloak.tabulate_cells import table_of_cells
+
+COUNT = "count"
+"""What a table without a response measures."""
+CONTRIBUTORS = "contributors"
+
+
+def tabulate(
+    source: Any,
+    dimensions: Sequence[Dimension],
+    response: str | None = None,
+    *,
+    shadow: str | None = None,
+    decimals: int | None = None,
+    top: int = 3,
+    memory: str = MEMORY,
+) -> Table:
+    """A table of the response over the dimensions, every hierarchical total included.
+
+    `source` is `Microdata`, `CellData`, or bare records: a dataframe, a mapping of columns, a path. Without a
+    response, microdata give a table of counts. `top` is how many of the largest contributions to keep for the rules.
+    `memory` is what DuckDB may use before it works on disk, in a private folder that is removed afterwards.
+    """
+    if isinstance(source, CellData):
+        return table_of_cells(source, dimensions, response, shadow=shadow, decimals=decimals)
+    records = source if isinstance(source, Microdata) else Microdata(source)
+    layout = Layout(dimensions, response, shadow, decimals)
+    return tabulate_linked(records, [layout], top=top, memory=memory)[0]
+
+
+def tabulate_linked(
+    source: Microdata,
+    layouts: Mapping[str, Layout] | Sequence[Layout],
+    *,
+    top: int = 3,
+    memory: str = MEMORY,
+    threads: int | None = None,
+) -> list[Table]:
+    """Several tables of the same records, in one pass over the data; link them with `link`."""
+    wanted = list(layouts.values() if isinstance(layouts, Mapping) else layouts)
+    if not wanted:
+        raise InputError("Tables", ["no layout given"])
+    if top != int(top) or top < 1:
+        raise InputError("Tables", ["top must be a whole number, at least 1"])
+    reading, shapes = _reading(source, wanted)
+    data = source.data if is_path(source.data) else collected(source.data)
+    kind = None if is_path(data) else frame_kind(data)
+    with session(memory, threads) as connection:
+        loaded = load(connection, _parts(connection, data, reading), reading)
+        return [
+            replace(_table(connection, loaded, layout, shape, int(top)), frame_kind=kind)
+            for layout, shape in zip(wanted, shapes, strict=True)
+        ]
+
+
+def table_frame(table: Table) -> Any:
+    """The cells as a dataframe of the kind the data came as. Confidential: it holds the true values.
+
+    A column of codes for each dimension, the response, and what is known of the contributors.
+    """
+    columns: dict[str, Any] = {
+        dimension.name: np.array(dimension.codes, dtype=object)[table.codes[:, d]]
+        for d, dimension in enumerate(table.dimensions)
+    }
+    further: dict[str, Any] = {table.response: table.values, **table.columns}
+    for prefix, who in (("", table.respondents), ("holding_", table.holdings)):
+        if who is not None:
+            further[f"{prefix}count"] = who.count
+            further[f"{prefix}weight"] = who.weight
+            further[f"{prefix}shadow"] = who.total
+            further |= {f"{prefix}top{k + 1}": who.top[:, k] for k in range(who.depth)}
+    for name, column in further.items():
+        columns.setdefault(name if name not in columns else f"{name}_value", column)
+    return make_frame(columns, table.frame_kind)
+
+
+# ---------------------------------------------------------------------- what to read
+
+
+def _reading(source: Microdata, layouts: Sequence[Layout]) -> tuple[Reading, list[Shape]]:
+    """All columns that the layouts need, each once, and the layouts in terms of them."""
+    lists = dict[tuple[str, tuple[str, ...], bytes], int]()
+    code_lists, numbers, shapes = list[CodeList](), dict[str, int](), list[Shape]()
+    for layout in layouts:
+        positions, spans = list[int](), [len(dimension.codes) for dimension in layout.dimensions]
+        for dimension in layout.dimensions:
+            key = (dimension.name, dimension.codes, dimension.is_leaf.tobytes())
+            if key not in lists:
+                lists[key] = len(lists)
+                code_lists.append(CodeList(dimension.name, dimension.codes, dimension.is_leaf))
+            positions.append(lists[key])
+        for name in (layout.response, layout.shadow):
+            if name is not None:
+                numbers.setdefault(name, len(numbers))
+        response = None if layout.response is None else numbers[layout.response]
+        shadow = response if layout.shadow is None else numbers[layout.shadow]
+        strides = [int(np.prod(spans[d + 1 :], dtype=np.int64)) for d in range(len(spans))]
+        shapes.append(Shape(positions, strides, response, shadow))
+    reading = Reading(
+        code_lists,
+        list(numbers),
+        source.weight,
+        source.respondent,
+        source.holding,
+        source.waiver,
+        source.request,
+        source.request_codes,
+        source.missing,
+    )
+    return reading, shapes
+
+
+def _parts(connection: Any, data: Any, reading: Reading) -> list[Part]:
+    """The data as something to select from."""
+    if is_path(data):
+        return file_parts(connection, data)
+    names = names_of(data)
+    needed = list(reading.columns)
+    if not set(needed) <= set(names):
+        return [Part(tuple(names), (), "")]  # whose lack of columns is a fault
+    connection.register("given", scannable(data, needed))
+    return [frame_part(needed)]
+
+
+# ---------------------------------------------------------------------- the table
+
+
+def _table(connection: Any, loaded: Loaded, layout: Layout, shape: Shape, top: int) -> Table:
+    dimensions = tuple(layout.dimensions)
+    spread = Spread(dimensions, leaf_keys(connection, shape, loaded))
+    cells = spread.keys.size
+    values, totals = cell_sums(connection, shape, loaded, spread.passes, cells)
+    codes = spread.packing.codes(spread.keys)
+    levels = dict[str, Contributions]()
+    for name in (RESPONDENTS, HOLDINGS) if loaded.held else (RESPONDENTS,):
+        found = tally(connection, Level(name, loaded, shape, top), spread.passes, cells)
+        levels[name] = _contributions(name, found, totals)
+    equations = frozen_matrix(summation_equations(dimensions, codes).matrix)
+    table = Table(
+        dimensions,
+        frozen(codes),
+        floats(values),
+        equations,
+        floats(0.0, equations.shape[0]),
+        _decimals(loaded, shape, values, layout.decimals),
+        {CONTRIBUTORS: floats(levels[RESPONDENTS].count)},
+        complete=all(dimension.hierarchies for dimension in dimensions),
+        response=layout.response or COUNT,
+        respondents=levels[RESPONDENTS],
+        holdings=levels.get(HOLDINGS),
+    )
+    table.check_additive()
+    return table
+
+
+def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -> int:
+    """Those given, else those of the data, else as many as the values show."""
+    if given is not None:
+        return int(given)
+    if loaded.weighted:
+        return infer_decimals(values)
+    column = None if shape.response is None else loaded.scales.columns[shape.response]
+    if column is None:
+        return 0
+    return column.scale if column.exact else infer_decimals(values)
+
+
+def _contributions(level: str, found: Tally, totals: Floats) -> Contributions:
+    """What was found, with the shares as matrices of units and cells."""
+    shape, at = (found.units.size, found.count.size), (found.share_unit, found.share_cell)
+    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # NOBODY has none
+    return Contributions(
+        level,
+        frozen(found.count),
+        floats(found.weight),
+        floats(totals),
+        floats(found.top),
+        floats(weights),
+        frozen(found.top_unit),
+        frozen(found.unwaived),
+        floats(found.largest_unwaived),
+        frozen(found.largest_unwaived_unit),
+        frozen(found.requesters),
+        floats(found.requested),
+        frozen(found.units),
+        floats(found.unit_weight),
+        frozen(found.unit_waived),
+        frozen_matrix(csr_array((found.share, at), shape=shape)),
+        frozen_matrix(csr_array((found.shadow_share, at), shape=shape)),
+    )

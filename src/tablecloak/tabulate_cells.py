@@ -1,0 +1,176 @@
+"""Tables from ready cells: what `tabulate` does with `CellData`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.contributions import Contributions
+from tablecloak.dimension import Dimension
+from tablecloak.engines.duck import session
+from tablecloak.engines.scan import file_parts, read_columns
+from tablecloak.equations import noise
+from tablecloak.errors import InputError
+from tablecloak.frames import columns_of, frame_kind
+from tablecloak.sources import CellData, is_path
+from tablecloak.table import Table
+
+VALUE = "value"
+"""The column of values, where no response is named."""
+
+
+def table_of_cells(
+    source: CellData,
+    dimensions: Sequence[Dimension],
+    response: str | None = None,
+    *,
+    shadow: str | None = None,
+    decimals: int | None = None,
+) -> Table:
+    """The table, with its contributions where counts and the largest contributions are given.
+
+    With `recompute` the counts and contributions of totals cannot be rebuilt: totals that are not listed with them
+    are a fault.
+    """
+    value, other = response or VALUE, shadow or source.shadow
+    columns = _columns(source)
+    numeric = [value, *_extra(source, other)]
+    _check_names(columns, dimensions, numeric)
+    given = {each.name: _codes(columns[each.name]) for each in dimensions}
+    given |= {name: _numbers(columns[name]) for name in numeric}
+    further = {name: _maybe_numbers(column) for name, column in columns.items() if name not in given}
+    table = Table.from_cells(
+        dimensions,
+        given | further,
+        value=value,
+        decimals=decimals,
+        recompute=source.recompute,
+        tolerance=source.tolerance,
+    )
+    totals = table.values if other is None else table.column(other)
+    faults = [] if other is None else list(_total_faults(table, totals, other))
+    levels = dict[str, Contributions]()
+    for level, count, top in (
+        ("respondents", source.count, source.top),
+        ("holdings", source.holding_count, source.holding_top),
+    ):
+        if count is None:
+            continue
+        wrong = list(_faults(table, totals, count, top))
+        faults += wrong
+        if not wrong:
+            levels[level] = _contributions(table, totals, level, count, top)
+    if faults:
+        raise InputError(
+            "Cells", faults, advice="Give whole counts and the largest contributions of every cell."
+        )
+    return replace(
+        table,
+        response=value,
+        respondents=levels.get("respondents"),
+        holdings=levels.get("holdings"),
+        frame_kind=_kind(source),
+    )
+
+
+def _extra(source: CellData, shadow: str | None) -> list[str]:
+    names = [source.count, *source.top, shadow, source.holding_count, *source.holding_top]
+    return [name for name in names if name is not None]
+
+
+def _kind(source: CellData) -> str | None:
+    return None if is_path(source.data) else frame_kind(source.data)
+
+
+def _columns(source: CellData) -> dict[str, NDArray[Any]]:
+    if not is_path(source.data):
+        return columns_of(source.data)
+    with session() as connection:
+        return read_columns(connection, file_parts(connection, source.data))
+
+
+def _check_names(
+    columns: dict[str, NDArray[Any]], dimensions: Sequence[Dimension], numeric: Sequence[str]
+) -> None:
+    wanted = dict.fromkeys([*(each.name for each in dimensions), *numeric])
+    if faults := [f"there is no column {name!r}" for name in wanted if name not in columns]:
+        raise InputError("Cells", faults, advice=f"Columns found: {', '.join(map(repr, columns)) or 'none'}.")
+
+
+def _codes(column: NDArray[Any]) -> NDArray[Any]:
+    """Codes, with nothing for gaps."""
+    if column.dtype.kind != "O":
+        return column
+    return np.array(["" if entry is None else entry for entry in column.tolist()], dtype=object)
+
+
+def _maybe_numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """A further column, as numbers where all of it is (text of a CSV file)."""
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return column
+
+
+def _numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """The column as floats, NaN where there is no number."""
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return np.array([_number(entry) for entry in column.tolist()], dtype=np.float64)
+
+
+def _number(entry: Any) -> float:
+    try:
+        return float(entry)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+# ---------------------------------------------------------------------- contributions
+
+
+def _contributions(table: Table, totals: Floats, level: str, count: str, top: Sequence[str]) -> Contributions:
+    sizes = _stacked(table, top)
+    number: Ints = table.column(count).astype(np.int64)
+    return Contributions.of_cells(number, sizes, totals, level=level)
+
+
+def _stacked(table: Table, top: Sequence[str]) -> Floats:
+    """(cells, n): the largest contributions; those that are missing are zero."""
+    if not top:
+        return np.zeros((len(table), 0))
+    return np.nan_to_num(np.stack([table.column(name) for name in top], axis=1), nan=0.0)
+
+
+def _total_faults(table: Table, totals: Floats, name: str) -> Iterator[str]:
+    for cell in np.flatnonzero(~np.isfinite(totals)):
+        yield f"cell {table.label(cell)}: the shadow total in column {name!r} is missing or not finite"
+
+
+def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Iterator[str]:
+    """Counts that are no counts, and contributions that cannot be the largest of their cells."""
+    number = table.column(count)
+    whole = np.isfinite(number) & (number >= 0) & (number == np.floor(number))
+    for cell in np.flatnonzero(~whole):
+        yield f"cell {table.label(cell)}: the count in column {count!r} is no whole number from 0"
+    if not top:
+        return
+    raw = np.stack([table.column(name) for name in top], axis=1)
+    known = np.arange(len(top)) < np.where(whole, number, 0)[:, None]
+    for cell, k in np.argwhere(known & ~np.isfinite(raw)):
+        yield f"cell {table.label(cell)}: the contribution in column {top[k]!r} is missing or not finite"
+    sizes = np.abs(np.where(np.isfinite(raw), raw, 0.0))
+    for cell, k in np.argwhere(np.diff(sizes, axis=1) > 0):
+        fault = f"the contribution in column {top[k + 1]!r} is larger than that in {top[k]!r}"
+        yield f"cell {table.label(cell)}: {fault}"
+    if (totals >= 0).all() and (table.values >= 0).all() and not (raw < 0).any():
+        largest = sizes.sum(axis=1)
+        over = largest > totals + noise(largest + np.abs(np.nan_to_num(totals)), table.unit)
+        for cell in np.flatnonzero(over & np.isfinite(totals)):
+            yield f"cell {table.label(cell)}: the largest contributions sum up to more than the total"
