@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import api_reference
 import tablecloak
 import test_conformance
 from fixtures import FIXTURES
@@ -324,6 +325,16 @@ def test_every_field_of_the_records_is_explained() -> None:
     assert all(f"`{name}`" in PAGES_TEXT["docs/command-line.md"] for name in interval)
 
 
+# ---------------------------------------------------------------------- the reference
+
+
+def test_the_reference_has_every_public_name_and_is_up_to_date() -> None:
+    listed = [name for names in api_reference.CHAPTERS.values() for name in names]
+    assert sorted(listed) == sorted(tablecloak.__all__)
+    real = api_reference.api_page()
+    assert PAGES_TEXT["docs/api.md"] == real, "run python tests/test_docs.py --write"
+
+
 # ---------------------------------------------------------------------- versions
 
 
@@ -358,5 +369,6 @@ if __name__ == "__main__":
     if sys.argv[1:] != ["--write"]:
         raise SystemExit(f"usage: python {sys.argv[0]} --write")
     os.environ["COLUMNS"] = COLUMNS
+    api_reference.PAGE.write_text(api_reference.api_page(), encoding="utf-8")
     for changed in PAGES:
         rewrite(changed)

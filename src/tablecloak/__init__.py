@@ -3,12 +3,16 @@
     A protected table is a statement of what an outsider may know: an interval for every cell.
     Every method produces one; the audit judges it; publication prints it.
 
-Make a `Table`, state a `Problem` about it (what is sensitive, how well protected, against whom), `protect` it,
-`audit` any pattern, `certify` the audit and `verify` the certificate without a solver.
+Five verbs: `tabulate` microdata or cells into a `Table`, `assess` it by rules into a `Problem` (what is sensitive,
+how well protected, against whom), `protect` it, `audit` any pattern, `publish` what passed. `certify` turns an
+audit into a proof that `verify` checks without a solver.
 """
 
 from tablecloak import weights
+from tablecloak.apriori import Marks
+from tablecloak.assess import assess
 from tablecloak.audit import Certificate, Verification, audit, certify, verify
+from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.errors import (
     InfeasibleProblem,
@@ -18,16 +22,32 @@ from tablecloak.errors import (
     TablecloakError,
     UnsafePublication,
 )
+from tablecloak.explain import Explanation, explain
 from tablecloak.exposure import Exposure, exposure
 from tablecloak.formats.jj import read_jj, write_jj
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.insiders import Insiders
 from tablecloak.links import link, link_responses
 from tablecloak.methods import METHODS, Method
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.problem import Attacker, Levels, Mark, Problem
+from tablecloak.problem import Attacker, Levels, Mark, Problem, Reason
 from tablecloak.protect import protect
+from tablecloak.publication import Publication
+from tablecloak.publish import publish
 from tablecloak.result import Audit, Report, Result, Status
+from tablecloak.rules import (
+    Dominance,
+    Frequency,
+    PPercent,
+    PriorPosterior,
+    Request,
+    Rule,
+    ZeroUnsafe,
+    rule_of,
+)
+from tablecloak.sources import CellData, Layout, Microdata
 from tablecloak.table import Table
+from tablecloak.tabulate import table_frame, tabulate, tabulate_linked
 
 __version__ = "0.1.0"
 
@@ -35,24 +55,39 @@ __all__ = [
     "METHODS",
     "Attacker",
     "Audit",
+    "CellData",
     "Certificate",
+    "Contributions",
     "Dimension",
+    "Dominance",
+    "Explanation",
     "Exposure",
+    "Frequency",
     "Hierarchy",
     "InfeasibleProblem",
     "InputError",
+    "Insiders",
     "Intervals",
+    "Layout",
     "Levels",
     "Mark",
+    "Marks",
     "Method",
+    "Microdata",
     "Mixed",
     "NotApplicable",
+    "PPercent",
     "Pattern",
     "Perturbation",
+    "PriorPosterior",
     "Problem",
+    "Publication",
+    "Reason",
     "Report",
+    "Request",
     "Result",
     "Rounding",
+    "Rule",
     "SolverError",
     "Status",
     "Suppression",
@@ -61,13 +96,21 @@ __all__ = [
     "UnsafePublication",
     "Verification",
     "View",
+    "ZeroUnsafe",
+    "assess",
     "audit",
     "certify",
+    "explain",
     "exposure",
     "link",
     "link_responses",
     "protect",
+    "publish",
     "read_jj",
+    "rule_of",
+    "table_frame",
+    "tabulate",
+    "tabulate_linked",
     "verify",
     "weights",
     "write_jj",

@@ -71,11 +71,16 @@ class Table:
         read = read_cells(dimensions, cells, value, leaves_only=recompute)
         if recompute:
             read = recomputed(dimensions, read)
-        return cls._checked(tuple(dimensions), read, decimals, tolerance)
+        return cls._checked(tuple(dimensions), read, decimals, tolerance, value)
 
     @classmethod
     def _checked(
-        cls, dimensions: tuple[Dimension, ...], cells: Cells, decimals: int | None, tolerance: float | None
+        cls,
+        dimensions: tuple[Dimension, ...],
+        cells: Cells,
+        decimals: int | None,
+        tolerance: float | None,
+        response: str,
     ) -> Table:
         sums = summation_equations(dimensions, cells.codes)
         table = cls(
@@ -87,6 +92,7 @@ class Table:
             _decimals(cells.values, decimals),
             {name: floats(column) for name, column in cells.columns.items()},
             complete=all(dimension.hierarchies for dimension in dimensions),
+            response=response,
         )
         absent = [
             f"total {label_of(dimensions, row)} is absent although parts of it are present"

@@ -93,9 +93,12 @@ class IntegerProgram:
 
 
 class GrowingProgram:
-    """min cost x over rows A x >= low and binary x, with cost x at most a limit; rows are added between solves."""
+    """min cost x over rows A x >= low and binary x; rows are added between solves.
 
-    def __init__(self, cost: Floats, highest: float) -> None:
+    A row that limits the cost would be welcome, but it makes HiGHS five times slower (measured): the caller compares.
+    """
+
+    def __init__(self, cost: Floats) -> None:
         count = cost.size
         self._count = count
         self._highs = quiet_highs(mip_rel_gap=0.0, mip_feasibility_tolerance=1e-9)
@@ -114,11 +117,6 @@ class GrowingProgram:
         if count:
             kinds = np.full(count, highspy.HighsVarType.kInteger)
             self._highs.changeColsIntegrality(count, columns, kinds)
-        self._highs.addRow(-highspy.kHighsInf, highest, count, columns, cost)
-
-    def cut_off(self, highest: float) -> None:
-        """From now on the cost may be at most this."""
-        self._highs.changeRowBounds(0, -highspy.kHighsInf, highest)
 
     def add_rows(self, low: Floats, matrix: Any) -> None:
         """More rows."""

@@ -194,9 +194,7 @@ class _Solver:
         if not search.complete:
             return
         search.clean_up()
-        cost = float(self.problem.weights[search.hidden & self.free].sum())
-        if cost < self.cost:
-            self.hidden = search.hidden.copy()
+        self._adopt(search.hidden.copy())
 
     # ------------------------------------------------------------------ root
 
@@ -261,13 +259,10 @@ class _Solver:
         self.guesses += 1
         least = relaxation.bound
         step = self.unit if self.unit > 0 else 1e-9 * max(1.0, abs(least))
-        highest = min(self.cost - step, max(least * (1 + share), least + (2 + self.guesses) * step))
-        cells = np.flatnonzero(
-            self.free & (relaxation.reduced <= highest - least + 1e-9 * max(1.0, abs(least)))
-        )
-        program = GrowingProgram(self.problem.weights[cells], highest)
-        place = np.full(self.free.size, -1, dtype=np.int64)
-        place[cells] = np.arange(cells.size)
+        highest = max(least * (1 + share), least + (2 + self.guesses) * step)
+        noise = 1e-9 * max(1.0, abs(least))
+        cells = np.flatnonzero(self.free & (relaxation.reduced <= min(highest, self.cost) - least + noise))
+        program = GrowingProgram(self.problem.weights[cells])
         sent, near = 0, NEAR
         while True:
             matrix = relaxation.matrix(relaxation.pool[sent:])[:, cells]
@@ -275,33 +270,30 @@ class _Solver:
             sent = len(relaxation.pool)
             solution = program.solve(self.deadline.left, gap=near, step=self.unit)
             self.programs += 1
-            if solution.outcome is Outcome.INFEASIBLE:
-                self._raise_bound(highest + step)
-                return True
-            if solution.outcome is not Outcome.OPTIMAL:
-                self._raise_bound(min(solution.bound, highest + step))
-                return False
             self._raise_bound(min(solution.bound, highest + step))
+            if solution.outcome is Outcome.TIME_LIMIT:
+                return False
+            if solution.outcome is Outcome.INFEASIBLE or solution.bound > highest + noise:
+                return True
             x = np.zeros(self.free.size)
             x[cells[solution.values > 0.5]] = 1.0
             missed = self.separator.rows(x, self.tasks, most=self.params.rows_a_round)
-            if not missed:
-                self.hidden = (x > 0.5) | self.problem.must_hide
+            if missed:
+                relaxation.add([*missed, *self.patterns.rows(x)])
+                self._repair(x)
+            else:
+                self._adopt((x > 0.5) | self.problem.must_hide)
                 if near == 0.0:
                     self._raise_bound(self.cost)
-                if self._proven():
-                    return True
-                near, highest = 0.0, self.cost - step
-                program.cut_off(highest)
-                continue
-            relaxation.add([*missed, *self.patterns.rows(x)])
-            self._repair(x)
+                near = 0.0
             if self._proven():
                 return True
-            if self.cost - step < highest:
-                highest = self.cost - step
-                program.cut_off(highest)
             self._tell("integer program", self.programs, self.programs)
+
+    def _adopt(self, hidden: Bools) -> None:
+        """Keep a safe pattern if it is the best."""
+        if float(self.problem.weights[hidden & self.free].sum()) < self.cost:
+            self.hidden = hidden
 
     def _repair(self, x: Floats) -> None:
         """What is missing from a pattern that is not safe yet, cheaply."""
