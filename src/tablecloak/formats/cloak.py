@@ -1,0 +1,327 @@
+"""Cloak files: a table or a problem in one confidential file (.cloak), for handing it from command to command.
+
+A cloak file is a zip file::
+
+    CONFIDENTIAL        what this is, for whoever opens it with another program
+    meta.json           the object as a tree: names, options, and which array belongs where
+    arrays/0.npy ...    the arrays, in the format of numpy; never pickled
+
+The same object gives the same bytes. Reading makes the same object again: `read_cloak(write_cloak(x))` equals x.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tablecloak.contributions import Contributions
+from tablecloak.dimension import Dimension
+from tablecloak.errors import InputError
+from tablecloak.hierarchy import Hierarchy
+from tablecloak.problem import Attacker, Levels, Problem, Reason
+from tablecloak.table import Table
+
+SUFFIX = ".cloak"
+FORMAT, VERSION = "tablecloak cloak file", 1
+FIRST, META = "CONFIDENTIAL", "meta.json"
+WARNING = """CONFIDENTIAL
+
+This file holds true values of a statistical table. It must not leave the building.
+It was written by tablecloak; read it with: tablecloak assess, protect, audit, publish.
+"""
+CLASSES: dict[str, Any] = {
+    kind.__name__: kind for kind in (Table, Dimension, Hierarchy, Contributions, Problem, Levels, Reason)
+}
+"""What a cloak file may hold; nothing else is ever made from one."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_MANY = 16
+"""Longer tuples of texts are kept as arrays."""
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def write_cloak(thing: Table | Problem) -> bytes:
+    """The bytes of a cloak file, which `read_cloak` reads back. Confidential."""
+    arrays: list[NDArray[Any]] = []
+    tree = _Writer(arrays).tree(thing)
+    meta = {"format": FORMAT, "version": VERSION, "confidential": True, "holds": tree}
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        _add(archive, FIRST, WARNING.encode())
+        _add(archive, META, json.dumps(meta, ensure_ascii=True, indent=1).encode())
+        for number, array in enumerate(arrays):
+            content = io.BytesIO()
+            np.lib.format.write_array(content, np.ascontiguousarray(array), allow_pickle=False)
+            _add(archive, f"arrays/{number}.npy", content.getbuffer())
+    return data.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes | memoryview) -> None:
+    """An entry that does not depend on the time, the machine or its user."""
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    entry.create_system, entry.external_attr = 3, 0o600 << 16
+    archive.writestr(entry, content, zipfile.ZIP_DEFLATED, compresslevel=1)
+
+
+class _Writer:
+    """Takes objects apart: a tree for JSON whose leaves point at arrays."""
+
+    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+        self._arrays = arrays
+
+    def _array(self, array: NDArray[Any]) -> int:
+        self._arrays.append(array)
+        return len(self._arrays) - 1
+
+    def tree(self, thing: Any) -> Any:
+        """The tree of anything a table or a problem is made of."""
+        match thing:
+            case None | bool() | str():
+                return thing
+            case int() | np.integer():
+                return int(thing)
+            case float() | np.floating():
+                return {"number": float(thing).hex()}
+            case np.ndarray():
+                return {"array": self._array(thing)}
+            case csr_array():
+                parts = (thing.data, thing.indices, thing.indptr)
+                return {"matrix": [self._array(part) for part in parts], "shape": list(thing.shape)}
+            case Problem():
+                special: dict[str, Callable[[Any], Any]] = {
+                    "attackers": self._attackers,
+                    "reasons": self._reasons,
+                }
+                return self._object(thing, special)
+            case tuple() | list():
+                return self._sequence(thing)
+            case Mapping():
+                return {"mapping": [[self.tree(key), self.tree(item)] for key, item in thing.items()]}
+        if is_dataclass(thing) and type(thing).__name__ in CLASSES:
+            return self._object(thing, {})
+        raise InputError("Cloak file", [f"it cannot hold a {type(thing).__name__}"])
+
+    def _object(self, thing: Any, special: Mapping[str, Callable[[Any], Any]]) -> Any:
+        parts = {
+            field.name: special.get(field.name, self.tree)(getattr(thing, field.name))
+            for field in fields(thing)
+            if field.init
+        }
+        return {"object": type(thing).__name__, "fields": parts}
+
+    def _sequence(self, items: Sequence[Any]) -> Any:
+        if len(items) > _MANY and all(type(item) is str for item in items):
+            return {"texts": self._texts(items)}
+        return {"list": [self.tree(item) for item in items]}
+
+    def _texts(self, texts: Sequence[str]) -> list[int]:
+        """Texts end to end, and where each of them ends."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return [self._array(np.frombuffer(b"".join(encoded), dtype=np.uint8)), self._array(ends)]
+
+    def _attackers(self, attackers: Sequence[Attacker]) -> Any:
+        """All attackers in three arrays, and where each of them ends."""
+        ends = np.cumsum([who.cells.size for who in attackers], dtype=np.int64)
+        arrays = [
+            np.concatenate([getattr(who, name) for who in attackers] or [np.zeros(0)])
+            for name in ("cells", "low", "high")
+        ]
+        numbers = [self._array(array) for array in (ends, *arrays)]
+        return {"attackers": numbers, "names": self._texts([who.name for who in attackers])}
+
+    def _reasons(self, reasons: Mapping[int, tuple[Reason, ...]]) -> Any:
+        """Each distinct tuple of reasons once, and which of them each cell has."""
+        distinct: dict[tuple[Reason, ...], int] = {}
+        which = [distinct.setdefault(tuple(given), len(distinct)) for given in reasons.values()]
+        cells = np.fromiter(reasons, dtype=np.int64, count=len(reasons))
+        numbers = [self._array(cells), self._array(np.array(which, dtype=np.int64))]
+        listed = [[[each.rule, each.kind, each.why] for each in given] for given in distinct]
+        return {"reasons": numbers, "distinct": listed}
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def read_cloak(source: str | Path | bytes) -> Table | Problem:
+    """The table or the problem in a cloak file; an `InputError` says what is wrong with the file."""
+    what, data = _content(source)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            meta = _meta(archive, what)
+            thing = _Reader(archive).thing(meta["holds"])
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, _Damaged, InputError) as error:
+        if isinstance(error, InputError) and error.what == what:
+            raise
+        raise InputError(what, ["it is damaged or was cut short"], advice=_AGAIN) from None
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, NotImplementedError):
+        raise InputError(what, ["it is damaged or was changed by hand"], advice=_AGAIN) from None
+    if not isinstance(thing, Table | Problem):
+        raise InputError(what, ["it holds neither a table nor a problem"], advice=_AGAIN)
+    return thing
+
+
+_AGAIN = "Make it again with tablecloak tabulate or tablecloak assess."
+
+
+def is_cloak(source: str | Path) -> bool:
+    """Whether a file is a cloak file, by its name or else by its first bytes."""
+    path = Path(source)
+    if path.suffix.lower() == SUFFIX:
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PK\x03\x04"
+    except (OSError, ValueError):
+        return False
+
+
+class _Damaged(Exception):
+    """An entry is not what the tree says."""
+
+
+def _content(source: str | Path | bytes) -> tuple[str, bytes]:
+    """The name of the source for messages, and its bytes."""
+    if isinstance(source, bytes):
+        what, data = "Cloak file", source
+    else:
+        what = f"Cloak file {source}"
+        try:
+            data = Path(source).read_bytes()
+        except FileNotFoundError:
+            raise InputError(what, ["there is no such file"]) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is not a file"
+            raise InputError(what, [f"it cannot be read ({reason})"]) from None
+    if not data:
+        raise InputError(what, ["it is empty"], advice=_AGAIN)
+    if not data.startswith(b"PK"):
+        raise InputError(what, ["it is not a cloak file"], advice=_AGAIN)
+    return what, data
+
+
+def _meta(archive: zipfile.ZipFile, what: str) -> dict[str, Any]:
+    """The description of the content, once it is clear that this program can read it."""
+    if META not in archive.namelist():
+        raise InputError(what, ["it is a zip file, but not a cloak file"], advice=_AGAIN)
+    meta = json.loads(archive.read(META))
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise InputError(what, ["it is a zip file, but not a cloak file"], advice=_AGAIN)
+    version = meta.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        fault = f"it was written by a newer tablecloak (format {version}; this one reads up to {VERSION})"
+        raise InputError(what, [fault], advice="Install that version, or make the file again with this one.")
+    return meta
+
+
+class _Reader:
+    """Puts objects together again; everything is looked at before it is believed."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def _array(self, number: int) -> NDArray[Any]:
+        with self._archive.open(f"arrays/{int(number)}.npy") as file:
+            array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(file.read()), allow_pickle=False)
+        array.flags.writeable = False
+        return array
+
+    def thing(self, tree: Any) -> Any:
+        """The object of a tree."""
+        match tree:
+            case None | bool() | str() | int():
+                return tree
+            case {"number": text}:
+                return float.fromhex(text)
+            case {"array": number}:
+                return self._array(number)
+            case {"matrix": numbers, "shape": shape}:
+                return self._matrix(numbers, shape)
+            case {"texts": numbers}:
+                return self._texts(numbers)
+            case {"list": items}:
+                return tuple(self.thing(item) for item in items)
+            case {"mapping": pairs}:
+                return {self.thing(key): self.thing(item) for key, item in pairs}
+            case {"attackers": numbers, "names": names}:
+                return self._attackers(numbers, names)
+            case {"reasons": numbers, "distinct": distinct}:
+                return self._reasons(numbers, distinct)
+            case {"object": name, "fields": parts}:
+                return self._object(name, parts)
+        raise _Damaged
+
+    def _object(self, name: str, parts: Mapping[str, Any]) -> Any:
+        made = CLASSES[name](**{field: self.thing(part) for field, part in parts.items()})
+        if isinstance(made, Table | Problem) and not _fits(made):
+            raise _Damaged
+        return made
+
+    def _matrix(self, numbers: Sequence[int], shape: Sequence[int]) -> csr_array:
+        data, indices, indptr = (self._array(number) for number in numbers)
+        rows, columns = (int(size) for size in shape)
+        matrix = csr_array((data, indices, indptr), shape=(rows, columns))
+        matrix.check_format(full_check=True)
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.flags.writeable = False
+        return matrix
+
+    def _texts(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        data, ends = (self._array(number) for number in numbers)
+        content, bounds = data.tobytes(), [0, *ends.tolist()]
+        return tuple(content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds))
+
+    def _attackers(self, numbers: Sequence[int], names: Sequence[int]) -> tuple[Attacker, ...]:
+        ends, cells, low, high = (self._array(number) for number in numbers)
+        bounds = pairwise([0, *ends.tolist()])
+        return tuple(
+            Attacker(name, *(_part(array, start, end) for array in (cells, low, high)))
+            for name, (start, end) in zip(self._texts(names), bounds, strict=True)
+        )
+
+    def _reasons(self, numbers: Sequence[int], distinct: Any) -> dict[int, tuple[Reason, ...]]:
+        cells, which = (self._array(number).tolist() for number in numbers)
+        made = [tuple(Reason(*each) for each in given) for given in distinct]
+        return {cell: made[number] for cell, number in zip(cells, which, strict=True)}
+
+
+def _part(array: NDArray[Any], start: int, end: int) -> NDArray[Any]:
+    part = array[start:end].copy()
+    part.flags.writeable = False
+    return part
+
+
+def _fits(made: Table | Problem) -> bool:
+    """Whether the arrays of a table or a problem have the shapes they must have."""
+    if isinstance(made, Problem):
+        size = (len(made.table),)
+        arrays = (made.marks, made.weights, made.outsider_low, made.outsider_high)
+        shapes = [array.shape for array in arrays] + [level.shape for _, level in made.levels.named()]
+        return all(shape == size for shape in shapes)
+    cells, rows = made.values.size, made.equations.shape[0]
+    inside = all(
+        codes.size == 0 or (codes.min() >= 0 and codes.max() < len(dimension.codes))
+        for codes, dimension in zip(made.codes.T, made.dimensions, strict=True)
+    )
+    counts = [len(known) for known in (made.respondents, made.holdings) if known is not None]
+    shapes = [column.shape for column in (made.values, *made.columns.values())]
+    return (
+        inside
+        and made.equations.shape[1] == cells
+        and made.rhs.shape == (rows,)
+        and all(count == cells for count in counts)
+        and all(shape == (cells,) for shape in shapes)
+    )
