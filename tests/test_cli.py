@@ -16,15 +16,11 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress as Bars
 
-from tablecloak.audit import audit
-from tablecloak.cli import demo
 from tablecloak.cli.app import app
 from tablecloak.cli.live import LiveProgress, drawing
 from tablecloak.errors import NotApplicable, SolverError, UnsafePublication
-from tablecloak.examples import regional_turnover
 from tablecloak.formats.jj import parse_jj
 from tablecloak.methods import METHODS
-from tablecloak.pattern import Suppression
 from tablecloak.progress import silent
 from tablecloak.protect import protect
 
@@ -210,31 +206,21 @@ def test_methods_lists_all(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "seconds=None" in ended.out and "Kelly" in ended.out
 
 
-def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    ended = run("demo")
+def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    ended = run("demo", tmp_path / "here")
     assert ended.code == 0 and ended.err == ""
-    for expected in ("DISCLOSED", "TOO NARROW", "own cell", " x ", "SAFE", "Westry Chem"):
+    steps = [ended.out.index(f"{number}. {verb}") for number, verb in enumerate(VERBS, 1) if verb != "audit"]
+    assert steps == sorted(steps)
+    for expected in ("DISCLOSED", "TOO NARROW", "SAFE", "confidential: ", "public: ", " x "):
         assert expected in ended.out
-    assert ended.out.index("DISCLOSED") < ended.out.index(" x ") < ended.out.rindex("SAFE")
-    safe_table = ended.out.split("2. ")[1].split("3. ")[0]
-    problem = demo.example()
-    for cell in problem.table.values[problem.sensitive]:
-        assert f"{cell:,.0f}" not in safe_table
+    names = {path.name for path in (tmp_path / "here").iterdir()}
+    assert {"turnover.csv", "turnover.html", "turnover.xlsx", "report.html", "record.json"} <= names
+    again = run("demo", tmp_path / "here")
+    assert again.code == 0
 
 
-def test_the_example() -> None:
-    problem = demo.example()
-    assert len(problem.table) == 84
-    assert 5 <= int(problem.sensitive.sum()) <= 8
-    assert len(problem.attackers) == 1
-    largest, second = problem.table.column("largest"), problem.table.column("second")
-    assert ((largest >= second) & (largest + second <= problem.table.values)).all()
-    firms = regional_turnover().column("contributors")
-    assert firms[problem.table.find()] == 510
-    careless = audit(problem, Suppression(problem.must_hide), intervals=True)
-    against = {who: careless.safe_rows[careless.attackers == who] for who in (0, 1)}
-    assert 0 < against[1].sum() < against[0].sum() < against[0].size
+VERBS = ("tabulate", "assess", "protect", "audit", "publish")
 
 
 # ---------------------------------------------------------------------- how commands end

@@ -1,102 +1,93 @@
-"""The demonstration: an example table attacked, protected and audited. Its figures are invented."""
+"""The demonstration: a business survey from microdata to publication. All enterprises and figures are invented."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table as Grid
 
-from tablecloak.arrays import Bools
+from tablecloak.assess import summary
 from tablecloak.audit import audit
-from tablecloak.examples import regional_turnover
+from tablecloak.errors import counted
+from tablecloak.examples import BUSINESS_FILES, business_labels, copy_business_survey
+from tablecloak.job import Job, run_job
+from tablecloak.job.run import prepared, sort_of
 from tablecloak.pattern import Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.protect import protect
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress, silent
+from tablecloak.publication import Publication
 from tablecloak.result import Audit
-from tablecloak.table import Table
 
-PERCENT = 15.0
+SHOWN = 6
+"""How many attacked cells are shown."""
 
 
-def run(console: Console | None = None) -> None:
-    """Print the three acts: the attack on the careless table, the safe table, the audit."""
+def run(folder: Path, console: Console | None = None, progress: Progress = silent) -> None:
+    """Print the five verbs at work on the shipped survey; the files of the job are written into the folder."""
     out = console or Console(highlight=False)
-    problem = example()
-    count, sensitive = len(problem.table), int(problem.sensitive.sum())
-    out.print(
-        f"Turnover by region and industry: {count} cells, {sensitive} sensitive by the {PERCENT:g}% rule."
+    for name in BUSINESS_FILES:  # of an earlier demonstration
+        (folder / name).unlink(missing_ok=True)
+    job = Job.read(copy_business_survey(folder))
+    problem, _ = prepared(job, progress)
+    table = problem.table
+
+    out.print("[bold]1. tabulate[/bold]: 2,000 invented enterprises, with sampling weights and owners")
+    out.print(f"   {table!r}", markup=False, soft_wrap=True)
+    out.print("\n[bold]2. assess[/bold]: rules, marks and attackers")
+    out.print(_indented(summary(problem)), markup=False, soft_wrap=True)
+
+    careless = audit(problem, Suppression(problem.must_hide), intervals=True, progress=progress)
+    cells = counted(careless.open_cells.size, "sensitive cell")
+    out.print(f"\n   If only sensitive cells were hidden, totals would give {cells} away:", soft_wrap=True)
+    out.print(attacked(problem, careless))
+
+    done = run_job(job, progress)
+    assert done.publication is not None  # the job asks for one
+    out.print("[bold]3. protect[/bold] and [bold]4. audit[/bold]")
+    out.print(_indented(done.result.summary(problem)), markup=False, soft_wrap=True)
+    out.print("\n[bold]5. publish[/bold]: the top of the table as anybody may see it (x: hidden, -: nothing there)")
+    out.print(published(done.publication))
+    for path in done.written:
+        out.print(f"   {sort_of(job, path):>12}: {path}", markup=False, soft_wrap=True)
+    out.print("\nOpen the two .html files in a browser. The whole chain is one file:", job.path.name)
+
+
+def attacked(problem: Problem, verdict: Audit) -> Grid:
+    """What the worst attacker works out about some open cells, next to the true value."""
+    grid = Grid("cell", "true value", "attacker", "works out", box=SIMPLE, pad_edge=False)
+    open_rows = np.flatnonzero(~verdict.safe_rows)
+    width = (verdict.high - verdict.low)[open_rows] / np.maximum(
+        problem.table.values[verdict.cells[open_rows]], 1
     )
-    out.print(f"Attackers: {', '.join(problem.attacker_names)}.")
-
-    out.print("\n[bold]1. Only the sensitive cells are hidden: what attackers work out[/bold]")
-    out.print(intervals_grid(problem, audit(problem, Suppression(problem.must_hide), intervals=True)))
-
-    result = protect(problem, "suppress-greedy", seed=1)
-    out.print("[bold]2. The table that is safe to publish[/bold] (x: hidden)")
-    out.print(table_grid(problem.table, result.pattern.touched(problem)))
-
-    out.print("[bold]3. The audit: what attackers work out now[/bold]")
-    out.print(intervals_grid(problem, audit(problem, result.pattern, intervals=True)))
-    out.print(result.summary(problem), markup=False)
-
-
-def example() -> Problem:
-    """The example: sensitive is where the second largest firm can estimate the largest one within p percent.
-
-    With contributions x1 >= x2 >= ... to a cell of value X that is X - x1 - x2 < p/100 x1; the level is the
-    difference. A firm that is alone in a cell knows that cell: such firms are attackers.
-    """
-    table = regional_turnover()
-    largest, rest = table.column("largest"), table.values - table.column("largest") - table.column("second")
-    short = PERCENT / 100.0 * largest - rest
-    sensitive = short > 0
-    level = np.where(sensitive, short, 0.0)
-    alone = np.flatnonzero((table.column("contributors") == 1) & table.is_leaf)
-    insiders = [
-        Attacker.contributing(f"sole firm {named(table, cell)}", table, cell, largest[cell])
-        for cell in alone.tolist()
-    ]
-    return Problem.of(table, sensitive, Levels.of(len(table), level, level), attackers=insiders)
-
-
-def intervals_grid(problem: Problem, verdict: Audit) -> Grid:
-    """What each attacker works out about each sensitive cell, next to its true value."""
-    grid = Grid("cell", "value", *problem.attacker_names, box=SIMPLE, pad_edge=False)
-    for cell in np.unique(verdict.cells).tolist():
-        rows = np.flatnonzero(verdict.cells == cell)
-        told = [_told(verdict, row) for row in rows[np.argsort(verdict.attackers[rows])].tolist()]
-        grid.add_row(named(problem.table, cell), f"{problem.table.values[cell]:,.0f}", *told)
+    order = open_rows[np.lexsort((verdict.attackers[open_rows], width))]
+    _, first = np.unique(verdict.cells[order], return_index=True)
+    for row in order[np.sort(first)][:SHOWN].tolist():
+        cell, low, high = int(verdict.cells[row]), verdict.low[row], verdict.high[row]
+        told = "exactly this: DISCLOSED" if low == high else f"{low:,.1f} to {high:,.1f}: TOO NARROW"
+        who = problem.attacker_names[int(verdict.attackers[row])]
+        grid.add_row(problem.table.label(cell), f"{problem.table.values[cell]:,.1f}", who, told)
     return grid
 
 
-def _told(verdict: Audit, row: int) -> str:
-    """One answer of the audit in words; nothing is asked about what an attacker knows himself."""
-    if not (verdict.required_lower[row] or verdict.required_upper[row] or verdict.required_sliding[row]):
-        return "own cell"
-    low, high = verdict.low[row], verdict.high[row]
-    if verdict.determined[row]:
-        return f"{low:,.0f} DISCLOSED"
-    return f"{low:,.0f} to {high:,.0f} {'safe' if verdict.safe_rows[row] else 'TOO NARROW'}"
-
-
-def table_grid(table: Table, hidden: Bools) -> Grid:
-    """The table of two dimensions as it would be printed, hidden cells as x."""
-    rows, columns = table.dimensions
-    grid = Grid(rows.name, *columns.codes, box=SIMPLE, pad_edge=False)
+def published(publication: Publication) -> Grid:
+    """Divisions of industry by regions, as published."""
+    regions, industries = publication.dimensions
+    across = [code for code in range(len(regions.codes)) if regions.depth[code] <= 1]
+    labels = business_labels("region")["region"]
+    names = [labels.get(regions.codes[code], regions.codes[code]) for code in across]
+    grid = Grid("", *names, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for column in grid.columns[1:]:
         column.justify = "right"
-    text = np.where(hidden, "x", [f"{value:,.0f}" for value in table.values])
-    found = dict(zip(map(tuple, table.codes.tolist()), text.tolist(), strict=True))
-    depth = rows.hierarchies[0].depth
-    for r, code in enumerate(rows.codes):
-        cells = [found.get((r, c), "-") for c in range(len(columns.codes))]
-        grid.add_row(" " * int(depth[r]) + code, *cells, end_section=int(depth[r]) == 0)
+    found = dict(zip(map(tuple, publication.codes.tolist()), publication.texts(","), strict=True))
+    for row, code in enumerate(industries.codes):
+        if industries.depth[row] <= 2:
+            cells = [found.get((column, row), "-") for column in across]
+            grid.add_row(" " * int(industries.depth[row]) + code, *cells)
     return grid
 
 
-def named(table: Table, cell: int) -> str:
-    """A cell in few words."""
-    return " ".join(
-        dimension.codes[code] for dimension, code in zip(table.dimensions, table.codes[cell], strict=True)
-    )
+def _indented(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.splitlines())

@@ -2,7 +2,8 @@
 
 Traps this file takes care of: a change of model invalidates the solution in HiGHS, so everything is read right after
 a solve; primal simplex is the right choice when only costs change, dual simplex when bounds change; the time
-limit of HiGHS is for each run; an unbounded problem is an answer here, not a failure.
+limit of HiGHS counts all runs of a solver together where linear programs are concerned (measured with 1.15.1; of
+integer programs it counts each run); an unbounded problem is an answer here, not a failure.
 """
 
 from __future__ import annotations
@@ -185,15 +186,16 @@ class Session:
 
     def solve(self, seconds: float = float("inf")) -> Solution:
         """Solve from the present basis; a solver that loses its way is restarted once with presolve."""
-        self._highs.setOptionValue("time_limit", seconds)
+        limit = self._highs.getRunTime() + seconds
+        self._highs.setOptionValue("time_limit", limit)
         self.solves += 1
-        status = self._run_presolved() if self._from_scratch else self._run()
+        status = self._run_presolved(limit) if self._from_scratch else self._run()
         self._from_scratch = False
         if self._lost(status):
             self._highs.clearSolver()
             status = self._run()
         if self._lost(status):
-            status = self._run_presolved()
+            status = self._run_presolved(limit)
         if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
             status = highspy.HighsModelStatus.kUnbounded
         if status not in _OUTCOMES:
@@ -215,11 +217,10 @@ class Session:
         """Start the next solve from scratch (after many changes a warm start is a burden)."""
         self._highs.clearSolver()
 
-    def _run_presolved(self) -> Any:
+    def _run_presolved(self, limit: float) -> Any:
         """Afresh with presolve: the simplex method while it is quick, else interior point with crossover."""
-        limit = self._highs.getOptionValue("time_limit")[1]
         self._highs.clearSolver()
-        self._set(presolve="on", solver="choose", time_limit=min(limit, QUICK))
+        self._set(presolve="on", solver="choose", time_limit=min(limit, self._highs.getRunTime() + QUICK))
         status = self._run()
         if status == highspy.HighsModelStatus.kTimeLimit:
             self._highs.clearSolver()

@@ -78,7 +78,7 @@ class Master:
     def solve(self, seconds: float = float("inf")) -> MasterSolution:
         """Solve from the last basis."""
         highs = self._highs
-        highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
+        highs.setOptionValue("time_limit", highs.getRunTime() + float(min(seconds, 1e9)))
         for attempt in range(2):
             highs.run()
             status = highs.getModelStatus()

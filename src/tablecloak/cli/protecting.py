@@ -1,0 +1,148 @@
+"""The commands protect, audit and exposure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablecloak.cli.exits import UNSAFE, exit_codes
+from tablecloak.cli.live import drawing
+from tablecloak.cli.options import (
+    Confidential,
+    Instance,
+    Json,
+    PatternFile,
+    Quiet,
+    Widen,
+    read_params,
+    read_problem,
+    say,
+)
+from tablecloak.errors import SolverError
+
+if TYPE_CHECKING:
+    from tablecloak.pattern import Pattern
+    from tablecloak.problem import Problem
+    from tablecloak.progress import Progress
+    from tablecloak.result import Audit
+
+
+def protect(
+    instance: Instance,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="The method; see: tablecloak methods.")
+    ] = "suppress-greedy",
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0.0, help="Stop after so long with the best so far.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")] = 0,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method; repeatable."),
+    ] = None,
+    json: Json = None,
+    pattern: Annotated[
+        Path | None, typer.Option("--pattern", metavar="FILE", help="Write the pattern here as CSV.")
+    ] = None,
+    quiet: Quiet = False,
+    widen: Widen = False,
+    show_confidential: Confidential = False,
+) -> None:
+    """Protect a table, audit the outcome, and write pattern and record."""
+    with exit_codes(show_confidential), drawing(quiet) as progress:
+        from tablecloak.formats.files import check_writable, write_files
+        from tablecloak.formats.json_records import result_record, to_json
+        from tablecloak.formats.pattern_csv import write_pattern
+        from tablecloak.protect import protect as run
+
+        check_writable([path for path in (json, pattern) if path], inputs=[instance])
+        params = read_params(settings or [], seconds)
+        problem = read_problem(instance, widen, quiet)
+        result = run(problem, method, params=params, seed=seed, progress=progress)
+        texts = {
+            json: to_json(result_record(problem, result)),
+            pattern: write_pattern(problem, result.pattern),
+        }
+        write_files({path: text for path, text in texts.items() if path})
+    say(result.summary(problem), quiet)
+
+
+def audit(
+    instance: Instance,
+    pattern: PatternFile,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Work out exact intervals.")] = False,
+    every_hidden: Annotated[bool, typer.Option("--every-hidden", help="Ask about all hidden cells.")] = False,
+    integer: Annotated[
+        bool,
+        typer.Option("--integer", help="The attacker knows that values are whole numbers (small tables)."),
+    ] = False,
+    certificates: Annotated[
+        Path | None,
+        typer.Option("--certificates", metavar="DIR", help="Write exact proofs into this folder."),
+    ] = None,
+    json: Json = None,
+    quiet: Quiet = False,
+    widen: Widen = False,
+    show_confidential: Confidential = False,
+) -> None:
+    """Judge a pattern: what can each attacker work out? Exit code 4 if it is not safe."""
+    with exit_codes(show_confidential), drawing(quiet) as progress:
+        from tablecloak.audit import audit as run
+        from tablecloak.formats.files import check_writable, make_folder, write_files
+        from tablecloak.formats.json_records import audit_record, to_json
+        from tablecloak.formats.pattern_csv import read_pattern
+
+        check_writable([json] if json else [], inputs=[instance, pattern])
+        problem = read_problem(instance, widen, quiet)
+        given = read_pattern(pattern, problem)
+        if certificates:
+            make_folder(certificates)
+        verdict = run(
+            problem, given, intervals=intervals, every_hidden=every_hidden, integer=integer, progress=progress
+        )
+        write_files({json: to_json(audit_record(problem, verdict, intervals))} if json else {})
+        lines = [verdict.summary(problem)]
+        if certificates:
+            lines += _certified(problem, given, verdict, certificates / "certificate.json", progress)
+    say("\n".join(lines), quiet)
+    if not verdict.safe:
+        raise typer.Exit(UNSAFE)
+
+
+def exposure(
+    instance: Instance,
+    json: Json = None,
+    quiet: Quiet = False,
+    widen: Widen = False,
+    show_confidential: Confidential = False,
+) -> None:
+    """Which sensitive cells could be worked out if nothing but them were hidden?"""
+    with exit_codes(show_confidential), drawing(quiet) as progress:
+        from tablecloak.exposure import exposure as run
+        from tablecloak.formats.files import check_writable, write_files
+        from tablecloak.formats.json_records import exposure_record, to_json
+
+        check_writable([json] if json else [], inputs=[instance])
+        problem = read_problem(instance, widen, quiet)
+        found = run(problem, progress=progress)
+        write_files({json: to_json(exposure_record(problem, found))} if json else {})
+    say(found.summary(problem), quiet)
+
+
+def _certified(
+    problem: Problem, pattern: Pattern, verdict: Audit, path: Path, progress: Progress
+) -> list[str]:
+    """Write a certificate of the verdict and check what was written, with no solver."""
+    from tablecloak.audit import certify
+    from tablecloak.audit.certificate import Certificate, verify
+    from tablecloak.formats.files import write_files
+
+    certificate = certify(problem, pattern, verdict, progress=progress)
+    text = certificate.to_json()
+    check = verify(Certificate.from_json(text), problem, pattern)
+    if not check.valid:
+        raise SolverError(f"The certificate does not hold and is not written.\n{check.summary()}")
+    write_files({path: text})
+    return [f"certificate: {certificate.summary()}", f"checked again: {check.summary()}"]
