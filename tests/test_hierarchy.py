@@ -519,7 +519,7 @@ def test_hrc_files_in_utf8_or_latin1(tmp_path: Path, encoding: str, bom: bytes) 
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match="no such file"):
         Hierarchy.from_hrc(tmp_path / "none.hrc")
 
 

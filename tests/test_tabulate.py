@@ -142,10 +142,11 @@ def check_cell(who: Contributions, cell: int, rows: list[int], brute: Brute, dep
     level = who.level
     units = sorted({brute.unit(row, level) for row in rows}, key=lambda u: brute.records_of(u, level)[0])
     whole = {unit: brute.records_of(unit, level) for unit in units}
-    factor = brute.w if level == "holdings" else [Decimal(1)] * brute.rows
+    held = [brute.unit(row, level)[0] == "group" for row in range(brute.rows)]
+    factor = [w if inside else Decimal(1) for w, inside in zip(brute.w, held, strict=True)]
     size = {u: sum(factor[row] * brute.s[row] for row in rows if row in whole[u]) for u in units}
     amount = {u: sum(factor[row] * brute.x[row] for row in rows if row in whole[u]) for u in units}
-    weight = {u: brute.w[whole[u][0]] if level == "respondents" else Decimal(1) for u in units}
+    weight = {u: Decimal(1) if u[0] == "group" else brute.w[whole[u][0]] for u in units}
     order = sorted(units, key=lambda u: -abs(size[u]))
     waiver, request = brute.source.get("waiver"), brute.source.get("request")
     waived = {u: bool(waiver) and all(brute.data[str(waiver)][r] == "1" for r in whole[u]) for u in units}
@@ -480,7 +481,7 @@ def test_cells_that_must_be_rebuilt() -> None:
         ({"x1": [7, 4, 5], "x2": [4, 0, 1]}, 'cell se"x=Total: the largest contributions sum up to more'),
         ({"x1": [5, None, 5]}, "cell se\"x=f: the contribution in column 'x1' is missing"),
         ({"value": [10, "?", 6]}, "row 2"),
-        ({'se"x': ["Total", "f", None]}, "row 3: unknown code ''"),
+        ({'se"x': ["Total", "f", None]}, "row 3: the code of dimension 'se\"x' is missing"),
     ],
 )
 def test_faults_of_cells(change: dict[str, list[Any]], message: str) -> None:

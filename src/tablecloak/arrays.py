@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,26 @@ def positions(where: ArrayLike) -> Ints:
     if array.ndim == 1 and (array.size == 0 or array.dtype.kind in "iu"):
         return array.astype(np.int64)
     raise InputError("Cells", ["expected a mask with one entry a cell, or a list of cell numbers"])
+
+
+def both_bounds(known: object) -> tuple[Any, Any]:
+    """(low, high) of what is known beforehand; anything else is an error."""
+    if not isinstance(known, tuple | list) or len(known) != 2:
+        fault = "known must be a pair: lower and upper bounds, a number or one a cell each"
+        raise InputError("Problem", [fault], advice="Write it like known=(0, np.inf).")
+    return known[0], known[1]
+
+
+def masks_of(size: int, given: Mapping[str, ArrayLike | None]) -> tuple[dict[str, Bools], list[str]]:
+    """A mask for each name, empty where what was given is none, and what is wrong with it."""
+    masks, faults = dict[str, Bools](), list[str]()
+    for name, where in given.items():
+        try:
+            masks[name] = mask(where, size)
+        except InputError as error:
+            masks[name] = mask(None, size)
+            faults += [f"{name}: {fault}" for fault in error.faults]
+    return masks, faults
 
 
 def mask(where: ArrayLike | None, size: int) -> Bools:

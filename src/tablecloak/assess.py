@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 
 from tablecloak import weights as weighing
 from tablecloak.apriori import FORCED, HIDDEN, LEVELS, MARKS, SAFE, UNSAFE, Marks
-from tablecloak.arrays import Bools, Floats, floats, mask
+from tablecloak.arrays import Bools, Floats, both_bounds, floats, mask
 from tablecloak.concentration import is_zero
-from tablecloak.errors import InputError, counted
+from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.insiders import Insiders
 from tablecloak.problem import Levels, Problem, Reason
 from tablecloak.rules import Caught, Rule
@@ -68,7 +68,9 @@ def assess(
     by dimension, whose cells no rule makes sensitive. The rest is handed to `Problem.of`; masks and arrays have
     one entry for each cell of `table`.
     """
+    check_kind("Assessment", "table", table, Table, "Make one with tabulate.")
     asked = _checked_rules(rules, manual_percent, unions)
+    _check_others(table, marks, insiders, missing_safe, most_touched)
     safe = _missing(table, missing_safe)
     judged = _Judged.of(table, asked, marks, safe, manual_percent)
     judged.check_marks()
@@ -280,7 +282,7 @@ class _Given:
         hidden: ArrayLike | None,
     ) -> _Given:
         least = 0.0 if (table.values >= 0).all() else -np.inf
-        low, high = known if known is not None else (least, np.inf)
+        low, high = both_bounds(known if known is not None else (least, np.inf))
         costs = weighing.named(table, weights) if isinstance(weights, str) else weights
         arrays = {"weights": costs, "known low": low, "known high": high}
         numbers = {name: floats(array, len(table)) for name, array in arrays.items()}
@@ -321,19 +323,36 @@ def _sums(members: csr_array, bounds: Floats) -> Floats:
 
 
 def _checked_rules(rules: Rule | Sequence[Rule], manual_percent: float, unions: Any) -> tuple[Rule, ...]:
-    asked = (rules,) if isinstance(rules, Rule) else tuple(rules)
+    given: Any = rules
+    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    asked: tuple[Any, ...] = tuple(given) if several else (given,)
     faults = [
         f"rule number {i + 1} is no rule but {type(rule).__name__}"
         for i, rule in enumerate(asked)
         if not isinstance(rule, Rule)
     ]
-    if not 0 <= manual_percent < np.inf:
+    if not isinstance(manual_percent, int | float | np.number) or not 0 <= manual_percent < np.inf:
         faults.append("manual_percent must be a finite number that is not negative")
     if not isinstance(unions, bool) and (not isinstance(unions, int) or unions < 2):
         faults.append("unions must be true, false, or the most cells of a union, at least 2")
     if faults:
         raise InputError("Rules", faults, advice="Rules are objects such as PPercent(10); see docs/rules.md.")
     return asked
+
+
+def _check_others(table: Table, marks: Any, insiders: Any, missing_safe: Any, most_touched: Any) -> None:
+    """Raise where something is of the wrong kind."""
+    if marks is not None:
+        check_kind("Assessment", "marks", marks, Marks, "Read them with Marks.of(table, data).")
+        if marks.safe.shape != (len(table),):
+            fault = f"the marks are about a table of {marks.safe.size} cells, this one has {len(table)}"
+            raise InputError("Marks", [fault], advice="Read them with Marks.of of this very table.")
+    if insiders is not None:
+        check_kind("Assessment", "insiders", insiders, Insiders, "Write insiders=Insiders().")
+    if missing_safe is not None:
+        check_kind("Assessment", "missing_safe", missing_safe, Mapping, 'Write it like {"region": ["9"]}.')
+    if most_touched is not None:
+        check_kind("Assessment", "most_touched", most_touched, (int, float, np.number))
 
 
 def _missing(table: Table, codes: Mapping[str, Iterable[str]] | None) -> Bools:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, aggregated
-from tablecloak.errors import InputError
+from tablecloak.errors import SHOWN_FAULTS, InputError, near, public_names
 
 ENOUGH_DIGITS = 9
 """Digits of the largest value down to the data unit, where values have no last decimal."""
 MOST_DECIMALS = 30
+LARGEST = 1e18
+"""Values from here on are beyond what solvers can tell."""
 FLOAT_NOISE = 8 * float(np.finfo(np.float64).eps)
 """By how much a number may be off, relative to itself, and still be the decimal next to it."""
 
@@ -39,15 +41,18 @@ def read_cells(
     With `leaves_only` the values of totals are not looked at.
     """
     columns = {str(name): _column(given[name]) for name in _names(given)}
+    if len(columns) < len(_names(given)):
+        found = f"{_FOUND} {public_names([str(name) for name in _names(given)])}."
+        raise InputError("Cells", ["two columns have the same name"], advice=found)
     _check_columns(dimensions, columns, value)
     codes = np.stack([_positions(columns[each.name], each) for each in dimensions], axis=1)
     values = _numbers(columns[value])
     if not values.size:
         raise InputError("Table", ["the table has no cells"], advice="Give at least one row.")
     faults = [
-        f"row {row + 1}: unknown code {str(columns[each.name][row])!r} in dimension {each.name!r}"
+        f"row {row + 1}: {_code_fault(columns[each.name][row], each, i < SHOWN_FAULTS)}"
         for d, each in enumerate(dimensions)
-        for row in np.flatnonzero(codes[:, d] < 0)
+        for i, row in enumerate(np.flatnonzero(codes[:, d] < 0))
     ]
     faults += value_faults(dimensions, codes, values, leaves_only)
     faults += _repeats(dimensions, codes)
@@ -72,9 +77,12 @@ def value_faults(
     wrong = ~np.isfinite(values)
     if leaves_only:
         wrong &= leaf_cells(dimensions, codes) | (codes < 0).any(axis=1)
-    for row in np.flatnonzero(wrong):
+    with np.errstate(invalid="ignore"):
+        large = ~wrong & (np.abs(values) >= LARGEST)
+    for row in np.flatnonzero(wrong | large):
         label = f" ({label_of(dimensions, codes[row])})" if (codes[row] >= 0).all() else ""
-        yield f"row {row + 1}{label}: the value is missing or not a finite number"
+        what = f"{LARGEST:g} or more: use a larger unit" if large[row] else "missing or not a finite number"
+        yield f"row {row + 1}{label}: the value is {what}"
 
 
 def leaf_cells(dimensions: Sequence[Dimension], codes: Codes) -> Bools:
@@ -151,7 +159,13 @@ def _without_noise(leaves: Floats, totals: Floats) -> Floats:
 
 
 def _names(given: Any) -> list[Any]:
-    return list(given.keys() if hasattr(given, "keys") else given.columns)
+    """The names of the columns of a mapping or a dataframe."""
+    for names in ("keys", "column_names", "columns"):
+        found = getattr(given, names, None)
+        if found is not None and not isinstance(given, str | bytes):
+            return list(found() if callable(found) else found)
+    fault = f"an object of type {type(given).__name__!r} is no table"
+    raise InputError("Cells", [fault], advice="Give a dict of columns or a dataframe.")
 
 
 def _column(given: Any) -> NDArray[Any]:
@@ -177,7 +191,18 @@ def _check_columns(dimensions: Sequence[Dimension], columns: Mapping[str, NDArra
         rows = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
         faults.append(f"the columns have different numbers of rows: {rows}")
     if faults:
-        raise InputError("Cells", faults, advice=f"Columns found: {', '.join(columns) or 'none'}.")
+        raise InputError("Cells", faults, advice=f"{_FOUND} {public_names(list(columns))}.")
+
+
+_FOUND = "Columns found:"
+
+
+def _code_fault(code: Any, dimension: Dimension, hinted: bool) -> str:
+    """What is wrong with a code that the dimension does not have."""
+    if code is None or code != code or not str(code).strip():
+        return f"the code of dimension {dimension.name!r} is missing"
+    hint = near(code, dimension.codes) if hinted else ""
+    return f"unknown code {str(code)!r} in dimension {dimension.name!r}{hint}"
 
 
 def _positions(column: NDArray[Any], dimension: Dimension) -> Codes:
@@ -193,7 +218,9 @@ def _text(code: Any) -> str:
 
 
 def _numbers(column: NDArray[Any]) -> Floats:
-    """The column as floats, NaN where there is no number."""
+    """The column as floats, NaN where there is no number; dates and complex numbers are none."""
+    if column.dtype.kind in "mMc":
+        return np.full(column.shape, np.nan)
     try:
         return column.astype(np.float64)
     except (TypeError, ValueError):

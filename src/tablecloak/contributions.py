@@ -24,7 +24,8 @@ class Contributions:
     Contributions are those of the *shadow* variable (the response itself unless another one was named): the
     variable that rules look at. x_1, x_2, ... are the contributions to a cell by absolute value, largest
     first, ties in the order of the data. With sampling weights x_i stands for w_i copies of itself.
-    A holding is one unit of weight 1: its contribution is the weighted sum over its respondents.
+    A holding is one unit of weight 1: its contribution is the weighted sum over its respondents. A respondent
+    without a holding is a unit of his own among the holdings, with his own weight.
     """
 
     level: str

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from tablecloak.arrays import Bools, Codes, frozen
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.hierarchy import Hierarchy
 
 
@@ -28,6 +28,8 @@ class Dimension:
     hierarchies: tuple[Hierarchy, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InputError("Dimension", [f"its name must be a text that is not empty, got {self.name!r}"])
         odd = [f"code {i + 1} is not text" for i, code in enumerate(self.codes) if not isinstance(code, str)]
         counts = Counter(self.codes) if len(set(self.codes)) < len(self.codes) else {}
         twice = [f"code {code!r} is listed {count} times" for code, count in counts.items() if count > 1]
@@ -51,6 +53,9 @@ class Dimension:
         """
         if not hierarchies:
             raise InputError(f"Dimension {name!r}", ["no hierarchy given"])
+        for hierarchy in hierarchies:
+            advice = "Make one with Hierarchy.flat, from_dict, from_pairs, from_prefixes or from_hrc."
+            check_kind(f"Dimension {name!r}", "a hierarchy", hierarchy, Hierarchy, advice)
         faults = [
             f"hierarchy {other.total!r}: {fault}"
             for other in hierarchies[1:]
@@ -64,11 +69,13 @@ class Dimension:
     @classmethod
     def flat(cls, name: str, codes: Iterable[str], total: str = "Total") -> Dimension:
         """A dimension whose codes add up to one total."""
-        return cls.of(name, Hierarchy.flat(list(codes), total))
+        return cls.of(name, Hierarchy.flat(codes, total))
 
     @classmethod
     def names(cls, name: str, codes: Iterable[str]) -> Dimension:
         """A dimension without sums: codes that only name cells (the ids of a JJ file, responses)."""
+        if isinstance(codes, str | bytes) or not isinstance(codes, Iterable):
+            raise InputError(f"Dimension {name!r}", [f"codes must be a list, got {type(codes).__name__}"])
         return cls(name, tuple(map(str, codes)))
 
     @classmethod
@@ -124,6 +131,16 @@ class Dimension:
     def __repr__(self) -> str:
         trees = ", ".join(repr(hierarchy) for hierarchy in self.hierarchies) or "no sums"
         return f"Dimension({self.name!r}, {len(self.codes)} codes: {trees})"
+
+
+def check_dimensions(dimensions: object) -> None:
+    """Raise unless these are dimensions, in a list."""
+    advice = 'Give a list such as [Dimension.flat("region", ["North", "South"])].'
+    if isinstance(dimensions, str | Mapping) or not isinstance(dimensions, Sequence):
+        got = type(dimensions).__name__
+        raise InputError("Dimensions", [f"expected a list of dimensions, got {got}"], advice=advice)
+    for i, each in enumerate(dimensions, 1):
+        check_kind("Dimensions", f"dimension number {i}", each, Dimension, advice)
 
 
 def label_of(dimensions: Sequence[Dimension], row: Codes) -> str:

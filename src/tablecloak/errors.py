@@ -18,6 +18,7 @@ explain a fault are in the ``confidential`` attribute and shown only when asked 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 SHOWN_FAULTS = 20
@@ -49,6 +50,35 @@ def listed(items: Sequence[str], limit: int = SHOWN_FAULTS) -> str:
     return "\n".join(lines)
 
 
+def near(name: object, known: Sequence[str]) -> str:
+    """``; did you mean 'x'?`` where a name is close to a known one, otherwise nothing."""
+    folded, plain = {each.strip().casefold(): each for each in known}, str(name).strip().casefold()
+    close = [plain] if plain in folded else []
+    if not close and len(known) <= COMPARED_NAMES:
+        close = get_close_matches(plain, folded, n=1, cutoff=0.6)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def public_names(names: Sequence[str]) -> str:
+    """Names of columns for a message, as `public_name` shows them."""
+    return (
+        ", ".join(repr(name) if public_name(name) == name else public_name(name) for name in names) or "none"
+    )
+
+
+def public_name(name: str) -> str:
+    """A column's name for a message. A file without a line of names has data there: numbers are not shown."""
+    try:
+        float(name.replace(",", "."))
+    except ValueError:
+        return name if len(name) <= LONGEST_NAME else "(a long text)"
+    return "(a number)"
+
+
+COMPARED_NAMES, LONGEST_NAME = 2000, 60
+"""Among so many names a close one is looked for; names that are longer are not shown."""
+
+
 class InputError(TablecloakError):
     """The input is wrong. `faults` lists everything that was found, not only the first fault."""
 
@@ -65,6 +95,14 @@ class InputError(TablecloakError):
         self.advice = advice
         message = f"{what}: {counted(len(self.faults), 'fault')}\n{listed(self.faults)}"
         super().__init__(f"{message}\n{advice}" if advice else message, confidential=confidential)
+
+
+def check_kind(what: str, name: str, thing: object, kind: type | tuple[type, ...], advice: str = "") -> None:
+    """Raise an `InputError` unless a thing is of the kind that is needed."""
+    if not isinstance(thing, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        words = " or ".join(each.__name__ for each in kinds)
+        raise InputError(what, [f"{name} must be a {words}, got {type(thing).__name__}"], advice=advice)
 
 
 class InfeasibleProblem(TablecloakError):

@@ -40,7 +40,7 @@ from tablecloak.audit.judge import DECISION_SLACK
 from tablecloak.audit.reduce import Component, structure_of
 from tablecloak.engines.lp import Outcome, Session
 from tablecloak.engines.structure import Block, orient
-from tablecloak.errors import SolverError
+from tablecloak.errors import SolverError, check_kind
 from tablecloak.pattern import Suppression
 from tablecloak.problem import Levels, Mark, Problem
 from tablecloak.progress import Progress, silent
@@ -118,6 +118,7 @@ def exposure(problem: Problem, *, intervals: bool = False, progress: Progress = 
 
     `intervals=True` computes exact intervals also of the cells that are not exposed (slow on large tables).
     """
+    check_kind("Exposure", "problem", problem, Problem, "Make one with assess(table, rules).")
     start = time.perf_counter()
     cells, hiding = np.flatnonzero(problem.sensitive), Suppression(problem.must_hide)
     found = audit(_asking(problem, problem.sensitive), hiding, intervals=intervals, progress=progress)

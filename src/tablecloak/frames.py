@@ -98,6 +98,8 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
         kind = type(data).__name__
         raise InputError("Data", [f"an object of type {kind!r} is no table"], advice=_ADVICE) from None
     except ValueError:
+        names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+        _check_distinct(names)
         raise InputError("Data", ["two columns have the same name"]) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -117,7 +119,7 @@ def _scannable_pandas(native: Any, places: Sequence[int], labels: Sequence[str])
     odd = {
         label: _texts(np.asarray(picked[label].astype(object)))
         for label, dtype in zip(labels, picked.dtypes, strict=True)
-        if str(dtype) in ("object", "category")
+        if str(dtype) in ("object", "category") or str(dtype).startswith("complex")
     }
     return picked.assign(**{label: column.astype(object) for label, column in odd.items()})
 
@@ -142,7 +144,7 @@ def _is_gap(entry: Any) -> bool:
 
 def _texts(column: NDArray[Any]) -> NDArray[Any]:
     """Text and objects as objects that are text or None; numbers stay what they are."""
-    if column.dtype.kind not in "OUS":
+    if column.dtype.kind not in "OUSc":
         return column
     entries = column.tolist()
     if entries and all(isinstance(entry, bool) for entry in entries):
@@ -160,7 +162,8 @@ def _text(entry: Any) -> str:
 def _check_distinct(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError("Data", [f"there are two columns {name!r}" for name in twice])
+        advice = "Rename or drop one of them."
+        raise InputError("Data", [f"there are two columns {name!r}" for name in twice], advice=advice)
 
 
 def _check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:

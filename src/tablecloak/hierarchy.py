@@ -164,9 +164,7 @@ class Hierarchy:
         elif total is None:
             total = roots[0] if roots else None
         elif total in known:
-            faults += [
-                f"{_shown(root)} has no parent and is not the total" for root in roots if root != total
-            ]
+            faults += [f"{_shown(r)} has no parent and is not the total" for r in roots if r != total]
         else:
             listed = {child for _, child, _ in rows}
             rows = [(where, child, parent if child in lower else total) for where, child, parent in rows]
@@ -181,10 +179,10 @@ class Hierarchy:
         codes of their own; a code may end at any level.
         """
         members, faults = _members(codes)
-        fit = len(digits) > 0 and all(isinstance(n, int | np.integer) and n > 0 for n in digits)
+        fit = (steps := _members(digits)[0]) and all(isinstance(n, int | np.integer) and n > 0 for n in steps)
         if not fit:
             faults.append(f"digits must be positive whole numbers, one for each level, not {_shown(digits)}")
-        ends = list(accumulate(digits)) if fit else []
+        ends = list(accumulate(steps)) if fit else []
         rows, known = list[_Row](), {code for code in members if isinstance(code, str)}
         for i, code in enumerate(members, 1):
             text = "" if _code_fault(code) else code
@@ -207,9 +205,8 @@ class Hierarchy:
         rows, path = list[_Row](), [total]
         for number, depth, code in lines:
             if depth >= len(path):
-                faults.append(
-                    f"line {number}: {code!r} jumps from level {len(path) - 1} to level {depth + 1}"
-                )
+                jump = f"from level {len(path) - 1} to level {depth + 1}"
+                faults.append(f"line {number}: {code!r} jumps {jump}")
                 path += path[-1:] * (depth + 1 - len(path))
             rows.append((f"line {number}", code, path[depth]))
             path[depth + 1 :] = [code]
@@ -235,8 +232,8 @@ class Hierarchy:
     def _planted(cls, what: str, rows: Sequence[_Row], total: str | None, faults: Sequence[str]) -> Self:
         """The tree of the rows, siblings in their order; or all faults, those of the reader first."""
         faults = [*faults, *_row_faults(rows, total), *_cycle_faults(rows)]
-        if not rows and not faults:
-            faults.append("no codes")
+        if not faults and (not rows or total is None):
+            faults.append("no codes" if not rows else "the total: None is not text")
         if faults or total is None:
             advice = "A hierarchy has one total; every other code is there once, with one parent."
             raise InputError(what, faults, advice=advice)
@@ -253,8 +250,7 @@ class Hierarchy:
 
 
 def _frozen(values: ArrayLike) -> NDArray[np.int32]:
-    array = np.array(values, dtype=np.int32)
-    array.setflags(write=False)
+    (array := np.array(values, dtype=np.int32)).setflags(write=False)
     return array
 
 
@@ -319,10 +315,8 @@ def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
                 path.popitem()
             elif parent in path:
                 cycle = [_shown(member) for member in [*list(path)[list(path).index(parent) :], parent]]
-                if len(cycle) > _SHOWN_CYCLE:
-                    cycle[_SHOWN_CYCLE // 2 : -_SHOWN_CYCLE // 2] = [
-                        f"... {len(cycle) - _SHOWN_CYCLE} more ..."
-                    ]
+                if (rest := len(cycle) - _SHOWN_CYCLE) > 0:
+                    cycle[_SHOWN_CYCLE // 2 : -_SHOWN_CYCLE // 2] = [f"... {rest} more ..."]
                 faults.append(f"cycle: {' below '.join(cycle)}")
             elif parent not in done:
                 path[parent] = iter(above[parent])
@@ -355,6 +349,8 @@ def _branches(group: object) -> tuple[list[tuple[Any, object]], list[str]]:
 def _read_pairs(pairs: object) -> tuple[list[_Row], list[str]]:
     """The pairs as rows, the parent None where it marks a root."""
     rows, (members, faults) = list[_Row](), _members(pairs)
+    if hasattr(pairs, "columns") or (isinstance(pairs, Mapping) and {type(key) for key in pairs} == {str}):
+        return [], [f"a {type(pairs).__name__} is no list of pairs: give zip(children, parents)"]
     for i, pair in enumerate(members, 1):
         both = [] if isinstance(pair, set | frozenset | Mapping) else _members(pair)[0]
         if len(both) != 2:
@@ -373,7 +369,14 @@ def _read_pairs(pairs: object) -> tuple[list[_Row], list[str]]:
 def _read_text(source: str | PathLike[str]) -> str:
     if isinstance(source, str):
         return source.removeprefix(_BOM)
-    data = Path(source).read_bytes()
+    try:
+        data = Path(source).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        missing, why = isinstance(error, FileNotFoundError), getattr(error, "strerror", error)
+        fault = "there is no such file" if missing else f"it cannot be read ({why})"
+        raise InputError(f"hierarchy from {source}", [fault]) from None
+    if b"\0" in data:
+        raise InputError(f"hierarchy from {source}", ["it is not a text file (it contains zero bytes)"])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

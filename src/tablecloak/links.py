@@ -18,7 +18,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen
 from tablecloak.contributions import Contributions, placed
 from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, additive, distinct_rows, noise
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.table import Table
 
 RESPONSE = "response"
@@ -33,6 +33,8 @@ def link(tables: Sequence[Table]) -> Table:
     """
     if not tables:
         raise InputError("Linked tables", ["no table given"])
+    for i, table in enumerate(tables, 1):
+        check_kind("Linked tables", f"table number {i}", table, Table)
     dimensions = _cover(tables)
     packing = Packing.of(dimensions)
     keys = [packing.keys(_cover_codes(table, dimensions)) for table in tables]

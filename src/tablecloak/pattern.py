@@ -48,7 +48,7 @@ class Suppression:
     hidden: Bools
 
     def __post_init__(self) -> None:
-        if self.hidden.ndim != 1 or self.hidden.dtype != bool:
+        if not isinstance(self.hidden, np.ndarray) or self.hidden.ndim != 1 or self.hidden.dtype != bool:
             fault = "hidden must be a mask with one entry a cell"
             raise InputError("Suppression", [fault], advice="Suppression.of takes a list of cells too.")
 

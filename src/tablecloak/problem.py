@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tablecloak import weights as weighing
-from tablecloak.arrays import Bools, Floats, Ints, floats, frozen, mask, positions
-from tablecloak.errors import InputError
+from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
+from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.table import Table
 
 OUTSIDER = "outsider"
@@ -68,7 +68,9 @@ class Levels:
         where = positions(cells)
         spread = np.zeros((3, size))
         for row, level in zip(spread, (lower, upper, sliding), strict=True):
-            row[where] = level
+            if (given := floats(level, where.size)).shape != where.shape:
+                raise InputError("Levels", [f"expected {where.size} numbers, got shape {given.shape}"])
+            row[where] = given
         return cls.of(size, *spread)
 
     def named(self) -> Iterator[tuple[str, Floats]]:
@@ -182,11 +184,18 @@ class Problem:
         `widen=True` widens an outsider's box that is narrower than a level instead of refusing it.
         `weights` is an array or a name of `tablecloak.weights`.
         """
+        check_kind("Problem", "table", table, Table, "Make one with tabulate.")
+        check_kind("Problem", "attackers", attackers, Sequence, "Give a list of them.")
+        for who in attackers:
+            check_kind("Problem", "an attacker", who, Attacker)
+        if levels is not None:
+            check_kind("Problem", "levels", levels, Levels, "Make them with Levels.at or Levels.of.")
         size = len(table)
-        masks, unread = _masks(size, {"sensitive": sensitive, "forced": forced, "hidden": hidden})
+        masks, unread = masks_of(size, {"sensitive": sensitive, "forced": forced, "hidden": hidden})
         marks, faults = _marks(table, masks, hide_zeros)
         wanted = levels if levels is not None else Levels.of(size)
-        low, high = known if known is not None else (0.0 if (table.values >= 0).all() else -np.inf, np.inf)
+        least = 0.0 if (table.values >= 0).all() else -np.inf
+        low, high = both_bounds((least, np.inf) if known is None else known)
         try:
             costs = weighing.named(table, weights) if isinstance(weights, str) else weights
         except InputError as error:
@@ -266,7 +275,7 @@ class Problem:
         return np.flatnonzero((self.forced & touched) | ((self.marks == Mark.HIDDEN) & ~touched))
 
     def __repr__(self) -> str:
-        who = f", {len(self.attackers)} insiders" if self.attackers else ""
+        who = f", {counted(len(self.attackers), 'insider')}" if self.attackers else ""
         return (
             f"<confidential Problem: {len(self.table)} cells, {int(self.sensitive.sum())} sensitive, "
             f"{int(self.forced.sum())} forced{who}>"
@@ -275,10 +284,15 @@ class Problem:
     # ------------------------------------------------------------------ validation
 
     def _with_data_unit(self) -> Problem:
-        """A sensitive cell without a level must not be determined: a sliding level of one data unit."""
-        levels = self.levels
-        bare = self.sensitive & (levels.lower == 0) & (levels.upper == 0) & (levels.sliding == 0)
-        sliding = frozen(np.where(bare, self.table.unit, levels.sliding))
+        """A sensitive cell without a level must not be determined: a sliding level of one data unit.
+
+        No level is one that the audit takes for rounding noise; where that is more than a unit, twice as much.
+        """
+        levels, unit = self.levels, self.table.unit
+        noise = 1e-6 * unit + 4 * np.spacing(np.abs(self.table.values))
+        most = np.maximum(np.maximum(levels.lower, levels.upper), levels.sliding)
+        bare = self.sensitive & (most <= noise) & (levels.sliding >= 0)
+        sliding = frozen(np.where(bare, np.where(noise < unit, unit, 2 * noise), levels.sliding))
         return replace(self, levels=replace(levels, sliding=sliding))
 
     def _widened(self) -> Problem:
@@ -362,22 +376,10 @@ class Problem:
         hidden = int(self.must_hide.sum())
         if self.most_touched is None:
             return
-        if self.most_touched != int(self.most_touched) or self.most_touched < 0:
+        if not isinstance(self.most_touched, int | np.integer) or self.most_touched < 0:
             yield "most_touched: expected a whole number of cells that is not negative"
         elif self.most_touched < hidden:
             yield f"at most {self.most_touched} cells may be touched, but {hidden} must be hidden"
-
-
-def _masks(size: int, given: Mapping[str, ArrayLike | None]) -> tuple[dict[str, Bools], list[str]]:
-    """A mask for each name, empty where what was given is none, and what is wrong with it."""
-    masks, faults = dict[str, Bools](), list[str]()
-    for name, where in given.items():
-        try:
-            masks[name] = mask(where, size)
-        except InputError as error:
-            masks[name] = mask(None, size)
-            faults += [f"{name}: {fault}" for fault in error.faults]
-    return masks, faults
 
 
 def _marks(table: Table, masks: Mapping[str, Bools], hide_zeros: bool) -> tuple[NDArray[np.int8], list[str]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.audit import audit
-from tablecloak.errors import InputError, SolverError
+from tablecloak.errors import InputError, SolverError, check_kind
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method
 from tablecloak.problem import Problem
@@ -37,8 +37,9 @@ def protect(
     `method` is a name in `METHODS` or a `Method`; `params` its parameters by name (``seconds`` where time matters).
     The pattern is judged by the audit, which does not trust the method; an unsafe one is never returned.
     """
+    check_kind("Protection", "problem", problem, Problem, "Make one with assess(table, rules).")
     name, chosen = _chosen(method)
-    if seed < 0:
+    if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError("Seed", ["a seed is a whole number that is not negative"])
     settings = chosen.make_params(params or {})
     start = time.perf_counter()

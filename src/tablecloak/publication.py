@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, frozen
 from tablecloak.cells import infer_decimals
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import make_frame
 from tablecloak.links import RESPONSE
 
@@ -268,6 +268,7 @@ class Publication:
         """Write a file: .csv, .parquet, .xlsx, .html or .sdmx.csv, all or nothing."""
         from tablecloak.formats.files import write_file
 
+        check_kind("Publication", "path", path, (str, PathLike))
         target = Path(path)
         write_file(target, self.render(target))
         return target

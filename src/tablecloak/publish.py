@@ -14,7 +14,7 @@ from tablecloak.audit import audit as judge
 from tablecloak.audit import checked_view
 from tablecloak.cells import FLOAT_NOISE
 from tablecloak.dimension import Dimension
-from tablecloak.errors import InputError, UnsafePublication, counted, listed
+from tablecloak.errors import InputError, UnsafePublication, check_kind, counted, listed
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Problem
 from tablecloak.publication import (
@@ -57,7 +57,9 @@ def publish(
     publication, in no public file. Nothing else that the audit found can be overruled.
     """
     _check_texts({"title": title, "note": note, "symbol": symbol, "despite": despite})
+    check_kind("Publication", "problem", problem, Problem, "Make one with assess(table, rules).")
     meanings = labels or {}
+    check_kind("Labels", "labels", meanings, Mapping, 'Write them like {"region": {"N": "North"}}.')
     _check_labels(problem.table.dimensions, meanings)
     pattern = result.pattern if isinstance(result, Result) else result
     given = [result.audit] if isinstance(result, Result) else []
@@ -87,6 +89,7 @@ def _check_subjects(problem: Problem, pattern: Pattern, verdicts: Sequence[Audit
             "audit(problem, pattern) returned."
         )
     for verdict in verdicts:
+        check_kind("Publication", "audit", verdict, Audit, "Pass what audit(problem, pattern) returned.")
         about = verdict.subject
         if about is None:
             raise UnsafePublication("The audit does not say what it judged. Audit this problem and pattern.")
@@ -178,7 +181,10 @@ def _check_labels(dimensions: Sequence[Dimension], labels: Labels) -> None:
         raise InputError("Labels", faults, advice=advice)
 
 
-def _label_faults(dimension: Dimension, meanings: Mapping[str, Any]) -> Iterator[str]:
+def _label_faults(dimension: Dimension, meanings: Any) -> Iterator[str]:
+    if not isinstance(meanings, Mapping):
+        yield f"dimension {dimension.name!r}: expected labels by code, got {type(meanings).__name__}"
+        return
     for code, meaning in meanings.items():
         if code not in dimension.index:
             yield f"dimension {dimension.name!r} has no code {code!r}"

@@ -48,7 +48,7 @@ from tablecloak.concentration import (
     top,
     waived,
 )
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.table import Table
 
 
@@ -327,6 +327,7 @@ RULES: Mapping[str, type[Rule]] = {
 
 def rule_of(mapping: Mapping[str, Any]) -> Rule:
     """The rule that a table of a job file describes: ``{"rule": "p-percent", "p": 10}``."""
+    check_kind("Rule", "a rule", mapping, Mapping, 'Write it like {"rule": "p-percent", "p": 10}.')
     name = mapping.get("rule")
     if not isinstance(name, str) or name not in RULES:
         what = "there is no key 'rule'" if name is None else f"there is no rule {name!r}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablecloak.dimension import Dimension
+from tablecloak.cells import MOST_DECIMALS
+from tablecloak.dimension import Dimension, check_dimensions
 from tablecloak.errors import InputError
 
 
@@ -37,8 +39,10 @@ class Microdata:
 
     def __post_init__(self) -> None:
         codes = self.request_codes
-        if isinstance(codes, str) or len(codes) != 2 or codes[0] == codes[1]:
+        if not isinstance(codes, list | tuple) or len(codes) != 2 or str(codes[0]) == str(codes[1]):
             raise InputError("Microdata", ["request_codes must be two different codes"])
+        roles = ("weight", "respondent", "holding", "request", "waiver")
+        _check_names("Microdata", {role: getattr(self, role) for role in roles})
 
     def __repr__(self) -> str:
         return f"<confidential Microdata: {_shown(self.data)}>"
@@ -72,6 +76,8 @@ class CellData:
             faults.append("top needs a column count")
         if faults:
             raise InputError("CellData", faults)
+        roles = ("count", "shadow", "holding_count")
+        _check_names("CellData", {role: getattr(self, role) for role in roles})
 
     def __repr__(self) -> str:
         return f"<confidential CellData: {_shown(self.data)}>"
@@ -91,16 +97,43 @@ class Layout:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
+        check_dimensions(self.dimensions)
+        _check_names("Layout", {"response": self.response, "shadow": self.shadow})
         names = [dimension.name for dimension in self.dimensions]
         faults = [
             f"dimension {name!r} is listed twice" for name in dict.fromkeys(names) if names.count(name) > 1
         ]
         if not names:
             faults.append("a table needs at least one dimension")
-        if self.decimals is not None and (self.decimals != int(self.decimals) or self.decimals < 0):
-            faults.append("decimals must be a whole number that is not negative")
+        if self.decimals is not None and self.decimals not in range(MOST_DECIMALS + 1):
+            faults.append(f"decimals must be a whole number that is not negative, {MOST_DECIMALS} at most")
         if faults:
             raise InputError("Layout", faults)
+
+
+def _check_names(what: str, names: dict[str, Any]) -> None:
+    """Raise unless these are names of columns, or nothing."""
+    faults = [
+        f"{role} must be the name of one column, got {type(name).__name__}"
+        for role, name in names.items()
+        if name is not None and not isinstance(name, str)
+    ]
+    if faults:
+        advice = "Column names are text. Several responses at once: tabulate_linked."
+        raise InputError(what, faults, advice=advice)
+
+
+@contextmanager
+def naming(data: Any) -> Iterator[None]:
+    """Where the data are in files, errors inside say in which."""
+    try:
+        yield
+    except InputError as error:
+        name = _shown(data)
+        if not is_path(data) or str(data) in error.what or error.what.startswith("Data "):
+            raise
+        what = f"{error.what} in {name}"
+        raise InputError(what, error.faults, advice=error.advice, confidential=error.confidential) from None
 
 
 def is_path(data: Any) -> bool:

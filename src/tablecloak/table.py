@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
-from tablecloak.cells import Cells, leaf_cells, read_cells, recomputed, value_faults
+from tablecloak.cells import MOST_DECIMALS, Cells, leaf_cells, read_cells, recomputed, value_faults
 from tablecloak.cells import infer_decimals as infer_decimals
 from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
+from tablecloak.dimension import Dimension, check_dimensions
 from tablecloak.dimension import label_of as label_of
 from tablecloak.equations import Packing, additive, summation_equations
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, near
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,7 @@ class Table:
         `tolerance` (an absolute amount; by default rounding noise only); `recompute=True` builds all totals
         from the leaves instead and ignores the totals given. Further numeric columns are kept in `columns`.
         """
+        check_dimensions(dimensions)
         read = read_cells(dimensions, cells, value, leaves_only=recompute)
         if recompute:
             read = recomputed(dimensions, read)
@@ -171,17 +172,30 @@ class Table:
 
     def find(self, **codes: str) -> int:
         """The number of the cell with these codes; a dimension left out means its total."""
+        names = [dimension.name for dimension in self.dimensions]
+        listing = f"; there are {', '.join(names)}"
+        faults = [
+            f"no dimension called {name!r}{near(name, names) or listing}"
+            for name in codes
+            if name not in names
+        ]
         wanted = []
         for dimension in self.dimensions:
-            code = codes.pop(dimension.name, dimension.total)
-            if code is None or code not in dimension.index:
-                raise KeyError(f"dimension {dimension.name!r} has no code {code!r}")
-            wanted.append(dimension.index[code])
-        if codes:
-            raise KeyError(f"no dimension called {', '.join(map(repr, codes))}")
+            code = codes.get(dimension.name, dimension.total)
+            if code is None:
+                faults.append(f"dimension {dimension.name!r} has no total: name a code of it")
+            elif code not in dimension.index:
+                some = ", ".join(dimension.codes[:8]) + (", ..." if len(dimension.codes) > 8 else "")
+                hint = near(code, dimension.codes) or f"; it has {some}"
+                faults.append(f"dimension {dimension.name!r} has no code {code!r}{hint}")
+            else:
+                wanted.append(dimension.index[code])
+        if faults:
+            raise InputError("Cell", faults, advice="Write it like find(region='North'); codes are text.")
         hits = np.flatnonzero((self.codes == np.array(wanted, dtype=np.int32)).all(axis=1))
         if hits.size == 0:
-            raise KeyError("there is no such cell in the table")
+            fault = f"there is no such cell in the table: {label_of(self.dimensions, np.array(wanted))}"
+            raise InputError("Cell", [fault], advice="Combinations of codes without records have no cell.")
         return int(hits[0])
 
     def column(self, name: str) -> Floats:
@@ -200,7 +214,7 @@ class Table:
 
     def _check_sums(self, faults: Sequence[str], tolerance: float | None) -> None:
         """Raise if there are faults already or equations that do not hold."""
-        if tolerance is not None and not 0 <= tolerance < np.inf:
+        if tolerance is not None and not (_is_number(tolerance) and 0 <= tolerance < np.inf):
             raise InputError("Table", ["the tolerance must be a finite number that is not negative"])
         holds = additive(self.equations, self.rhs, self.values, tolerance, self.unit)
         broken: Ints = np.flatnonzero(~holds)
@@ -239,9 +253,14 @@ class Table:
 def _decimals(values: Floats, given: int | None) -> int:
     if given is None:
         return infer_decimals(values)
-    if given != int(given) or given < 0:
-        raise InputError("Table", ["decimals must be a whole number that is not negative"])
+    if not _is_number(given) or not 0 <= given <= MOST_DECIMALS or given != int(given):
+        fault = f"decimals must be a whole number that is not negative, {MOST_DECIMALS} at most"
+        raise InputError("Table", [fault])
     return int(given)
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
 
 
 def _read_matrix(equations: Any, count: int) -> csr_array:

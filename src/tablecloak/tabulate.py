@@ -31,9 +31,9 @@ from tablecloak.engines.duck import MEMORY, session
 from tablecloak.engines.records import CodeList, Loaded, Reading, load
 from tablecloak.engines.scan import Part, file_parts, frame_part
 from tablecloak.equations import summation_equations
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import collected, frame_kind, make_frame, names_of, scannable
-from tablecloak.sources import CellData, Layout, Microdata, is_path
+from tablecloak.sources import CellData, Layout, Microdata, is_path, naming
 from tablecloak.spread import Spread
 from tablecloak.table import Table
 from tablecloak.tabulate_cells import table_of_cells
@@ -75,15 +75,19 @@ def tabulate_linked(
     threads: int | None = None,
 ) -> list[Table]:
     """Several tables of the same records, in one pass over the data; link them with `link`."""
+    check_kind("Tables", "source", source, Microdata, "Wrap the data: Microdata(data).")
+    check_kind("Tables", "layouts", layouts, (Mapping, Sequence), "Give a list of Layout objects.")
     wanted = list(layouts.values() if isinstance(layouts, Mapping) else layouts)
     if not wanted:
         raise InputError("Tables", ["no layout given"])
-    if top != int(top) or top < 1:
-        raise InputError("Tables", ["top must be a whole number, at least 1"])
+    for i, layout in enumerate(wanted, 1):
+        check_kind("Tables", f"layout number {i}", layout, Layout)
+    if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1:
+        raise InputError("Tables", [f"top must be a whole number, at least 1, got {top!r}"])
     reading, shapes = _reading(source, wanted)
     data = source.data if is_path(source.data) else collected(source.data)
     kind = None if is_path(data) else frame_kind(data)
-    with session(memory, threads) as connection:
+    with naming(data), session(memory, threads) as connection:
         loaded = load(connection, _parts(connection, data, reading), reading)
         return [
             replace(_table(connection, loaded, layout, shape, int(top)), frame_kind=kind)
@@ -142,8 +146,8 @@ def _reading(source: Microdata, layouts: Sequence[Layout]) -> tuple[Reading, lis
         source.holding,
         source.waiver,
         source.request,
-        source.request_codes,
-        source.missing,
+        (str(source.request_codes[0]), str(source.request_codes[1])),
+        None if source.missing is None else str(source.missing),
     )
     return reading, shapes
 

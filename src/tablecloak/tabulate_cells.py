@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,11 +14,11 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.engines.duck import session
-from tablecloak.engines.scan import file_parts, read_columns
+from tablecloak.engines.scan import Part, file_parts, read_columns
 from tablecloak.equations import noise
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, public_names
 from tablecloak.frames import columns_of, frame_kind
-from tablecloak.sources import CellData, is_path
+from tablecloak.sources import CellData, Layout, is_path, naming
 from tablecloak.table import Table
 
 VALUE = "value"
@@ -37,21 +38,30 @@ def table_of_cells(
     With `recompute` the counts and contributions of totals cannot be rebuilt: totals that are not listed with them
     are a fault.
     """
-    value, other = response or VALUE, shadow or source.shadow
-    columns = _columns(source)
+    layout = Layout(dimensions, response, shadow, decimals)
+    with naming(source.data):
+        return _table(source, layout)
+
+
+def _table(source: CellData, layout: Layout) -> Table:
+    value, other = layout.response or VALUE, layout.shadow or source.shadow
+    columns, parts = _columns(source)
     numeric = [value, *_extra(source, other)]
-    _check_names(columns, dimensions, numeric)
-    given = {each.name: _codes(columns[each.name]) for each in dimensions}
+    _check_names(columns, layout.dimensions, numeric)
+    given = {each.name: _codes(columns[each.name]) for each in layout.dimensions}
     given |= {name: _numbers(columns[name]) for name in numeric}
     further = {name: _maybe_numbers(column) for name, column in columns.items() if name not in given}
-    table = Table.from_cells(
-        dimensions,
-        given | further,
-        value=value,
-        decimals=decimals,
-        recompute=source.recompute,
-        tolerance=source.tolerance,
-    )
+    try:
+        table = Table.from_cells(
+            layout.dimensions,
+            given | further,
+            value=value,
+            decimals=layout.decimals,
+            recompute=source.recompute,
+            tolerance=source.tolerance,
+        )
+    except InputError as error:
+        raise _by_line(error, parts) from None
     totals = table.values if other is None else table.column(other)
     faults = [] if other is None else list(_total_faults(table, totals, other))
     levels = dict[str, Contributions]()
@@ -87,11 +97,29 @@ def _kind(source: CellData) -> str | None:
     return None if is_path(source.data) else frame_kind(source.data)
 
 
-def _columns(source: CellData) -> dict[str, NDArray[Any]]:
+def _columns(source: CellData) -> tuple[dict[str, NDArray[Any]], list[Part]]:
+    """The columns, and the files that they are from."""
     if not is_path(source.data):
-        return columns_of(source.data)
+        return columns_of(source.data), []
     with session() as connection:
-        return read_columns(connection, file_parts(connection, source.data))
+        parts = file_parts(connection, source.data)
+        return read_columns(connection, parts), parts
+
+
+def _by_line(error: InputError, parts: Sequence[Part]) -> InputError:
+    """The same error with the lines of a text file instead of the rows of its cells."""
+    if len(parts) != 1 or parts[0].lines is None:
+        return error
+    found = [re.match(r"(rows?) ([\d, ]+)", fault) for fault in error.faults]
+    numbers = [[int(number) for number in match[2].split(",")] if match else [] for match in found]
+    line = parts[0].lines(sorted({row for rows in numbers for row in rows}))
+    faults = [
+        fault.replace(match[0], f"line{match[1][3:]} {', '.join(str(line[row]) for row in rows)}", 1)
+        if match and all(row in line for row in rows)
+        else fault
+        for fault, match, rows in zip(error.faults, found, numbers, strict=True)
+    ]
+    return InputError(error.what, faults, advice=error.advice, confidential=error.confidential)
 
 
 def _check_names(
@@ -99,7 +127,7 @@ def _check_names(
 ) -> None:
     wanted = dict.fromkeys([*(each.name for each in dimensions), *numeric])
     if faults := [f"there is no column {name!r}" for name in wanted if name not in columns]:
-        raise InputError("Cells", faults, advice=f"Columns found: {', '.join(map(repr, columns)) or 'none'}.")
+        raise InputError("Cells", faults, advice=f"Columns found: {public_names(list(columns))}.")
 
 
 def _codes(column: NDArray[Any]) -> NDArray[Any]:
@@ -111,6 +139,8 @@ def _codes(column: NDArray[Any]) -> NDArray[Any]:
 
 def _maybe_numbers(column: NDArray[Any]) -> NDArray[Any]:
     """A further column, as numbers where all of it is (text of a CSV file)."""
+    if column.dtype.kind in "mMc":
+        return column
     try:
         return column.astype(np.float64)
     except (TypeError, ValueError):
@@ -118,7 +148,9 @@ def _maybe_numbers(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers(column: NDArray[Any]) -> NDArray[Any]:
-    """The column as floats, NaN where there is no number."""
+    """The column as floats, NaN where there is no number; dates and complex numbers are none."""
+    if column.dtype.kind in "mMc":
+        return np.full(column.shape, np.nan)
     try:
         return column.astype(np.float64)
     except (TypeError, ValueError):

@@ -62,6 +62,6 @@ NAMED = {"value": value, "unit": unit, "log": log, CONTRIBUTORS: contributors}
 def named(table: Table, name: str) -> Floats:
     """The weights of a name: value, unit, log, contributors, or a column of the table."""
     if name not in NAMED and name not in table.columns:
-        choices = ", ".join([*NAMED, *table.columns])
+        choices = ", ".join(dict.fromkeys([*NAMED, *table.columns]))
         raise InputError("Weights", [f"there are no weights {name!r}; there are: {choices}"])
     return NAMED[name](table) if name in NAMED else column(table, name)

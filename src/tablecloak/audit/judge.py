@@ -12,7 +12,7 @@ from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
 from tablecloak.audit.integer import IntegerAttack
 from tablecloak.audit.reduce import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.engines.flow import is_loaded, warm_up
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
@@ -53,6 +53,7 @@ def audit(
     feasibility intervals; `every_hidden=True` asks about all touched cells, not only those with a requirement;
     `integer=True` judges against an attacker who knows that all values are whole numbers (small tables only).
     """
+    check_kind("Audit", "problem", problem, Problem, "Make one with assess(table, rules).")
     start = time.perf_counter()
     view = checked_view(problem, pattern)
     touched = pattern.touched(problem)
@@ -85,6 +86,10 @@ def audit(
 
 def checked_view(problem: Problem, pattern: Pattern) -> View:
     """The view of a pattern; a view that excludes the true table is an error that lists the cells."""
+    given: object = pattern
+    if isinstance(given, np.ndarray) or not callable(getattr(given, "view", None)):
+        advice = "A result of protect has one: result.pattern. From cells: Suppression.of(table, cells)."
+        raise InputError("Pattern", [f"expected a pattern, got {type(pattern).__name__}"], advice=advice)
     view = pattern.view(problem)
     value, count = problem.table.values, len(problem.table)
     if view.low.shape != (count,) or view.high.shape != (count,):

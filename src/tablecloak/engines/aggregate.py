@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.duck import arrays, lent, run, scalar
-from tablecloak.engines.records import FIRST, SECOND, SHARED, SPANNING, WAIVED, Loaded
+from tablecloak.engines.records import FIRST, HELD, SECOND, SHARED, SPANNING, WAIVED, Loaded
 from tablecloak.engines.scales import number
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
@@ -49,7 +49,7 @@ class Level:
 
     @property
     def weighed(self) -> bool:
-        """Whether contributions are weighted before they are added up: those of holdings are."""
+        """Whether contributions may be weighted before they are added up: those of holdings are."""
         return self.name == HOLDINGS and self.loaded.weighted
 
     @property
@@ -57,7 +57,9 @@ class Level:
         """Scales of contributions to response and shadow, and of weights."""
         x, s = _sum_scales(self.shape, self.loaded)
         weight = self.loaded.scales.weight.scale
-        return (x, s, 0) if self.weighed or not self.loaded.weighted else (x - weight, s - weight, weight)
+        if not self.loaded.weighted:
+            return x, s, 0
+        return (x, s, weight) if self.weighed else (x - weight, s - weight, weight)
 
     @property
     def picks(self) -> list[tuple[str, str, str]]:
@@ -180,7 +182,12 @@ def _prepare(connection: Connection, level: Level) -> int:
     Gives the number of rows in the pool.
     """
     one = "respondent" if level.name == RESPONDENTS else "holding"
-    x, s, w = ("x * w", "s * w", "CAST(1 AS BIGINT)") if level.weighed else ("x", "s", "w")
+    x, s, w = "x", "s", "w"
+    if level.weighed:  # a holding weighs 1 and its members are weighted; who has none keeps his own weight
+        unit = f"CAST({10**level.loaded.scales.weight.scale} AS HUGEINT)"
+        held = f"holding_flags & {HELD} <> 0"
+        factor = f"CASE WHEN {held} THEN w ELSE {unit} END"
+        x, s, w = f"x * {factor}", f"s * {factor}", f"CASE WHEN {held} THEN {unit} ELSE w END"
     rows = f"SELECT leaf, {one} AS u, {x} AS x, {s} AS s, {w} AS w, {one}_flags AS f FROM base"
     run(
         connection,

@@ -11,7 +11,7 @@ import numpy as np
 from tablecloak.arrays import Bools
 from tablecloak.engines.duck import lent, run, scalar
 from tablecloak.engines.scan import Part
-from tablecloak.errors import counted
+from tablecloak.errors import SHOWN_FAULTS, counted, near
 
 MOST = 100
 """How many faults of one kind are spelt out."""
@@ -66,11 +66,13 @@ class Finder:
         query = f"SELECT code, times, first, known FROM strange ORDER BY first LIMIT {MOST}"
         rows = run(self.connection, query)
         places = self.places([first for _, _, first, _ in rows])
-        for code, times, first, known in rows:
+        leaves = [text for text, leaf in zip(codes, is_leaf, strict=True) if leaf]
+        for i, (code, times, first, known) in enumerate(rows):
             often = "once" if times == 1 else f"{times} times, here first"
             what = f"{code!r} in dimension {name!r}"
             fault = f"code {what} is a total, records need a leaf" if known else f"unknown code {what}"
-            yield f"{places[first]}: {fault} ({often})"
+            hint = near(code, leaves) if i < SHOWN_FAULTS else ""
+            yield f"{places[first]}: {fault} ({often}){hint}"
         if total > MOST:
             yield f"{counted(total - MOST, 'further unknown code')} in dimension {name!r}"
         run(self.connection, "DROP TABLE strange")

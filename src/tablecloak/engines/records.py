@@ -20,9 +20,9 @@ from tablecloak.engines.duck import lent, run, scalar
 from tablecloak.engines.faults import Finder
 from tablecloak.engines.scales import Scales, choose_scales
 from tablecloak.engines.scan import Part, csv_fault
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, public_names
 
-WAIVED, FIRST, SECOND, SHARED, SPANNING = 1, 2, 4, 8, 16
+WAIVED, FIRST, SECOND, SHARED, SPANNING, HELD = 1, 2, 4, 8, 16, 32
 """Flags of a unit: it has waived its protection; it carries request code 1, or 2; it has several records; it is in
 several leaf cells of the table at hand (which only the aggregation knows)."""
 _YES = ("1", "true", "t", "yes", "y")
@@ -97,7 +97,8 @@ def load(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], reading: 
     if faults:
         advice = (
             "Every record needs a leaf code of each dimension (numbers count as text; Microdata(missing=...) names "
-            "the code of empty ones), finite numbers written with a decimal point, and a weight that is not negative."
+            "the code of empty ones), finite numbers written with a decimal point and nothing else between the digits, "
+            "and a weight that is not negative."
         )
         raise InputError("Records", faults, advice=advice)
     columns = [f"n{i}" for i in range(len(reading.numbers))]
@@ -117,7 +118,7 @@ def _check_columns(parts: Sequence[Part], reading: Reading) -> None:
                 what = "are two columns" if name in part.names else "is no column"
                 faults.append(f"{where}there {what} {name!r} with {role}")
     if faults:
-        raise InputError("Records", faults, advice=f"Columns found: {', '.join(map(repr, names)) or 'none'}.")
+        raise InputError("Records", faults, advice=f"Columns found: {public_names(list(names))}.")
 
 
 # ---------------------------------------------------------------------- reading
@@ -137,7 +138,11 @@ def _stage(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], reading
             raise
         except duckdb.Error as error:
             where = f"{part.file}: " if part.file else ""
-            fault = csv_fault(error) if part.lines else "the data cannot be read"
+            fault = (
+                csv_fault(error)
+                if part.lines
+                else "the data cannot be read (damaged file, or a kind of column that is not known)"
+            )
             raise InputError("Records", [f"{where}{fault}"]) from None
         starts.append(scalar(connection, "SELECT count(*) FROM staging"))
     return starts
@@ -287,7 +292,8 @@ def _compact(connection: duckdb.DuckDBPyConnection, reading: Reading, scales: Sc
         )
         chosen += [
             "coalesce(holdings.unit, row) AS holding",
-            f"coalesce(holdings.flags, {alone}) AS holding_flags",
+            f"CAST(coalesce(holdings.flags, {alone}) + (staging.holding IS NOT NULL)::INTEGER * {HELD} AS UTINYINT) "
+            "AS holding_flags",
         ]
         joins.append(
             f"LEFT JOIN holdings ON {name} = holdings.name AND holdings.own = (staging.holding IS NULL)"

@@ -67,6 +67,8 @@ def file_parts(connection: duckdb.DuckDBPyConnection, path: str | Path) -> list[
 
 def _matches(path: str | Path) -> list[str]:
     """The files of that name or pattern; none where it cannot be one."""
+    if not str(path).strip():
+        return []
     pattern = Path(path)
     try:
         if pattern.exists():
@@ -79,7 +81,7 @@ def _matches(path: str | Path) -> list[str]:
 def _shown(path: str | Path) -> str:
     """The path for messages; not all of it where it is somebody's data by mistake."""
     text = str(path)
-    return text if len(text) < 300 and text.isprintable() else "(a text that is no path)"
+    return (text or "''") if len(text) < 300 and text.isprintable() else "(a text that is no path)"
 
 
 def _file_part(connection: duckdb.DuckDBPyConnection, path: Path, label: str) -> Part:
@@ -90,7 +92,9 @@ def _file_part(connection: duckdb.DuckDBPyConnection, path: Path, label: str) ->
         return _parquet_part(connection, path, label)
     if lower.endswith(_CSV):
         return _csv_part(path, label)
-    raise InputError("Data", [f"files must end in one of {', '.join((*_CSV, *_PARQUET))}"])
+    raise InputError(
+        "Data", [f"files must end in one of {', '.join((*_CSV, *_PARQUET))}: save it as one of these"]
+    )
 
 
 # ---------------------------------------------------------------------- Parquet
@@ -102,7 +106,9 @@ def _parquet_part(connection: duckdb.DuckDBPyConnection, path: Path, label: str)
     try:
         rows = run(connection, f"DESCRIBE SELECT * FROM {relation}", parameters)
     except duckdb.Error:
-        raise InputError("Data", ["it cannot be read as a Parquet file"]) from None
+        raise InputError(
+            "Data", ["it cannot be read as a Parquet file (damaged, cut short, or another kind)"]
+        ) from None
     names = tuple(str(row[0]) for row in rows)
     return Part(names, tuple(map(quoted, names)), relation, parameters, label)
 
@@ -122,7 +128,7 @@ def _csv_part(path: Path, label: str) -> Part:
     except OSError as error:
         raise InputError("Data", [f"it cannot be read ({error.strerror or 'damaged'})"]) from None
     except (csv.Error, UnicodeError, EOFError):
-        raise InputError("Data", ["its first line cannot be read"]) from None
+        raise InputError("Data", ["its first line cannot be read (is the file complete?)"]) from None
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
     relation = (
         "read_csv($file, auto_detect=false, header=true, delim=$separator, encoding=$encoding, "
@@ -230,7 +236,7 @@ def read_columns(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -
             raise
         except duckdb.Error as error:
             where = f"{part.file}: " if part.file else ""
-            fault = csv_fault(error) if part.lines else "the data cannot be read"
+            fault = csv_fault(error) if part.lines else "the data cannot be read (damaged file?)"
             raise InputError("Data", [f"{where}{fault}"]) from None
         for name, column in zip(names, found.values(), strict=True):
             columns[name].append(_filled(column))

@@ -19,6 +19,8 @@ from tablecloak.errors import InputError
 
 def read_text(source: str | Path, what: str = "File") -> str:
     """The text of a file in UTF-8 (a byte order mark is dropped) or else Latin-1, with plain line ends."""
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(what, [f"expected a path, got {type(source).__name__}"])
     path = Path(source)
     try:
         data = path.read_bytes()
@@ -92,8 +94,9 @@ def write_files(contents: Mapping[Path, str | bytes]) -> None:
                 _write_draft(draft, data)
         for draft, path in drafts.items():
             draft.replace(path)
-    except OSError as error:
-        raise InputError("Output files", [f"{path}: {error.strerror or 'cannot be written'}"]) from None
+    except (OSError, ValueError, RuntimeError) as error:  # a zero byte in the name; links in a circle
+        why = getattr(error, "strerror", None) or "cannot be written"
+        raise InputError("Output files", [f"{path}: {why}"]) from None
     finally:
         for draft in drafts:
             with suppress(OSError):

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, public_name
 from tablecloak.formats.files import check_writable
 from tablecloak.job.hierarchies import make_hierarchy, needs_codes, read_digits
 from tablecloak.job.keys import FOR_CELLS, FOR_MICRODATA, PUBLIC, SECTIONS, meant, named_files, tables_of
@@ -120,7 +120,8 @@ def _check_columns(document: Mapping[str, Any], folder: Path, faults: Faults) ->
         table = own.get(key.rpartition(".")[0])
         for source in [table] if table else common:
             if known[source] and name not in known[source]:
-                faults.add(key, f"{source.name} has no column {name!r}{meant(name, known[source])}")
+                there = [public_name(each) for each in known[source]]
+                faults.add(key, f"{source.name} has no column {name!r}{meant(name, there)}")
 
 
 def _names_in(path: Path, faults: Faults) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, get_type_hints
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, check_kind
 from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress
@@ -54,6 +54,7 @@ class Method:
 
     def make_params(self, given: Mapping[str, Any]) -> Any:
         """The parameters from a mapping; unknown names and wrong kinds are one clear error."""
+        check_kind("Method parameters", "params", given, Mapping, 'Write them like {"seconds": 60}.')
         hints = get_type_hints(self.params)
         known = {
             item.name: getattr(hints[item.name], "__name__", str(hints[item.name]))
@@ -71,7 +72,7 @@ class Method:
                     values[name] = _converted(value, known[name])
                 except ValueError:
                     faults.append(f"parameter {name!r} takes {known[name]}, not {value!r}")
-        if (values.get("seconds") or 0.0) < 0:
+        if not (values.get("seconds") or 0.0) >= 0:
             faults.append("parameter 'seconds' must not be negative")
         if faults:
             raise InputError("Method parameters", faults)
