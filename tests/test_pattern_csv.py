@@ -283,7 +283,7 @@ def test_nothing_is_left_when_writing_fails(
 
 
 def test_texts_that_cannot_be_encoded_leave_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(InputError, match="cannot be written"):
         write_file(tmp_path / "one.txt", "\ud800")
     assert list(tmp_path.iterdir()) == []
 

@@ -205,7 +205,7 @@ def test_an_attacker_tightens_the_outsiders_box() -> None:
     assert low.tolist() == [0, 9000, 0, 0, 0]
     assert high[2] == 20000
     assert problem.attacker_names == (OUTSIDER, "bank")
-    assert repr(problem).endswith("0 forced, 1 insiders>")
+    assert repr(problem).endswith("0 forced, 1 insider>")
     assert Attacker.knowing("mask", mask([2, 4], 5), 0).cells.tolist() == [2, 4]
 
 

@@ -39,9 +39,9 @@ def test_it_reads_back_as_what_is_stated(name: str) -> None:
         assert row["status"] == publication.status[cell]
         text = {"hidden": "c", "interval": ""}.get(row["status"])
         if text is None:
-            assert float(row["value"]) == publication.shown[cell]
+            assert float(row[publication.response]) == publication.shown[cell]
         else:
-            assert row["value"] == text
+            assert row[publication.response] == text
         if row["status"] == "interval":
             ends = float(row["low"] or "-inf"), float(row["high"] or "inf")
             assert ends == (publication.low[cell], publication.high[cell])

@@ -37,7 +37,7 @@ def test_pyarrow_reads_it_too() -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     publication = published("turnover")
     table = parquet.read_table(io.BytesIO(write_parquet(publication)))
-    assert table["value"].null_count == publication.is_status("hidden").sum()
+    assert table[publication.response].null_count == publication.is_status("hidden").sum()
     assert table["region"].to_pylist()[:8] == ["Total"] * 7 + ["North"]
 
 

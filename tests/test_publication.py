@@ -31,7 +31,7 @@ def test_it_is_frozen_and_says_nothing_secret() -> None:
 
 
 def test_columns_follow_what_there_is_to_say() -> None:
-    assert list(published("turnover").columns()) == ["region", "industry", "value", "status"]
+    assert list(published("turnover").columns()) == ["region", "industry", "turnover", "status"]
     assert list(published("intervals").columns())[3:] == ["value", "status", "low", "high"]
     assert list(published("rounding").columns())[2:] == ["value", "status", "within"]
     labelled = published("two hierarchies", labels={"c": {"c1": "First"}})
@@ -75,7 +75,7 @@ def test_the_legend_explains_every_mark_and_no_other() -> None:
 
 
 def test_headings() -> None:
-    assert published("turnover").heading == "Value by region and industry"
+    assert published("turnover").heading == "Turnover by region and industry"
     assert published("turnover", title="Sales").heading == "Sales"
     assert published("one dimension").heading == "Value by r"
     assert published("three way").heading == "Value by r, c and s"
@@ -88,7 +88,7 @@ def test_frames_of_the_kind_that_came_in(kind: str, name: str) -> None:
     publication = replace(published(name), frame_kind=kind)
     frame = publication.to_frame()
     assert isinstance(frame, library.Table if kind == "pyarrow" else library.DataFrame)
-    values = frame["value"].to_pylist() if kind == "pyarrow" else frame["value"].to_list()
+    values = frame["turnover"].to_pylist() if kind == "pyarrow" else frame["turnover"].to_list()
     gaps = [value is None or value != value for value in values]
     assert gaps == np.isnan(publication.shown).tolist()
     if kind != "pandas":
@@ -98,7 +98,7 @@ def test_frames_of_the_kind_that_came_in(kind: str, name: str) -> None:
 def test_plain_columns_where_no_frame_came_in() -> None:
     columns = published("turnover").to_frame()
     assert isinstance(columns, dict)
-    assert np.isnan(columns["value"][columns["status"] == "hidden"]).all()
+    assert np.isnan(columns["turnover"][columns["status"] == "hidden"]).all()
 
 
 # ---------------------------------------------------------------------- layout

@@ -48,7 +48,7 @@ def test_pysdmx_reads_the_public_text(name: str) -> None:
 
     publication = published(name)
     (dataset,) = read_sdmx(write_sdmx_csv(publication)).data
-    assert dataset.short_urn == "Dataflow=LOCAL:VALUE(1.0)"
+    assert dataset.short_urn == f"Dataflow=LOCAL:{publication.response.upper()}(1.0)"
     frame, cells = dataset.data, truth(publication)
     assert len(frame) == len(publication)
     names = [dimension.name.upper() for dimension in publication.dimensions]
