@@ -53,7 +53,9 @@ def class_two(
         sensitive[table.find()] = False
     level = np.where(sensitive, np.ceil(0.15 * table.values), 0.0)
     weights = "unit" if unit_weights else "value"
-    return Problem.of(table, sensitive, Levels.of(len(table), level, level), hide_zeros=False, weights=weights)
+    return Problem.of(
+        table, sensitive, Levels.of(len(table), level, level), hide_zeros=False, weights=weights
+    )
 
 
 def generator_one(rows: int, columns: int, sensitive_cells: int, seed: int) -> Problem:

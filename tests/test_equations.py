@@ -131,7 +131,9 @@ def test_shared_parts_of_two_hierarchies_are_one_equation() -> None:
 
 
 def test_no_hierarchies_no_equations() -> None:
-    sums = summation_equations([Dimension.names("cell", ["a", "b", "c"])], np.arange(3, dtype=np.int32)[:, None])
+    sums = summation_equations(
+        [Dimension.names("cell", ["a", "b", "c"])], np.arange(3, dtype=np.int32)[:, None]
+    )
     assert sums.matrix.shape == (0, 3)
     assert sums.orphans.size == 0
 

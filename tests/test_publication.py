@@ -88,7 +88,8 @@ def test_frames_of_the_kind_that_came_in(kind: str, name: str) -> None:
     publication = replace(published(name), frame_kind=kind)
     frame = publication.to_frame()
     assert isinstance(frame, library.Table if kind == "pyarrow" else library.DataFrame)
-    values = frame["turnover"].to_pylist() if kind == "pyarrow" else frame["turnover"].to_list()
+    column = frame[publication.response]
+    values = column.to_pylist() if kind == "pyarrow" else column.to_list()
     gaps = [value is None or value != value for value in values]
     assert gaps == np.isnan(publication.shown).tolist()
     if kind != "pandas":

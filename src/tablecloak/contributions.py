@@ -143,7 +143,9 @@ def placed(parts: Sequence[Contributions], places: Sequence[Ints], size: int) ->
         )
         for name in _BY_CELL
     }
-    facts: dict[str, Any] = {name: _by_unit(parts, renumber, units.size, name) for name in ("unit_weight", "unit_waived")}
+    facts: dict[str, Any] = {
+        name: _by_unit(parts, renumber, units.size, name) for name in ("unit_weight", "unit_waived")
+    }
     shares: dict[str, Any] = {
         name: _placed_shares([getattr(part, name) for part in parts], renumber, places, (units.size, size))
         for name in ("shares", "shadow_shares")

@@ -48,7 +48,9 @@ def run(folder: Path, console: Console | None = None, progress: Progress = silen
     assert done.publication is not None  # the job asks for one
     out.print("[bold]3. protect[/bold] and [bold]4. audit[/bold]")
     out.print(_indented(done.result.summary(problem)), markup=False, soft_wrap=True)
-    out.print("\n[bold]5. publish[/bold]: the top of the table as anybody may see it (x: hidden, -: nothing there)")
+    out.print(
+        "\n[bold]5. publish[/bold]: the top of the table as anybody may see it (x: hidden, -: nothing there)"
+    )
     out.print(published(done.publication))
     for path in done.written:
         out.print(f"   {sort_of(job, path):>12}: {path}", markup=False, soft_wrap=True)

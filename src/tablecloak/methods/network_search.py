@@ -1,7 +1,7 @@
 """Greedy search on networks: every exposed level gets its cheapest route, then a clean-up by maximum flows.
 
-The same recipe as `search`, with compiled shortest paths and flows instead of linear programs. For tables that are networks
-and problems without conditional levels.
+The same recipe as `search`, with compiled shortest paths and flows instead of linear programs. For tables that are
+networks and problems without conditional levels.
 
 References: Castro (2007), A shortest-paths heuristic for statistical data protection in positive tables; with weights
 as prices and residual arcs as in Kelly, Golden & Assad (1992).
@@ -166,7 +166,7 @@ class _Flows:
 
     def without(self, arc: int) -> bool:
         """Close an arc for good if every level can do without it."""
-        for attacker, network in self.networks.items():
+        for network in self.networks.values():
             network.set_capacity(arc, 0.0, 0.0)
         replaced = {}
         for t in np.flatnonzero(self.used[:, arc]).tolist():

@@ -3,7 +3,7 @@
 For every equation without a cell that must be hidden, and every cell s in it:   sum_{i != s} x_i >= x_s.
 
 Optimality rows: they cut off patterns that are no worse to publish more of, never all optimal ones (weights are not
-negative). They hold for all attackers: a cell determined by published ones narrows nobody's choice when it is published.
+negative). They hold for all attackers: publishing a cell that is determined anyway narrows nobody's choice.
 
 Reference: Kelly (1990); Fischetti & Salazar (2001).
 """

@@ -1,4 +1,4 @@
-"""Rows that every safe pattern satisfies, sum_i c_i x_i >= 1 over the cells that may be hidden, and how to sharpen them.
+"""Rows that every safe pattern satisfies, sum_i c_i x_i >= 1 over cells that may be hidden, and how to sharpen them.
 
 An attacker's bound on a level L of cell p is a sum over the cells that may deviate (capacity row, `separation`):
 

@@ -7,8 +7,8 @@
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
    sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
 4. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
-   the gap are published, which leaves few; an integer program over them with lazy capacity rows either finds the optimum or
-   proves that the guess was too low: then it is enlarged.
+   the gap are published, which leaves few; an integer program over them with lazy capacity rows either finds the
+   optimum or proves that the guess was too low: then it is enlarged.
 5. The outcome is audited by `protect` like any other.
 
 References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
