@@ -60,7 +60,6 @@ COVERED_BY = {
     "cli.exits": "test_cli",
     "cli.listing": "test_cli",
     "cli.live": "test_cli",
-    "engines.compiling": "test_flow",
     "engines.cutting": "test_suppress_optimal",
     "engines.duck": "test_aggregate",
     "engines.faults": "test_sources",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,8 @@ def run(folder: Path, console: Console | None = None, progress: Progress = silen
     out.print("\n[bold]2. assess[/bold]: rules, marks and attackers")
     out.print(_indented(summary(problem)), markup=False, soft_wrap=True)
 
-    careless = audit(problem, Suppression(problem.must_hide), intervals=True, progress=progress)
+    outsider = replace(problem, attackers=())
+    careless = audit(outsider, Suppression(problem.must_hide), intervals=True, progress=progress)
     cells = counted(careless.open_cells.size, "sensitive cell")
     out.print(f"\n   If only sensitive cells were hidden, totals would give {cells} away:", soft_wrap=True)
     out.print(attacked(problem, careless))
@@ -58,19 +60,14 @@ def run(folder: Path, console: Console | None = None, progress: Progress = silen
 
 
 def attacked(problem: Problem, verdict: Audit) -> Grid:
-    """What the worst attacker works out about some open cells, next to the true value."""
-    grid = Grid("cell", "true value", "attacker", "works out", box=SIMPLE, pad_edge=False)
-    open_rows = np.flatnonzero(~verdict.safe_rows)
-    width = (verdict.high - verdict.low)[open_rows] / np.maximum(
-        problem.table.values[verdict.cells[open_rows]], 1
-    )
-    order = open_rows[np.lexsort((verdict.attackers[open_rows], width))]
-    _, first = np.unique(verdict.cells[order], return_index=True)
-    for row in order[np.sort(first)][:SHOWN].tolist():
+    """What an outsider works out about some open cells, next to the true value."""
+    grid = Grid("cell", "true value", "an outsider works out", box=SIMPLE, pad_edge=False)
+    rows = np.flatnonzero(~verdict.safe_rows)
+    width = (verdict.high - verdict.low)[rows] / np.maximum(problem.table.values[verdict.cells[rows]], 1)
+    for row in rows[np.argsort(width, kind="stable")][:SHOWN].tolist():
         cell, low, high = int(verdict.cells[row]), verdict.low[row], verdict.high[row]
         told = "exactly this: DISCLOSED" if low == high else f"{low:,.1f} to {high:,.1f}: TOO NARROW"
-        who = problem.attacker_names[int(verdict.attackers[row])]
-        grid.add_row(problem.table.label(cell), f"{problem.table.values[cell]:,.1f}", who, told)
+        grid.add_row(problem.table.label(cell), f"{problem.table.values[cell]:,.1f}", told)
     return grid
 
 
