@@ -19,6 +19,8 @@ COLUMNS = {
     ),
     "insee": ("cells", "equations", "sensitive", "cost", "complementary", "status", "protect_s", "safe", "outcome"),
     "exposure": ("sensitive", "E", "E_f", "E_u", "E_n", "I", "kept_E", "kept_K1", "kept_K3", "kept_K5", "seconds"),
+    "exact": ("cells", "sensitive", "levels", "cost", "bound", "gap_percent", "status", "seconds"),
+    "tabulate": ("records", "cells", "seconds", "peak_mb", "pandas_s", "times_pandas"),
 }  # fmt: skip
 
 
