@@ -189,4 +189,4 @@ def test_the_readme_lists_every_file_and_its_figures_are_right() -> None:
     text = examples.path("README.md").read_text(encoding="utf-8")
     shipped = {path.name for path in examples.path("README.md").parent.iterdir() if path.is_file()}
     assert not [name for name in shipped - {"__init__.py", "README.md"} if f"`{name}`" not in text]
-    assert all(figure in text for figure in ("835 cells", "53 cells", "95 (", "3,762 cells", "508 ("))
+    assert all(figure in text for figure in ("835 cells", "53 cells", "65 (", "3,762 cells", "508 ("))
