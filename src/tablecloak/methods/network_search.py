@@ -23,6 +23,21 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
 
+class Boxes:
+    """How far down and up each cell may deviate by each attacker's box, worked out once an attacker."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._known: dict[int, tuple[Floats, Floats]] = {}
+
+    def __getitem__(self, attacker: int) -> tuple[Floats, Floats]:
+        if attacker not in self._known:
+            low, high = self.problem.box(attacker)
+            values = self.problem.table.values
+            self._known[attacker] = (np.maximum(values - low, 0.0), np.maximum(high - values, 0.0))
+        return self._known[attacker]
+
+
 class CellNetwork:
     """The cells of a table as arcs between its equations."""
 
@@ -62,15 +77,7 @@ class NetworkSearch:
         self.hidden: Bools = problem.must_hide.copy()
         self.complete = False
         self.graph = CellNetwork(problem)
-        self._rooms: dict[int, tuple[Floats, Floats]] = {}
-
-    def room(self, attacker: int) -> tuple[Floats, Floats]:
-        """How far up and down each cell may deviate by the attacker's box."""
-        if attacker not in self._rooms:
-            low, high = self.problem.box(attacker)
-            a = self.problem.table.values
-            self._rooms[attacker] = (np.maximum(high - a, 0.0), np.maximum(a - low, 0.0))
-        return self._rooms[attacker]
+        self.boxes = Boxes(problem)
 
     # ------------------------------------------------------------------ construction
 
@@ -86,14 +93,14 @@ class NetworkSearch:
             self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
         )
         rooms = {
-            task.attacker: tuple(side[cells] for side in self.room(task.attacker)) for task in self.tasks
+            task.attacker: tuple(side[cells] for side in self.boxes[task.attacker]) for task in self.tasks
         }
         for done, task in enumerate(self.tasks):
             if done % 64 == 0:
                 if self.deadline.passed():
                     return
                 self.progress("protecting levels", done, len(self.tasks))
-            up, down = rooms[task.attacker]
+            down, up = rooms[task.attacker]
             for upward, need in self._needs(task):
                 if need > 0 and not roads.route(int(place[task.cell]), upward, need, up, down):
                     raise SolverError(
@@ -107,7 +114,7 @@ class NetworkSearch:
         """Directions and amounts: a sliding level goes up as far as the box allows, then down."""
         if task.side is not Side.SLIDE:
             return [(task.side is Side.UP, task.level)]
-        up, _ = self.room(task.attacker)
+        _, up = self.boxes[task.attacker]
         rise = min(task.level, float(up[task.cell]))
         return [(True, rise), (False, task.level - rise)]
 
@@ -138,7 +145,7 @@ class _Flows:
         self.networks = {}
         self.rooms = {}
         for attacker in {task.attacker for task in self.tasks}:
-            up, down = (side[cells] for side in search.room(attacker))
+            down, up = (side[cells] for side in search.boxes[attacker])
             self.rooms[attacker] = (up, down)
             network = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
             network.eps = 1e-12 * float(

@@ -25,7 +25,7 @@ from tablecloak.audit.reduce import without_empty_rows, working_columns, working
 from tablecloak.engines.flow import Network
 from tablecloak.engines.lp import Outcome, Session
 from tablecloak.methods.deviations import Side, Task
-from tablecloak.methods.network_search import CellNetwork, is_network
+from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
@@ -50,21 +50,6 @@ def separator_of(problem: Problem, allowed: Bools) -> Separator:
     return NetworkSeparator(problem, allowed) if is_network(problem) else LinearSeparator(problem, allowed)
 
 
-class _Boxes:
-    """How far down and up each cell may deviate by each attacker's box."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self._known: dict[int, tuple[Floats, Floats]] = {}
-
-    def __getitem__(self, attacker: int) -> tuple[Floats, Floats]:
-        if attacker not in self._known:
-            low, high = self.problem.box(attacker)
-            values = self.problem.table.values
-            self._known[attacker] = (np.maximum(values - low, 0.0), np.maximum(high - values, 0.0))
-        return self._known[attacker]
-
-
 def sides(task: Task) -> tuple[bool, ...]:
     """The directions (upward?) that a level is about."""
     return {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]
@@ -75,7 +60,7 @@ class _Base:
 
     def __init__(self, problem: Problem, allowed: Bools) -> None:
         self.problem, self.allowed, self.hidden = problem, allowed, problem.must_hide
-        self.boxes = _Boxes(problem)
+        self.boxes = Boxes(problem)
 
     def _only_if(self, task: Task) -> int | None:
         """The level of a cell that need not be hidden is asked only if it is."""
