@@ -16,6 +16,7 @@ from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
 from tablecloak.methods.separation import separator_of
+from tablecloak.methods.suppress_optimal import _next_multiple, _weight_unit
 from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
@@ -194,3 +195,20 @@ def test_levels_larger_than_the_box_of_a_sliding_cell_use_its_own_room():
     assert protect(problem, "suppress-optimal").cost == pytest.approx(
         protect(problem, "suppress-compact").cost
     )
+
+
+def test_a_sliding_level_may_go_up_a_little_and_down_the_rest():
+    """The box would allow the whole level upward, the network does not."""
+    problem = random_problem("hierarchical", np.random.default_rng(9), sliding=True)
+    assert protect(problem, "suppress-optimal").cost == pytest.approx(28)
+    assert protect(problem, "suppress-compact").cost == pytest.approx(28)
+
+
+def test_the_unit_of_weights_and_the_next_cost():
+    assert _weight_unit(np.array([20.0, 30.0, 0.0])) == 10
+    assert _weight_unit(np.array([0.25, 1.5])) == 0.25
+    assert _weight_unit(np.array([1000.0, 0.0005])) == pytest.approx(0.0005)
+    assert _weight_unit(np.array([1.0, np.sqrt(2)])) == 0
+    assert _weight_unit(np.zeros(2)) == 0
+    assert [_next_multiple(cost, 1.0) for cost in (103.2, 104.0)] == [104, 105]
+    assert _next_multiple(103.2, 0.0) == 103.2

@@ -57,4 +57,8 @@ class RoadMap:
 
     def route(self, arc: int, upward: bool, need: float, up: Floats, down: Floats) -> bool:
         """Open arcs so that `arc` can deviate by `need` within the rooms; False if that is impossible."""
-        return bool(self._route(self._roads, up, down, arc, upward, need, self._step) == 0.0)
+        return self.missing(arc, upward, need, up, down) == 0.0
+
+    def missing(self, arc: int, upward: bool, need: float, up: Floats, down: Floats) -> float:
+        """The same as far as possible; gives what is missing in the end."""
+        return float(self._route(self._roads, up, down, arc, upward, need, self._step))

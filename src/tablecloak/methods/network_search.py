@@ -101,22 +101,23 @@ class NetworkSearch:
                     return
                 self.progress("protecting levels", done, len(self.tasks))
             down, up = rooms[task.attacker]
-            for upward, need in self._needs(task):
-                if need > 0 and not roads.route(int(place[task.cell]), upward, need, up, down):
-                    raise SolverError(
-                        f"no route found for cell {self.problem.table.label(task.cell)} although one exists"
-                    )
+            if not self._routed(roads, task, int(place[task.cell]), up, down):
+                raise SolverError(
+                    f"no route found for cell {self.problem.table.label(task.cell)} although one exists"
+                )
         self.hidden = self.problem.must_hide.copy()
         self.hidden[cells[roads.is_open]] = True
         self.complete = True
 
-    def _needs(self, task: Task) -> list[tuple[bool, float]]:
-        """Directions and amounts: a sliding level goes up as far as the box allows, then down."""
+    def _routed(self, roads: RoadMap, task: Task, arc: int, up: Floats, down: Floats) -> bool:
+        """Open a route for a level; a sliding one goes up as far as box and network allow, then down."""
         if task.side is not Side.SLIDE:
-            return [(task.side is Side.UP, task.level)]
-        _, up = self.boxes[task.attacker]
-        rise = min(task.level, float(up[task.cell]))
-        return [(True, rise), (False, task.level - rise)]
+            return roads.route(arc, task.side is Side.UP, task.level, up, down)
+        rise = min(task.level, float(up[arc]))
+        if rise > 0:
+            rise -= roads.missing(arc, True, rise, up, down)
+        rest = task.level - rise
+        return rest <= 1e-9 * task.level or roads.route(arc, False, rest, up, down)
 
     # ------------------------------------------------------------------ clean-up
 

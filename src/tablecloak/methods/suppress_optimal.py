@@ -260,6 +260,7 @@ class _Solver:
         least = relaxation.bound
         step = self.unit if self.unit > 0 else 1e-9 * max(1.0, abs(least))
         highest = max(least * (1 + share), least + (2 + self.guesses) * step)
+        beyond = _next_multiple(highest, self.unit)  # the least that a pattern with other cells can cost
         noise = 1e-9 * max(1.0, abs(least))
         cells = np.flatnonzero(self.free & (relaxation.reduced <= min(highest, self.cost) - least + noise))
         program = GrowingProgram(self.problem.weights[cells])
@@ -270,7 +271,7 @@ class _Solver:
             sent = len(relaxation.pool)
             solution = program.solve(self.deadline.left, gap=near, step=self.unit)
             self.programs += 1
-            self._raise_bound(min(solution.bound, highest + step))
+            self._raise_bound(min(solution.bound, beyond))
             if solution.outcome is Outcome.TIME_LIMIT:
                 return False
             if solution.outcome is Outcome.INFEASIBLE or solution.bound > highest + noise:
@@ -325,12 +326,19 @@ class _Solver:
         )
 
 
+def _next_multiple(cost: float, unit: float) -> float:
+    """The least cost above this one, if costs are multiples of the unit; without a unit no more is known than this."""
+    return cost if unit == 0 or not math.isfinite(cost) else unit * (math.floor(cost / unit + 1e-9) + 1)
+
+
 def _weight_unit(weights: Floats) -> float:
     """A number of which all weights are multiples (1, 10, 0.01, ...), or 0 if there is none to be seen."""
     positive = weights[weights > 0]
     for decimals in range(-3, 7):
         scaled = positive * 10.0**decimals
-        if positive.size and scaled.max() < 2**40 and (np.abs(scaled - np.rint(scaled)) < 1e-6).all():
-            whole = np.rint(scaled).astype(np.int64)
-            return float(np.gcd.reduce(whole)) / 10.0**decimals
+        if not positive.size or scaled.max() >= 2**40:
+            break
+        whole = np.rint(scaled)
+        if (whole >= 1).all() and (np.abs(scaled - whole) <= 1e-12 * whole).all():
+            return float(np.gcd.reduce(whole.astype(np.int64))) / 10.0**decimals
     return 0.0
