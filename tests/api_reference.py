@@ -25,7 +25,8 @@ CHAPTERS = {
     "Patterns": ["Pattern", "View", "Suppression", "Intervals", "Rounding", "Perturbation", "Mixed"],
     "Methods and results": ["METHODS", "Method", "Result", "Status", "Report", "Audit", "Publication"],
     "Proofs and explanations": [
-        "certify", "verify", "Certificate", "Verification", "exposure", "Exposure", "explain", "Explanation",
+        "certify", "verify", "Certificate", "Verification", "bounds", "Bound", "exposure", "Exposure", "explain",
+        "Explanation",
     ],
     "Errors": [
         "TablecloakError", "InputError", "InfeasibleProblem", "NotApplicable", "SolverError", "UnsafePublication",

@@ -25,13 +25,14 @@ GROUND = {
     "progress", "result", "table", "weights",
 }  # fmt: skip
 UPSTAIRS = {
-    "apriori", "assess", "audit", "cli", "concentration", "engines", "examples", "explain", "exposure", "formats",
-    "frames", "insiders", "job", "losses", "methods", "protect", "publication", "publish", "routes", "rules", "sources",
-    "spread", "tabulate", "tabulate_cells", "testing", "unions",
+    "apriori", "assess", "audit", "bounds", "cli", "concentration", "engines", "examples", "explain", "exposure",
+    "formats", "frames", "insiders", "job", "losses", "methods", "protect", "publication", "publish", "routes", "rules",
+    "sources", "spread", "tabulate", "tabulate_cells", "testing", "unions",
 }  # fmt: skip
 SHARED_BY_METHODS = {
-    "methods", "methods.base", "methods.deviations", "methods.feasibility", "methods.network_search",
-    "methods.patterns", "methods.relaxation", "methods.rows", "methods.search", "methods.separation",
+    "methods", "methods.base", "methods.deviations", "methods.feasibility", "methods.flow_blocks", "methods.lines",
+    "methods.network_search", "methods.patterns", "methods.programs", "methods.relaxation", "methods.rows",
+    "methods.search", "methods.separation",
 }  # fmt: skip
 SOLVERS_AND_COMPILERS = {"highspy", "numba"}
 
@@ -71,6 +72,7 @@ COVERED_BY = {
     "engines.scales": "test_aggregate",
     "engines.scan": "test_sources",
     "engines.mip": "test_conformance",
+    "engines.widest": "test_suppress_three_phase",
     "errors": "test_problem",
     "examples.make_business_survey": "test_examples",
     "formats.files": "test_cli",
@@ -88,8 +90,11 @@ COVERED_BY = {
     "methods": "test_conformance",
     "methods.base": "test_conformance",
     "methods.feasibility": "test_conformance",
+    "methods.flow_blocks": "test_suppress_three_phase",
+    "methods.lines": "test_bounds",
     "methods.network_search": "test_suppress_optimal",
     "methods.patterns": "test_suppress_optimal",
+    "methods.programs": "test_bounds",
     "methods.relaxation": "test_suppress_optimal",
     "methods.rows": "test_suppress_optimal",
     "methods.search": "test_suppress_greedy",

@@ -12,6 +12,7 @@ from tablecloak import weights
 from tablecloak.apriori import Marks
 from tablecloak.assess import assess
 from tablecloak.audit import Certificate, Verification, audit, certify, verify
+from tablecloak.bounds import Bound, bounds
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.errors import (
@@ -55,6 +56,7 @@ __all__ = [
     "METHODS",
     "Attacker",
     "Audit",
+    "Bound",
     "CellData",
     "Certificate",
     "Contributions",
@@ -99,6 +101,7 @@ __all__ = [
     "ZeroUnsafe",
     "assess",
     "audit",
+    "bounds",
     "certify",
     "explain",
     "exposure",

@@ -12,7 +12,7 @@ from tablecloak.cli.exits import exit_codes
 from tablecloak.cli.jobs import init, run
 from tablecloak.cli.live import drawing
 from tablecloak.cli.preparing import assess, tabulate
-from tablecloak.cli.protecting import audit, exposure, protect
+from tablecloak.cli.protecting import audit, bounds, exposure, protect
 from tablecloak.cli.publishing import publish
 
 app = typer.Typer(
@@ -52,6 +52,7 @@ publish = app.command()(publish)
 run = app.command()(run)
 init = app.command()(init)
 exposure = app.command()(exposure)
+bounds = app.command()(bounds)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The commands protect, audit and exposure."""
+"""The commands protect, audit, exposure and bounds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from tablecloak.cli.options import (
     read_problem,
     say,
 )
-from tablecloak.errors import SolverError
+from tablecloak.errors import NotApplicable, SolverError
 
 if TYPE_CHECKING:
+    from tablecloak.bounds import Bound
     from tablecloak.pattern import Pattern
     from tablecloak.problem import Problem
     from tablecloak.progress import Progress
@@ -129,6 +130,33 @@ def exposure(
         found = run(problem, progress=progress)
         write_files({json: to_json(exposure_record(problem, found))} if json else {})
     say(found.summary(problem), quiet)
+
+
+def bounds(
+    instance: Instance,
+    integer: Annotated[
+        bool, typer.Option("--integer", help="Solve the integer programs too: tighter, may take long.")
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0.0, help="Stop each bound after so long.")
+    ] = None,
+    quiet: Quiet = False,
+    widen: Widen = False,
+    show_confidential: Confidential = False,
+) -> None:
+    """What must any safe suppression cost? The lower bounds of the literature."""
+    with exit_codes(show_confidential), drawing(quiet) as progress:
+        from tablecloak.bounds import BOUNDS
+        from tablecloak.cli.listing import bounds_table
+
+        problem = read_problem(instance, widen, quiet)
+        found: dict[str, Bound | NotApplicable] = {}
+        for name, bound in BOUNDS.items():
+            try:
+                found[name] = bound(problem, integer=integer, seconds=seconds, progress=progress)
+            except NotApplicable as refusal:
+                found[name] = refusal
+    say(bounds_table(found), quiet)
 
 
 def _certified(

@@ -4,6 +4,7 @@ from tablecloak.methods.base import Method
 from tablecloak.methods.suppress_compact import CompactParams, suppress_compact
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.methods.suppress_optimal import OptimalParams, suppress_optimal
+from tablecloak.methods.suppress_three_phase import ThreePhaseParams, suppress_three_phase
 
 METHODS = {
     "suppress-greedy": Method(
@@ -17,6 +18,12 @@ METHODS = {
         OptimalParams,
         "branch and cut: the cheapest safe pattern, or the best found with its proven gap; any table, any attackers",
         "Fischetti & Salazar 2001; Salazar 2002, second model",
+    ),
+    "suppress-three-phase": Method(
+        suppress_three_phase,
+        ThreePhaseParams,
+        "what single lines ask, then flows where that is not enough; exact, for two-way tables and the outsider",
+        "Carvalho & Almeida 2008",
     ),
     "suppress-compact": Method(
         suppress_compact,

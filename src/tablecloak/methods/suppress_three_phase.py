@@ -1,0 +1,329 @@
+"""suppress-three-phase: Carvalho & Almeida's exact algorithm for two-way tables.
+
+0. *Preprocessing*: levels that the cells hidden anyway meet are dropped, by paths of maximum capacity.
+1. *Phase 1*: solve the relaxation (P) as an integer program: what each line asks on its own (`lines`, `patterns`), from
+   the second iteration on with the flows of phase 3. Its optimum is a lower bound, its cells S a candidate.
+2. *Phase 2*: which levels does S leave open? Each of them gets a cheapest route on top of S, by shortest augmenting
+   paths on which S is free; the levels that opened a cell are listed. None: S is optimal. Otherwise the routes, cleaned
+   up, are a safe pattern; if it costs no more than the bound it is optimal.
+3. *Phase 3*: the flows of the listed levels enter the program (`flow_blocks`), and phase 1 begins again.
+
+Repairs to the paper (our notes, 3.8): the paths of phases 0 and 2 run on the residual network, so that an open level is
+really open and the loop cannot repeat itself; a total has coefficient g in (5), for it may rise without limit. Beyond
+the paper: a first safe pattern before phase 1, and cells whose reduced cost in (P) exceeds the gap leave the program.
+
+Reference: Carvalho & Almeida (2008), A three-phase algorithm for the cell suppression problem in two-dimensional
+statistical tables, JORS 59.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of
+from tablecloak.engines.lp import Outcome
+from tablecloak.engines.roads import RoadMap
+from tablecloak.errors import NotApplicable, SolverError
+from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.flow_blocks import FlowProgram
+from tablecloak.methods.lines import Lines, OneWayRows, fixed_by, levels_of
+from tablecloak.methods.network_search import NetworkSearch
+from tablecloak.methods.patterns import PatternRows
+from tablecloak.methods.programs import RowProgram, rounded_up
+from tablecloak.methods.rows import Row
+from tablecloak.methods.separation import NetworkSeparator
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+FIRST_COLUMNS = 8
+"""So many of the cheapest cells of each line are columns of (P) from the start."""
+
+
+@dataclass(frozen=True)
+class ThreePhaseParams:
+    """Parameters of suppress-three-phase."""
+
+    seconds: float | None = None
+    """Stop after so long with the best pattern so far and its proven bound."""
+
+
+def suppress_three_phase(
+    problem: Problem,
+    *,
+    params: ThreePhaseParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """The cheapest safe pattern of a two-way table, or the best found in time with a proven bound."""
+    _check(problem)
+    deadline = Deadline.after(params.seconds)
+    progress("is it feasible at all", 0, 1)
+    solver = _Solver(problem, largest_pattern(problem, progress), progress, deadline)
+    try:
+        status = solver.run()
+    except KeyboardInterrupt:
+        status = Status.TIME_LIMIT
+    return solver.proposal(status)
+
+
+def _check(problem: Problem) -> None:
+    """The problem must be one of the paper's."""
+    blocks = structure_of(problem.table).blocks
+    grid = blocks[0].grid if len(blocks) == 1 and blocks[0].kind == "network" else None
+    levels = problem.levels
+    failing = [
+        need
+        for need, holds in {
+            "a two-way table without hierarchies": grid is not None and grid.levels == (1, 1),
+            "no attacker but the outsider": not problem.attackers,
+            "lower and upper levels for all sensitive cells": not levels.sliding.any(),
+            "no conditional levels": not levels.conditional.any(),
+            "no bound on touched cells": problem.most_touched is None,
+        }.items()
+        if not holds
+    ]
+    if failing:
+        raise NotApplicable(
+            "suppress-three-phase cannot take this problem.",
+            needs=", ".join(failing),
+            instead=["suppress-optimal", "suppress-compact"],
+        )
+
+
+class _Solver:
+    """The state of one run: the best pattern, the program, the levels whose flows are in it."""
+
+    def __init__(self, problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> None:
+        self.problem, self.allowed, self.report, self.deadline = problem, allowed, progress, deadline
+        self.free = allowed & ~problem.must_hide
+        self.hidden: Bools = allowed.copy()
+        self.tasks: list[Task] = []
+        self.listed: list[Task] = []
+        self.lines, patterns = Lines(problem, allowed), PatternRows(problem, allowed)
+        finders = [patterns.rows, OneWayRows(self.lines).rows]
+        start = patterns.cheapest(FIRST_COLUMNS)
+        self.program = RowProgram(problem.weights, self.free, start, finders, deadline, self._tell)
+        self.search = NetworkSearch(problem, allowed, [], progress, deadline)
+        self.bound = 0.0
+        self.counters: dict[str, float] = {}
+        self.clock: dict[str, float] = {}
+
+    # ------------------------------------------------------------------ the recipe
+
+    def run(self) -> Status:
+        with self._timed("preprocessing"):
+            levels = self._levels()
+            self.tasks = self._exposed(levels, self.problem.must_hide)
+        self.counters |= {
+            "levels": len(levels),
+            "levels left after preprocessing": len(self.tasks),
+            "iterations": 0,
+        }
+        if not self.tasks:
+            self.hidden = self.problem.must_hide.copy()
+            return Status.OPTIMAL
+        with self._timed("first pattern"):
+            self._complete(self.problem.must_hide, self.tasks)
+        with self._timed("phase 1"):
+            x = self._first()
+        while x is not None:
+            with self._timed("phase 2"):
+                fresh = self._second(x > 0.5)
+            if not fresh:  # safe, and no point of the program is cheaper
+                self._raise(self.cost)
+            self._note_first()
+            if self._proven() or self.deadline.passed():
+                break
+            with self._timed("phase 3"):
+                x = self._third(x, fresh)
+        return Status.OPTIMAL if self._proven() else Status.TIME_LIMIT
+
+    @contextmanager
+    def _timed(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.clock[phase] = self.clock.get(phase, 0.0) + time.perf_counter() - start
+
+    def _tell(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self._raise(bound or 0.0)
+        self.report(phase, done, total, self.cost, self.bound)
+
+    # ------------------------------------------------------------------ cost and proof
+
+    @property
+    def cost(self) -> float:
+        return float(self.problem.weights[self.hidden & self.free].sum())
+
+    def _raise(self, bound: float) -> None:
+        self.bound = max(self.bound, min(rounded_up(bound, self.program.unit), self.cost))
+
+    def _proven(self) -> bool:
+        return self.cost - self.bound <= 1e-9 * max(1.0, self.cost)
+
+    def _note_first(self) -> None:
+        """What the paper's tables tell about the first iteration."""
+        if self.counters["iterations"] == 1:
+            proven, over = self._proven(), self.cost - self.bound
+            self.counters["proven at iteration 1"] = float(proven)
+            if proven or self.bound > 0:
+                self.counters["gap at iteration 1 (%)"] = 0.0 if proven else 100 * over / self.bound
+
+    # ------------------------------------------------------------------ preprocessing
+
+    def _levels(self) -> list[Task]:
+        """All levels, the largest first."""
+        lower, upper, _ = levels_of(self.problem, 0)
+        tasks = [
+            Task(cell, 0, side, float(levels[cell]))
+            for side, levels in ((Side.UP, upper), (Side.DOWN, lower))
+            for cell in np.flatnonzero(levels).tolist()
+        ]
+        return sorted(tasks, key=lambda task: (-task.level, task.cell, task.side.value))
+
+    def _exposed(self, tasks: Sequence[Task], hidden: Bools) -> list[Task]:
+        """The levels that are not met when these cells are hidden, by augmenting paths of maximum capacity.
+
+        Where these find none the audit has the last word.
+        """
+        from tablecloak.engines import widest
+
+        graph, cells = self.search.graph, np.flatnonzero(hidden)
+        down, up = (room[cells] for room in self.search.boxes[0])
+        met = widest.levels_met(
+            graph.nodes,
+            (graph.tail[cells], graph.head[cells]),
+            up,
+            down,
+            np.searchsorted(cells, [task.cell for task in tasks]).astype(np.int32),
+            np.array([task.side is Side.UP for task in tasks], dtype=bool),
+            np.array([task.level for task in tasks], dtype=float),
+        )
+        exposed = [tasks[place] for place in np.flatnonzero(~met).tolist()]
+        return exposed or open_tasks(self.problem, audit(self.problem, suppression(hidden)))
+
+    # ------------------------------------------------------------------ phase 1
+
+    def _first(self) -> Floats | None:
+        """The optimum of (P): (5) and (6) with the cells that they fix, (7) to (10) as they are missed."""
+        volume = self.lines.volume_rows()
+        fixed = fixed_by(volume)
+        self.program.relaxation.add([*self.lines.alone_rows(), *volume, *fixed])
+        self.counters |= {"iterations": 1, "cells fixed": len(fixed)}
+        x = self.program.integral() if self.program.linear() else None
+        self._raise(self.program.rounded)
+        if x is not None:
+            self.counters["value of (P)"] = self.program.rounded
+        return x
+
+    # ------------------------------------------------------------------ phase 2
+
+    def _second(self, chosen: Bools) -> list[Task]:
+        """Complete the candidate; gives the levels that needed it. None: it is safe as it is."""
+        hidden = chosen | self.problem.must_hide
+        exposed = self._exposed(self.tasks, hidden)
+        if not exposed:
+            self._adopt(hidden)
+            return []
+        return self._complete(hidden, exposed) or exposed
+
+    def _complete(self, hidden: Bools, exposed: Sequence[Task]) -> list[Task]:
+        """Routes for open levels on top of a pattern, then a clean-up. Gives the levels that opened a cell."""
+        cells = np.flatnonzero(self.allowed)
+        weights = self.problem.weights[cells]
+        positive = weights[weights > 0]
+        price = np.maximum(weights, 1e-3 * float(np.median(positive)) if positive.size else 1.0)
+        graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
+        roads = RoadMap(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
+        listed, opened = [], int(hidden.sum())
+        for task in exposed:
+            if self.deadline.passed():
+                return list(exposed)
+            if not roads.route(
+                int(np.searchsorted(cells, task.cell)), task.side is Side.UP, task.level, up, down
+            ):
+                label = self.problem.table.label(task.cell)
+                raise SolverError(f"no route found for cell {label} although one exists")
+            before, opened = opened, int(roads.is_open.sum())
+            if opened > before:
+                listed.append(task)
+        completed = np.zeros(self.allowed.size, dtype=bool)
+        completed[cells[roads.is_open]] = True
+        self.search.tasks, self.search.hidden = self.tasks, completed
+        self.search.clean_up()
+        self._adopt(self.search.hidden.copy())
+        return listed
+
+    def _adopt(self, hidden: Bools) -> None:
+        """Keep a safe pattern if it is the best."""
+        cheaper = float(self.problem.weights[hidden & self.free].sum()) < self.cost
+        if cheaper and audit(self.problem, suppression(hidden)).safe:
+            self.hidden = hidden
+
+    # ------------------------------------------------------------------ phase 3
+
+    def _third(self, x: Floats, fresh: Sequence[Task]) -> Floats | None:
+        """Add the flows of open levels and solve again.
+
+        None when nothing cheaper is left, or when the time is up; then the best point so far is completed if possible.
+        """
+        new = [task for task in fresh if task not in self.listed]
+        self.listed += new
+        if not new:
+            self.program.relaxation.add(self._forbidding(x, fresh))
+        self.program.find(x)
+        pool = self.program.relaxation.pool
+        rows = self.program.relaxation.matrix(pool), np.array([row.rhs for row in pool])
+        cells = self.program.cells_within(self.cost - self.program.unit)
+        flows = FlowProgram(self.search.graph, self.search.boxes[0], self.problem.must_hide, cells)
+        self.counters["iterations"] += 1
+        solution = flows.solve(self.problem.weights, rows, self.listed, self.deadline.left)
+        self._tell("phase 3", len(self.listed), len(self.tasks), bound=solution.bound)
+        if solution.values.size == 0:
+            return None
+        point = np.zeros(self.free.size)
+        point[cells[solution.values[: cells.size] > 0.5]] = 1.0
+        if solution.outcome is Outcome.OPTIMAL:
+            return point
+        self._second(point > 0.5)
+        return None
+
+    def _forbidding(self, x: Floats, tasks: Sequence[Task]) -> list[Row]:
+        """Rows that a pattern misses whose levels slipped through the solver's tolerance: it needs one cell more."""
+        others = np.flatnonzero(self.free & (x < 0.5))
+        separator = NetworkSeparator(self.problem, self.allowed)
+        return separator.rows(x, tasks, most=len(tasks)) or [
+            Row(others, np.ones(others.size), 1.0, "no good")
+        ]
+
+    # ------------------------------------------------------------------ the end
+
+    def proposal(self, status: Status) -> Proposal:
+        """What was found, with the bound and how the phases went."""
+        return Proposal(
+            suppression(self.hidden),
+            status,
+            f"three phases (HiGHS, network flow) on {structure_of(self.problem.table).description}",
+            bound=self.cost if status is Status.OPTIMAL else self.bound,
+            counters={
+                **self.counters,
+                "levels with flows": len(self.listed),
+                "rows": len(self.program.relaxation.pool),
+                **{f"seconds of {phase}": seconds for phase, seconds in self.clock.items()},
+            },
+        )
