@@ -7,19 +7,20 @@ import time
 import highspy
 import numpy as np
 
-from tablecloak import Problem, Suppression
+from tablecloak import Problem
 from tablecloak.engines.lp import PRIMAL, Session
+from tablecloak.pattern import Pattern
 
 
 def warm_primal_seconds(
-    problem: Problem, pattern: Suppression, most_cells: int, most_seconds: float
+    problem: Problem, pattern: Pattern, most_cells: int, most_seconds: float
 ) -> tuple[float, int]:
     """Seconds for all sensitive cells (model, first basis, two solves a cell), and how many cells were really done.
 
     Beyond the first so many cells of a fixed shuffle the time is extrapolated.
     """
     begin = time.perf_counter()
-    hidden = np.flatnonzero(pattern.hidden)
+    hidden = np.flatnonzero(pattern.touched(problem))
     place = {int(cell): position for position, cell in enumerate(hidden)}
     low, high = problem.box(0)
     value = problem.table.values

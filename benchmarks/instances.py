@@ -10,9 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, link
+from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, link, read_jj
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+CSPLIB = (
+    "targus", "table7", "hier13x7x7d", "hier13x13x7d", "table8", "table1", "hier13x13x13a", "toy3dsarah", "jjtabel3",
+    "hier16", "ninenew", "osorio", "cbs",
+)  # fmt: skip
+"""The public library of JJ instances, roughly the easy ones first."""
+CLASSES = {"I": 1, "II": 2, "II+": 3}
+"""The classes of Carvalho & Almeida by their number in seeds; II+ is Class II with the grand total in the lottery."""
+
+
+def csplib_problem(name: str) -> Problem:
+    """An instance of the public library."""
+    return read_jj(DATA / "csplib" / f"{name}.jj").problem
+
+
+# ---------------------------------------------------------------------- two-way tables
 
 
 def two_way(inner: NDArray[np.int64]) -> Table:
@@ -27,16 +42,24 @@ def two_way(inner: NDArray[np.int64]) -> Table:
     )
 
 
+def class_seed(kind: str, m: int, n: int, number: int) -> int:
+    """The seed of an instance, in decimals: class (1, 2 or 3), m and n in three digits each, number in two."""
+    return ((CLASSES[kind] * 1000 + m) * 1000 + n) * 100 + number
+
+
+def class_problem(kind: str, m: int, n: int, number: int, unit_weights: bool = False) -> Problem:
+    """Instance so-and-so of a class of Carvalho & Almeida, with its own seed."""
+    seed = class_seed(kind, m, n, number)
+    if kind == "I":
+        return class_one(m, n, seed, unit_weights)
+    return class_two(m, n, seed, unit_weights, grand_total=kind == "II+")
+
+
 def class_one(rows: int, columns: int, seed: int, unit_weights: bool = False) -> Problem:
     """Class I of Carvalho & Almeida (2008): values 0..499, internal cells of 1 to 4 sensitive, levels u = a, l = a - 1,
     zeros published."""
-    table = two_way(np.random.default_rng(seed).integers(0, 500, size=(rows, columns)))
-    sensitive = table.is_leaf & (table.values >= 1) & (table.values <= 4)
-    upper = np.where(sensitive, table.values, 0.0)
-    lower = np.where(sensitive, table.values - 1, 0.0)
-    weights = "unit" if unit_weights else "value"
-    return Problem.of(
-        table, sensitive, Levels.of(len(table), lower, upper), hide_zeros=False, weights=weights
+    return _small_sensitive(
+        two_way(np.random.default_rng(seed).integers(0, 500, size=(rows, columns))), unit_weights
     )
 
 
@@ -61,13 +84,64 @@ def class_two(
 def generator_one(rows: int, columns: int, sensitive_cells: int, seed: int) -> Problem:
     """Castro's generator 1: values 1..1000, a fifth of them zero, so many sensitive cells anywhere, 15% levels."""
     rng = np.random.default_rng(seed)
-    inner = rng.integers(1, 1001, size=(rows, columns))
-    inner[rng.random((rows, columns)) < 0.2] = 0
-    table = two_way(inner)
-    chosen = rng.choice(np.flatnonzero(table.is_leaf & (table.values > 0)), sensitive_cells, replace=False)
+    return _some_sensitive(two_way(_with_zeros((rows, columns), rng)), sensitive_cells, rng)
+
+
+# ---------------------------------------------------------------------- three-way tables
+
+
+def three_way(inner: NDArray[np.int64]) -> Table:
+    """A three-way table with all its totals from its inner cells."""
+    codes = [[f"{letter}{i}" for i in range(count)] for letter, count in zip("rcl", inner.shape, strict=True)]
+    grid = np.meshgrid(*(np.array(some) for some in codes), indexing="ij")
+    cells: dict[str, Any] = {letter: axis.ravel() for letter, axis in zip("rcl", grid, strict=True)}
+    dimensions = [Dimension.flat(letter, some) for letter, some in zip("rcl", codes, strict=True)]
+    return Table.from_cells(dimensions, {**cells, "value": inner.ravel()}, recompute=True)
+
+
+def three_way_class_one(rows: int, columns: int, layers: int, seed: int) -> Problem:
+    """As Class I: values 0..499, internal cells of 1 to 4 sensitive, levels u = a, l = a - 1, zeros published."""
+    return _small_sensitive(
+        three_way(np.random.default_rng(seed).integers(0, 500, size=(rows, columns, layers)))
+    )
+
+
+def three_way_generator_one(rows: int, columns: int, layers: int, sensitive_cells: int, seed: int) -> Problem:
+    """As generator 1: values 1..1000, a fifth of them zero, so many sensitive cells anywhere, 15% levels."""
+    rng = np.random.default_rng(seed)
+    return _some_sensitive(three_way(_with_zeros((rows, columns, layers), rng)), sensitive_cells, rng)
+
+
+# ---------------------------------------------------------------------- what they have in common
+
+
+def _small_sensitive(table: Table, unit_weights: bool = False) -> Problem:
+    """Internal cells of 1 to 4 are sensitive, levels u = a, l = a - 1, zeros published."""
+    sensitive = table.is_leaf & (table.values >= 1) & (table.values <= 4)
+    upper = np.where(sensitive, table.values, 0.0)
+    lower = np.where(sensitive, table.values - 1, 0.0)
+    weights = "unit" if unit_weights else "value"
+    return Problem.of(
+        table, sensitive, Levels.of(len(table), lower, upper), hide_zeros=False, weights=weights
+    )
+
+
+def _with_zeros(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Values 1..1000, a fifth of them zero."""
+    inner = rng.integers(1, 1001, size=shape)
+    inner[rng.random(shape) < 0.2] = 0
+    return inner
+
+
+def _some_sensitive(table: Table, count: int, rng: np.random.Generator) -> Problem:
+    """So many internal cells that are not zero are sensitive, levels ceil(0.15 a), zeros published."""
+    chosen = rng.choice(np.flatnonzero(table.is_leaf & (table.values > 0)), count, replace=False)
     level = np.zeros(len(table))
     level[chosen] = np.ceil(0.15 * table.values[chosen])
     return Problem.of(table, level > 0, Levels.of(len(table), level, level), hide_zeros=False)
+
+
+# ---------------------------------------------------------------------- INSEE
 
 
 INSEE = {

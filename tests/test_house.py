@@ -30,11 +30,11 @@ UPSTAIRS = {
     "sources", "spread", "tabulate", "tabulate_cells", "testing", "unions",
 }  # fmt: skip
 SHARED_BY_METHODS = {
-    "methods", "methods.base", "methods.deviations", "methods.feasibility", "methods.flow_blocks", "methods.lines",
-    "methods.network_search", "methods.patterns", "methods.programs", "methods.relaxation", "methods.rows",
-    "methods.search", "methods.separation",
+    "methods", "methods.base", "methods.deviations", "methods.exact", "methods.feasibility", "methods.flow_blocks",
+    "methods.integer_phase", "methods.lines", "methods.neighbourhoods", "methods.network_search", "methods.patterns",
+    "methods.programs", "methods.relaxation", "methods.rows", "methods.search", "methods.separation", "methods.thinning",
 }  # fmt: skip
-SOLVERS_AND_COMPILERS = {"highspy", "numba"}
+SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 
 MOST_LINES, UTMOST_LINES = 400, 520
 LONG_FILES = {}
@@ -62,6 +62,10 @@ COVERED_BY = {
     "cli.listing": "test_cli",
     "cli.live": "test_cli",
     "engines.cutting": "test_suppress_optimal",
+    "engines.tableau": "test_freedom",
+    "methods.exact": "test_suppress_optimal",
+    "methods.integer_phase": "test_suppress_optimal",
+    "methods.neighbourhoods": "test_suppress_optimal",
     "engines.duck": "test_aggregate",
     "engines.faults": "test_sources",
     "engines.kernels": "test_flow",

@@ -14,9 +14,9 @@ from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Side, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.patterns import PatternRows
+from tablecloak.methods.programs import next_multiple, weight_unit
 from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
 from tablecloak.methods.separation import separator_of
-from tablecloak.methods.suppress_optimal import _next_multiple, _weight_unit
 from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
@@ -205,10 +205,10 @@ def test_a_sliding_level_may_go_up_a_little_and_down_the_rest():
 
 
 def test_the_unit_of_weights_and_the_next_cost():
-    assert _weight_unit(np.array([20.0, 30.0, 0.0])) == 10
-    assert _weight_unit(np.array([0.25, 1.5])) == 0.25
-    assert _weight_unit(np.array([1000.0, 0.0005])) == pytest.approx(0.0005)
-    assert _weight_unit(np.array([1.0, np.sqrt(2)])) == 0
-    assert _weight_unit(np.zeros(2)) == 0
-    assert [_next_multiple(cost, 1.0) for cost in (103.2, 104.0)] == [104, 105]
-    assert _next_multiple(103.2, 0.0) == 103.2
+    assert weight_unit(np.array([20.0, 30.0, 0.0])) == 10
+    assert weight_unit(np.array([0.25, 1.5])) == 0.25
+    assert weight_unit(np.array([1000.0, 0.0005])) == pytest.approx(0.0005)
+    assert weight_unit(np.array([1.0, np.sqrt(2)])) == 0
+    assert weight_unit(np.zeros(2)) == 0
+    assert [next_multiple(cost, 1.0) for cost in (103.2, 104.0)] == [104, 105]
+    assert next_multiple(103.2, 0.0) == 103.2

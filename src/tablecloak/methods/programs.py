@@ -166,3 +166,8 @@ def rounded_up(bound: float, unit: float) -> float:
     if unit <= 0 or not math.isfinite(bound):
         return bound
     return unit * math.ceil(bound / unit * (1 - 1e-12) - 1e-6)
+
+
+def next_multiple(cost: float, unit: float) -> float:
+    """The least cost above this one, if costs are multiples of the unit; without a unit no more is known than this."""
+    return cost if unit == 0 or not math.isfinite(cost) else unit * (math.floor(cost / unit + 1e-9) + 1)

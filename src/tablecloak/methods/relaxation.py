@@ -25,6 +25,8 @@ from tablecloak.methods.rows import Row
 PRICED = 2000
 """At most so many columns enter at once."""
 SLACK = 1e-6
+NEWEST = 400
+"""So many of the newest rows count as live, in the program or not."""
 AGE = 8
 """A row that was slack so many times in a row leaves the program (and stays in the pool)."""
 
@@ -75,6 +77,19 @@ class Relaxation:
             matrix = self.matrix(fresh)[:, self.columns]
             self.master.add_rows(np.array([row.rhs for row in fresh]), csr_array(matrix))
         return len(fresh)
+
+    def collect(self, rows: Iterable[Row]) -> None:
+        """Rows found elsewhere: in the pool, and in the program when it is solved again and misses them."""
+        for row in rows:
+            if row.key not in self._seen:
+                self._seen.add(row.key)
+                self.pool.append(row)
+
+    def live(self) -> list[Row]:
+        """The rows that matter at the last solution: those in the program, and the newest of the pool."""
+        inside = set(self._inside)
+        newest = max(len(self.pool) - NEWEST, 0)
+        return [row for k, row in enumerate(self.pool) if k in inside or k >= newest]
 
     def matrix(self, rows: list[Row]) -> csr_array:
         """The rows over all cells."""

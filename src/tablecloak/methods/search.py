@@ -13,6 +13,7 @@ from tablecloak.audit.reduce import unpicked, working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
+from tablecloak.methods.thinning import Thinner
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -110,6 +111,12 @@ class Search:
         """Publish again what no level needs, dearest first."""
         if self.router is None:
             return
+        tasks = [*self.witness, *self._conditional()]
+        if Thinner.fits(self.problem, tasks, self.hidden):
+            thinner = Thinner(self.problem, tasks, self.hidden, self.deadline)
+            thinner.run(self.progress)
+            self.hidden, self.published_again = thinner.hidden, thinner.published
+            return
         if not self._watch_conditional_widths():
             return
         self._drop_unused()
@@ -123,6 +130,19 @@ class Search:
                 self.published_again += 1
             cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
             self.progress("cleaning up", number + 1, order.size, cost)
+
+    def _conditional(self) -> list[Task]:
+        """The conditional widths in force that have no witness yet."""
+        cells = np.flatnonzero((self.problem.levels.conditional > 0) & self.hidden)
+        tasks = []
+        for attacker in range(len(self.problem.attacker_names)):
+            _, _, widths = self.problem.required(attacker, cells)
+            tasks += [
+                Task(cell, attacker, Side.SLIDE, width)
+                for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
+                if width > 0
+            ]
+        return [task for task in tasks if task not in self.witness]
 
     def _watch_conditional_widths(self) -> bool:
         """A witness for every conditional width in force: it may have been met without anybody's doing.

@@ -23,10 +23,10 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
 from tablecloak.engines.flow import Network
-from tablecloak.engines.lp import Outcome, Session
+from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
+from tablecloak.methods.rows import TINY, Row, capacity_row, no_good, sharper
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 
@@ -70,6 +70,22 @@ class _Base:
         """To what extent each level is asked at x."""
         cells = np.array([task.cell for task in tasks], dtype=np.int64)
         return np.where(self.hidden[cells], 1.0, x[cells])
+
+    def _worth_adding(self, task: Task, carried: Floats, x: Floats, whole: bool) -> list[Row]:
+        """A row and what sharpens it, as far as the point misses them; a whole point always gets one."""
+        row = capacity_row(carried, task.level, self.hidden, self.allowed, self._only_if(task))
+        if whole:
+            missed = row is not None and row.shortfall(x) > TINY
+            return [row, no_good(row, x)] if row is not None and missed else [self._another_cell(task, x)]
+        return [row, *sharper(row, x, LEAST)] if row is not None and row.shortfall(x) > LEAST else []
+
+    def _another_cell(self, task: Task, x: Floats) -> Row:
+        """Where a level is missed by so little that its row does not show it: one cell more must be hidden."""
+        cells = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5))
+        if self.hidden[task.cell]:
+            return Row(cells, np.ones(cells.size), 1.0, "no good")
+        both = np.sort(np.append(cells, task.cell))
+        return Row(both, np.where(both == task.cell, -1.0, 1.0), 0.0, "no good")
 
 
 class NetworkSeparator(_Base):
@@ -118,10 +134,7 @@ class NetworkSeparator(_Base):
                 carried = np.zeros(x.size)
                 for q in places[t]:
                     carried += self._carried(tasks[t], None if binding[q] else cuts[q], queries[q][1])
-                row = capacity_row(
-                    carried, tasks[t].level, self.hidden, self.allowed, self._only_if(tasks[t])
-                )
-                found += _worth_adding(row, x, whole)
+                found += self._worth_adding(tasks[t], carried, x, whole)
         return found
 
     def _carried(self, task: Task, source_side: Bools | None, upward: bool) -> Floats:
@@ -138,7 +151,7 @@ class NetworkSeparator(_Base):
 
 
 class LinearSeparator(_Base):
-    """Duals of the attackers' programs, warm from level to level."""
+    """Multipliers from the attackers' programs, over the support of the point only."""
 
     def __init__(self, problem: Problem, allowed: Bools) -> None:
         super().__init__(problem, allowed)
@@ -152,7 +165,7 @@ class LinearSeparator(_Base):
         whole = _is_whole(at)
         matrix = self.columns[:, cells]
         used = np.unique(matrix.indices).astype(np.int64)
-        compact = without_empty_rows(csc_array(matrix))
+        attack = attack_on(without_empty_rows(csc_array(matrix)))
         found: list[Row] = []
         turn = [
             task
@@ -160,10 +173,8 @@ class LinearSeparator(_Base):
             if self.hidden[task.cell] or x[task.cell] > SUPPORT
         ]
         done = 0
-        for group in _by_attacker_and_level(turn, whole):
-            probe = _Probe(
-                compact, cells, at, self.boxes[group[0].attacker], None if whole else group[0].level
-            )
+        for group in _by_attacker_and_level(turn):
+            probe = _Probe(attack, cells, at, self.boxes[group[0].attacker], group[0].level, whole)
             for task in group:
                 if len(found) >= most or deadline.passed():
                     break
@@ -175,8 +186,7 @@ class LinearSeparator(_Base):
                 carried = np.zeros(x.size)
                 for upward, duals in zip(sides(task), multipliers, strict=True):
                     carried += self._carried(task, used, duals, upward)
-                row = capacity_row(carried, task.level, self.hidden, self.allowed, self._only_if(task))
-                found += _worth_adding(row, x, whole)
+                found += self._worth_adding(task, carried, x, whole)
         self._start = (self._start + done) % max(len(tasks), 1)
         return found
 
@@ -200,20 +210,11 @@ def _is_whole(at: Floats) -> bool:
     return bool((np.abs(at - np.rint(at)) < SUPPORT).all())
 
 
-def _worth_adding(row: Row | None, x: Floats, whole: bool) -> list[Row]:
-    """A row and what sharpens it, as far as the point misses them."""
-    if row is None:
-        return []
-    if whole:
-        return [row, no_good(row, x)]
-    return [row, *sharper(row, x, LEAST)] if row.shortfall(x) > LEAST else []
-
-
-def _by_attacker_and_level(tasks: Sequence[Task], whole: bool) -> list[list[Task]]:
-    """Tasks that can share one program: at a fractional point the bounds depend on the level."""
+def _by_attacker_and_level(tasks: Sequence[Task]) -> list[list[Task]]:
+    """Tasks that can share one program, in units of the level."""
     groups: dict[tuple[int, float], list[Task]] = {}
     for task in tasks:
-        groups.setdefault((task.attacker, 0.0 if whole else task.level), []).append(task)
+        groups.setdefault((task.attacker, task.level), []).append(task)
     return list(groups.values())
 
 
@@ -221,36 +222,33 @@ class _Probe:
     """An attacker's program over the support of a point, in units of a level so that numbers stay near 1."""
 
     def __init__(
-        self, matrix: csc_array, cells: Ints, at: Floats, box: tuple[Floats, Floats], level: float | None
+        self, attack: Attack, cells: Ints, at: Floats, box: tuple[Floats, Floats], level: float, whole: bool
     ) -> None:
-        self.cells, self.scale = cells, level or 1.0
-        self.slack = WHOLE if level is None else LEAST
-        down, up = (side[cells] / self.scale for side in box)
-        if level is not None:
-            down, up = np.minimum(down, 1.0), np.minimum(up, 1.0)
-        with np.errstate(invalid="ignore"):
-            low, high = -np.where(at > 0, down * at, 0.0), np.where(at > 0, up * at, 0.0)
-        self.session = Session(matrix, low, high, feasible=True)
+        self.attack, self.cells = attack, cells
+        self.slack = WHOLE if whole else LEAST
+        down, up = (side[cells] / level for side in box)
+        if not whole:
+            down, up = np.minimum(down, 1.0) * at, np.minimum(up, 1.0) * at
+        attack.set_bounds(-down, up)
         self.most_up, self.most_down = np.zeros((2, cells.size))
 
     def multipliers(self, task: Task, extent: float) -> list[Floats] | None:
         """Multipliers for each direction if the level (times `extent`) is missed; None if it is met."""
         place = int(np.searchsorted(self.cells, task.cell))
-        need = task.level / self.scale * (extent - self.slack)
+        need = extent - self.slack
         if self._known(task, place) >= need:
             return None
         got, duals = 0.0, []
         for upward in sides(task):
-            self.session.set_cost(place, -1.0 if upward else 1.0)
-            solution = self.session.solve()
-            self.session.set_cost(place, 0.0)
-            if solution.outcome is Outcome.UNBOUNDED:
+            missing = need - got
+            reached = self.attack.reach(place, upward, missing)
+            got = need if reached >= missing else got + reached
+            self.most_up = np.maximum(self.most_up, self.attack.value)
+            self.most_down = np.maximum(self.most_down, -self.attack.value)
+            if got >= need:
                 return None
-            self.most_up = np.maximum(self.most_up, solution.values)
-            self.most_down = np.maximum(self.most_down, -solution.values)
-            got += abs(solution.objective)
-            duals.append(-solution.duals)  # HiGHS: cost = M'y + reduced cost, with cost -+[i = p]
-        return None if got >= need else duals
+            duals.append(self.attack.multipliers(place, upward))
+        return duals
 
     def _known(self, task: Task, place: int) -> float:
         """What deviations found so far give the level."""

@@ -1,7 +1,4 @@
-"""Measures `tabulate`: seconds and peak memory on 20,000,000 generated records, and on the real τ-ARGUS test file.
-
-``python benchmarks/tabulate.py [PART ...]`` with the parts ``generated``, ``sample``, ``tau``; all of them by default.
-Rows are kept in benchmarks/results/tabulate.csv; a row that is there is not measured again (delete it to repeat).
+"""`tabulate`: seconds and peak memory on 20,000,000 generated records, and on the real τ-ARGUS test file.
 
 Each measurement runs in a process of its own, so that its peak memory is its own. The generated file has about 60,000
 leaf cells in three dimensions and about 100,000 cells in all; one of ten records belongs to one of 200,000 holdings.
@@ -11,37 +8,30 @@ The sample is a tenth of it, also added up by pandas (sums and counts of all cel
 from __future__ import annotations
 
 import csv
-import json
 import os
 import platform
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
-RESULTS = Path(__file__).resolve().parent / "results" / "tabulate.csv"
-DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+from instances import DATA
+from parts.base import Part
+from runner import Case, Row
+from tablecloak import Dimension, Hierarchy
+from tablecloak.sources import Microdata
+from tablecloak.tabulate import tabulate
+
 RECORDS = 20_000_000
 LEAVES = (200, 60, 5)
-FIELDS = (
-    "instance",
-    "records",
-    "cells",
-    "seconds",
-    "peak_mb",
-    "pandas_s",
-    "times_pandas",
-    "python",
-    "processors",
-)
-Row = dict[str, Any]
+LIMIT = 1800.0
 
 
 def generate(path: Path, records: int) -> None:
@@ -57,10 +47,8 @@ def generate(path: Path, records: int) -> None:
         ).fetchall()
 
 
-def dimensions() -> list[Any]:
+def dimensions() -> list[Dimension]:
     """Industry in three levels, region in two, size flat."""
-    from tablecloak import Dimension, Hierarchy
-
     industries = [f"{10 + a // 20}{(a // 4) % 5}{a % 4}" for a in range(LEAVES[0])]
     regions = {f"N{n}": [f"R{r:02d}" for r in range(10 * n, 10 * n + 10)] for n in range(LEAVES[1] // 10)}
     return [
@@ -75,9 +63,6 @@ def dimensions() -> list[Any]:
 
 def generated(path: str) -> Row:
     """The whole chain on a generated file: respondents and holdings."""
-    from tablecloak.sources import Microdata
-    from tablecloak.tabulate import tabulate
-
     start = time.perf_counter()
     table = tabulate(Microdata(path, holding="holding"), dimensions(), "turnover")
     return {"cells": len(table), "seconds": round(time.perf_counter() - start, 1)}
@@ -85,9 +70,6 @@ def generated(path: str) -> Row:
 
 def tau(path: str) -> Row:
     """IndustryCode x Size x Region on Var2 of the τ-ARGUS test file."""
-    from tablecloak import Dimension, Hierarchy
-    from tablecloak.tabulate import tabulate
-
     folder, start = Path(path).parent, time.perf_counter()
     with Path(path).open(encoding="utf-8") as file:
         codes = sorted({row["IndustryCode"] for row in csv.DictReader(file)})
@@ -117,62 +99,49 @@ def pandas(path: str) -> Row:
     return {"cells": cells, "seconds": round(time.perf_counter() - start, 1)}
 
 
-MEASURES: dict[str, Callable[[str], Row]] = {"generated": generated, "tau": tau, "pandas": pandas}
+def measured(function: Callable[[str], Row], path: Path) -> Row:
+    """A measurement in a process of its own, with the largest memory of that process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_with_memory, function, str(path)).result()
 
 
-def measure(name: str, path: Path) -> Row:
-    """Run a measurement in another process."""
-    command = [sys.executable, __file__, "--measure", name, str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout))
+def _with_memory(function: Callable[[str], Row], path: str) -> Row:
+    row = function(path)
+    return {**row, "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}
 
 
 # ---------------------------------------------------------------------- rows
 
 
-def rows(parts: list[str], folder: Path) -> Iterator[tuple[str, Callable[[], Row]]]:
+def cases(seconds: float | None) -> Iterator[Case]:
     """Every row by name, and how to measure it."""
-    if "generated" in parts:
-        yield "generated", lambda: _generated_row(folder / "all.parquet", RECORDS)
-    if "sample" in parts:
-        yield "generated, a tenth", lambda: _compared_row(folder / "sample.parquet", RECORDS // 10)
-    if "tau" in parts:
-        yield "tau_testW 3-way", lambda: measure("tau", DATA / "microdata" / "tau_testW.csv")
+    yield Case("generated", partial(_generated_row, RECORDS), LIMIT)
+    yield Case("generated, a tenth", partial(_compared_row, RECORDS // 10), LIMIT)
+    yield Case("tau_testW 3-way", _tau_row, LIMIT)
 
 
-def _generated_row(path: Path, records: int) -> Row:
-    generate(path, records)
-    return {"records": records, **measure("generated", path)}
-
-
-def _compared_row(path: Path, records: int) -> Row:
-    ours = _generated_row(path, records)
-    plain = measure("pandas", path)["seconds"]
-    return {**ours, "pandas_s": plain, "times_pandas": round(ours["seconds"] / plain, 2)}
-
-
-def main(arguments: list[str]) -> None:
-    """Measure what is not there yet."""
-    if arguments[:1] == ["--measure"]:
-        row = MEASURES[arguments[1]](arguments[2])
-        row["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-        print(json.dumps(row))
-        return
-    kept: dict[str, Row] = {}
-    if RESULTS.exists():
-        with RESULTS.open(encoding="utf-8", newline="") as file:
-            kept = {row["instance"]: dict(row) for row in csv.DictReader(file)}
+def _generated_row(records: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        for name, make in rows(arguments or ["generated", "sample", "tau"], Path(folder)):
-            if name not in kept:
-                machine = {"python": platform.python_version(), "processors": os.cpu_count()}
-                kept[name] = {"instance": name, **make(), **machine}
-                with RESULTS.open("w", encoding="utf-8", newline="") as file:
-                    writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-                    writer.writeheader()
-                    writer.writerows(kept.values())
-            print(kept[name], flush=True)
+        path = Path(folder) / "records.parquet"
+        generate(path, records)
+        return {"records": records, **measured(generated, path), **_machine()}
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _compared_row(records: int) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records.parquet"
+        generate(path, records)
+        ours, plain = measured(generated, path), measured(pandas, path)["seconds"]
+    ratio = round(ours["seconds"] / plain, 2)
+    return {"records": records, **ours, "pandas_s": plain, "times_pandas": ratio, **_machine()}
+
+
+def _tau_row() -> Row:
+    return {**measured(tau, DATA / "microdata" / "tau_testW.csv"), **_machine()}
+
+
+def _machine() -> Row:
+    return {"python": platform.python_version(), "processors": os.cpu_count()}
+
+
+PARTS = (Part("tabulate", "20,000,000 records into about 100,000 cells", cases, True),)

@@ -1,0 +1,176 @@
+"""How far cells can deviate when little freedom is left: the attacker's program in the space of free deviations.
+
+The deviations of the cells of a support, M d = 0, often have far fewer degrees of freedom k than there are equations: a
+few dozen in patterns of thousands of cells. Eliminating once,
+
+    d_basic = T d_loose        (T: a dense table with k columns),
+
+makes  max d_p, low <= d <= high  a program of k columns, which a compiled simplex method on T solves in the time
+that a general solver needs to load it. It starts at d = 0, which is always feasible, and goes from cell to cell without
+forgetting T. In the end the row of p in T is the proof: d_p = sum_j T_pj d_j with every d_j at the bound that helps p
+most, and multipliers y of the equations with  e_p - M'y = T_p  come from one sparse factorisation.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.engines.lp import Outcome, Session
+
+MOST_ENTRIES = 40_000_000
+"""Systems with more rows times columns are not eliminated."""
+MOST_FREEDOM = 2_000_000
+"""Systems whose table would have more entries are left to a general solver."""
+REFRESH = 400
+"""After so many pivots the table is made anew, so that errors do not pile up."""
+
+
+class Attack(Protocol):
+    """How far cells can deviate within bounds, M d = 0."""
+
+    value: Floats
+    """The deviations behind the last answer."""
+
+    def set_bounds(self, low: Floats, high: Floats) -> None:
+        """How far each cell may go, low <= 0 <= high."""
+
+    def reach(self, cell: int, upward: bool, enough: float) -> float:
+        """How far a cell can go, at most `enough`."""
+
+    def multipliers(self, cell: int, upward: bool) -> Floats:
+        """After a reach that fell short: y of the equations that prove it (see the top of this file)."""
+
+
+def attack_on(matrix: csc_array) -> Attack:
+    """The engine that fits: elimination where little freedom is left, else a general solver."""
+    if matrix.shape[0] * matrix.shape[1] > MOST_ENTRIES:
+        return Programs(matrix)
+    freedom = Freedom(matrix)
+    return freedom if freedom.degrees * matrix.shape[1] <= MOST_FREEDOM else Programs(matrix)
+
+
+class Programs:
+    """The same by linear programs that stay warm from cell to cell."""
+
+    def __init__(self, matrix: csc_array) -> None:
+        self._matrix = matrix
+        self.value = np.zeros(matrix.shape[1])
+
+    def set_bounds(self, low: Floats, high: Floats) -> None:
+        self._session = Session(self._matrix, low, high, feasible=True)
+
+    def reach(self, cell: int, upward: bool, enough: float) -> float:
+        self._session.set_cost(cell, -1.0 if upward else 1.0)
+        solution = self._session.solve()
+        self._session.set_cost(cell, 0.0)
+        if solution.outcome is Outcome.UNBOUNDED:
+            return enough
+        self.value = solution.values
+        self._duals = -solution.duals  # HiGHS: cost = M'y + reduced cost, with cost -+[i = p]
+        return abs(solution.objective)
+
+    def multipliers(self, cell: int, upward: bool) -> Floats:
+        return self._duals
+
+
+class Freedom:
+    """The free deviations of some cells: columns of `matrix`, a column each."""
+
+    def __init__(self, matrix: csc_array) -> None:
+        from tablecloak.engines import tableau
+
+        self._kernels, self._matrix = tableau, matrix
+        self._rescue: Programs | None = None
+        self._own_bound = False
+        rows, count = matrix.shape
+        self.rows, self.columns = tableau.independent(np.ascontiguousarray(matrix.toarray()))
+        self.equations = rows
+        loose = np.ones(count, dtype=bool)
+        loose[self.columns] = False
+        self._first_loose: Ints = np.flatnonzero(loose)
+        by_row = matrix.tocsr()[self.rows]
+        self._factors = splu(csc_array(by_row[:, self.columns])) if self.rows.size else None
+        right = by_row[:, self._first_loose].toarray()
+        table = -self._factors.solve(right) if self._factors is not None and right.size else -right
+        table[np.abs(table) < 1e-11] = 0.0
+        self._first_table: Floats = np.ascontiguousarray(table)
+        self.count = count
+        self.value = np.zeros(count)
+        self._restart()
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom."""
+        return int(self._first_loose.size)
+
+    def _restart(self) -> None:
+        self._table = self._first_table.copy()
+        self._basic, self._loose = self.columns.astype(np.int64), self._first_loose.astype(np.int64)
+        self._place = np.empty(self.count, dtype=np.int64)
+        self._place[self._basic] = np.arange(self._basic.size)
+        self._place[self._loose] = -1 - np.arange(self._loose.size)
+        self._pivots = 0
+
+    def set_bounds(self, low: Floats, high: Floats) -> None:
+        """How far each cell may go, low <= 0 <= high."""
+        self._low, self._high = np.ascontiguousarray(low), np.ascontiguousarray(high)
+        self.value = np.zeros(self.count)
+
+    def reach(self, cell: int, upward: bool, enough: float) -> float:
+        """How far a cell can go, at most `enough`. `value` holds the deviations."""
+        if self._pivots > REFRESH:
+            self._restart()
+            self.value = np.zeros(self.count)
+        kernels, self._rescue = self._kernels, None
+        for _ in range(2):
+            ended, pivots = kernels.farthest(
+                self._table,
+                self._basic,
+                self._loose,
+                self._place,
+                self._low,
+                self._high,
+                self.value,
+                cell,
+                upward,
+                enough,
+            )
+            self._pivots += pivots
+            if ended == kernels.ENDLESS:
+                return enough
+            if ended != kernels.LOST and self._sound():
+                self._own_bound = ended == kernels.OWN_BOUND
+                return enough if ended == kernels.MET else abs(float(self.value[cell]))
+            self._restart()
+            self.value = np.zeros(self.count)
+        self._rescue = Programs(self._matrix)
+        self._rescue.set_bounds(self._low, self._high)
+        reached = min(self._rescue.reach(cell, upward, enough), enough)
+        self.value = np.zeros(self.count)
+        return reached
+
+    def _sound(self) -> bool:
+        """Whether the deviations still satisfy the equations, judged by the first table."""
+        error = self._first_table @ self.value[self._first_loose] - self.value[self.columns]
+        return bool(
+            np.abs(error).max(initial=0.0) <= 1e-7 * max(1.0, float(np.abs(self.value).max(initial=0.0)))
+        )
+
+    def multipliers(self, cell: int, upward: bool) -> Floats:
+        """After a reach that fell short: y with  +-e_cell - M'y = what the loose cells carry; y = 0: its own bound."""
+        if self._rescue is not None:
+            return self._rescue.multipliers(cell, upward)
+        sign = 1.0 if upward else -1.0
+        result = np.zeros(self.equations)
+        if self._own_bound or self._factors is None:
+            return result
+        wanted = np.zeros(self.count)
+        wanted[cell] = sign
+        wanted[self._loose] -= sign * self._table[self._place[cell]]
+        result[self.rows] = self._factors.solve(wanted[self.columns], "T")  # type: ignore[call-overload]
+        return result

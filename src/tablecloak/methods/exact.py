@@ -1,0 +1,173 @@
+"""The state of an exact run: the levels, the rows, the best pattern so far and the proven bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit import audit
+from tablecloak.engines.lp import Outcome
+from tablecloak.methods.base import suppression
+from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.network_search import NetworkSearch, is_network
+from tablecloak.methods.patterns import PatternRows
+from tablecloak.methods.programs import rounded_up, weight_unit
+from tablecloak.methods.relaxation import Relaxation
+from tablecloak.methods.rows import Row
+from tablecloak.methods.search import Search
+from tablecloak.methods.separation import separator_of
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+
+FIRST_COLUMNS = 8
+"""So many of the cheapest cells of each equation are columns from the start."""
+
+
+class Exact:
+    """What a run knows. `hidden` is the best safe pattern (None: there is none yet), `bound` what was proven."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        allowed: Bools,
+        deadline: Deadline,
+        report: Progress,
+        enough: float = 0.0,
+        rows_a_round: int = 400,
+    ) -> None:
+        self.problem, self.allowed, self.deadline, self.report = problem, allowed, deadline, report
+        self.enough, self.rows_a_round = enough, rows_a_round
+        self.free = allowed & ~problem.must_hide
+        self.hidden: Bools | None = allowed.copy() if problem.most_touched is None else None
+        self.bound = 0.0
+        self.unit = weight_unit(problem.weights[self.free])
+        self.tasks = self._levels()
+        self.relaxation = Relaxation(problem.weights, self.free, np.zeros_like(self.free))
+        self.counters = dict.fromkeys(
+            ("rounds", "guesses", "integer programs", "nodes", "neighbourhoods", "better by neighbourhoods"),
+            0,
+        )
+
+    def prepare(self) -> None:
+        """The engines that find rows, and the relaxation without any."""
+        self.separator = separator_of(self.problem, self.allowed)
+        self.patterns = PatternRows(self.problem, self.allowed)
+        start = self.patterns.cheapest(FIRST_COLUMNS)
+        if self.hidden is not None and not (self.hidden == self.allowed).all():
+            start |= self.hidden & self.free
+        self.relaxation = Relaxation(self.problem.weights, self.free, start)
+        if self.problem.most_touched is not None:
+            cells = np.flatnonzero(self.free)
+            room = self.problem.most_touched - int(self.problem.must_hide.sum())
+            self.relaxation.add([Row(cells, -np.ones(cells.size), -float(room), "most touched")])
+
+    def _levels(self) -> list[Task]:
+        """The levels that the cells hidden anyway do not meet, the largest first, and conditional ones."""
+        found = audit(self.problem, suppression(self.problem.must_hide), progress=self.report)
+        tasks = open_tasks(self.problem, found)
+        cells = np.flatnonzero(self.free & (self.problem.levels.conditional > 0))
+        for attacker in range(len(self.problem.attacker_names) if cells.size else 0):
+            _, _, widths = self.problem.required(attacker, cells)
+            tasks += [
+                Task(cell, attacker, Side.SLIDE, width)
+                for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
+                if width > 0
+            ]
+        return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
+
+    # ------------------------------------------------------------------ cost and proof
+
+    @property
+    def cost(self) -> float:
+        return math.inf if self.hidden is None else self.cost_of(self.hidden)
+
+    def cost_of(self, hidden: Bools) -> float:
+        return float(self.problem.weights[hidden & self.free].sum())
+
+    def raise_bound(self, bound: float) -> None:
+        """Costs are whole numbers of `unit`, so the bound may be rounded up."""
+        self.bound = max(self.bound, min(rounded_up(bound, self.unit), self.cost))
+
+    def gap(self) -> float:
+        """The distance of cost and bound as a share of the cost."""
+        if self.hidden is None:
+            return math.inf
+        return (self.cost - self.bound) / self.cost if self.cost > 0 else 0.0
+
+    def proven(self) -> bool:
+        """Whether cost and bound meet, up to the gap that is enough."""
+        return self.hidden is not None and self.cost - self.bound <= max(
+            self.enough * self.cost, 1e-9 * max(1.0, abs(self.cost))
+        )
+
+    def tell(self, phase: str, done: int, total: int) -> None:
+        self.report(phase, done, total, None if self.hidden is None else self.cost, self.bound)
+
+    def _quietly(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        """Searches tell how far they are; what their unfinished patterns cost is no news."""
+        self.tell(phase, done, total)
+
+    # ------------------------------------------------------------------ rows
+
+    def missed(self, x: Floats, most: int | None = None) -> list[Row]:
+        """Rows that a fractional point misses."""
+        rows = self.separator.rows(x, self.tasks, most=most or self.rows_a_round, deadline=self.deadline)
+        return [*rows, *self.patterns.rows(x)]
+
+    def check(self, x: Floats) -> list[Row]:
+        """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""
+        rows = self.separator.rows(x, self.tasks, most=self.rows_a_round)
+        if not rows:
+            self.adopt((x > 0.5) | self.problem.must_hide)
+            return []
+        return [*rows, *self.patterns.rows(x)]
+
+    def polish(self) -> None:
+        """Solve the relaxation again with all rows found since: better reduced costs leave fewer cells to decide on."""
+        relaxation = self.relaxation
+        while relaxation.solve(self.deadline.left) is Outcome.OPTIMAL:
+            if not relaxation.violated_in_pool(relaxation.x) and not relaxation.price():
+                break
+        self.raise_bound(relaxation.bound)
+
+    def cells_within(self, cost: float) -> Ints:
+        """The cells that a pattern of at most this cost may hide, by reduced costs."""
+        least = self.relaxation.bound
+        noise = 1e-9 * max(1.0, abs(least))
+        return np.flatnonzero(self.free & (self.relaxation.reduced <= min(cost, self.cost) - least + noise))
+
+    # ------------------------------------------------------------------ patterns
+
+    def adopt(self, hidden: Bools) -> None:
+        """Keep a safe pattern if it is the best."""
+        if self.cost_of(hidden) < self.cost:
+            self.hidden = hidden
+
+    def search(self, weights: Floats, rows: Sequence[Row] = ()) -> None:
+        """A greedy pattern at these weights, cleaned up at the true ones; kept if it is the best."""
+        if self.problem.most_touched is not None:
+            return
+        search: Search | NetworkSearch
+        if is_network(self.problem) and not self.problem.levels.conditional.any():
+            search = NetworkSearch(
+                self.problem, self.allowed, self.tasks, self._quietly, self.deadline, weights=weights
+            )
+        else:
+            search = Search(self.problem, self.allowed, self._quietly, self.deadline, weights=weights)
+        search.construct()
+        if search.complete:
+            search.clean_up()
+            self.adopt(search.hidden.copy())
+
+    def search_near(self, x: Floats) -> None:
+        """A search in which cells are the cheaper the more a fractional point hides them."""
+        self.search(self.problem.weights * np.maximum(1.0 - x, 1e-3))
+
+    def repair(self, x: Floats) -> None:
+        """What a whole point that is not safe misses, cheaply."""
+        self.search(np.where(x > 0.5, 1e-3 * self.problem.weights, self.problem.weights))

@@ -1,0 +1,107 @@
+"""Large-neighbourhood search: part of the best pattern stays, the rest is decided anew over the rows found so far.
+
+A neighbourhood frees the hidden cells around one of them, those that share most rows with it, and offers the published
+cells of smallest reduced cost. An integer program over the rows, which describe the safe patterns from outside,
+proposes; what it misses becomes a row, and it proposes again, until its proposal is safe or no cheaper than the best.
+Every failure leaves the rows stronger.
+
+References: Danna, Rothberg & Le Pape (2005) for RINS; our notes, 4.11.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.engines.lp import Outcome
+from tablecloak.engines.mip import GrowingProgram
+from tablecloak.methods.exact import Exact
+
+OFFERED = 250
+"""So many published cells may be hidden instead."""
+PROPOSALS = 25
+"""A neighbourhood is left after so many proposals."""
+SMALLEST, LARGEST = 0.1, 1.0
+TRIAL = 5.0
+"""Seconds for one neighbourhood."""
+
+
+class Neighbourhoods:
+    """The size of neighbourhoods, which follows success."""
+
+    def __init__(self, state: Exact, rng: np.random.Generator) -> None:
+        self.state, self.rng = state, rng
+        self.share = 0.3
+
+    def improve(self, seconds: float) -> None:
+        """Try neighbourhoods for so long."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end and not self.state.deadline.passed():
+            if self.state.hidden is None or self.state.proven():
+                return
+            before, started = self.state.cost, time.perf_counter()
+            finished = self._try(min(TRIAL, end - started))
+            self.state.counters["neighbourhoods"] += 1
+            better = self.state.cost < before
+            self.state.counters["better by neighbourhoods"] += better
+            quick = finished and time.perf_counter() - started < 0.3 * TRIAL
+            self.share = min(max(self.share * (1.25 if quick else 0.8), SMALLEST), LARGEST)
+            self.state.tell("neighbourhoods", self.state.counters["neighbourhoods"], 0)
+
+    def _try(self, seconds: float) -> bool:
+        """One neighbourhood; False if it took too long."""
+        state, hidden = self.state, self.state.hidden
+        assert hidden is not None
+        mine = np.flatnonzero(hidden & state.free)
+        if mine.size == 0:
+            return True
+        end = time.perf_counter() + seconds
+        pool = state.relaxation.live()
+        matrix = state.relaxation.matrix(pool)
+        right = np.array([row.rhs for row in pool])
+        released = self._around(matrix, mine)
+        cells = np.union1d(released, self._offered(hidden))
+        kept = hidden & state.free
+        kept[released] = False
+        program = GrowingProgram(state.problem.weights[cells])
+        best = float(state.problem.weights[released].sum())
+        for _ in range(PROPOSALS):
+            program.add_rows(right - matrix @ kept.astype(float), matrix[:, cells])
+            solution = program.solve(max(end - time.perf_counter(), 0.01), gap=0.0, step=state.unit)
+            if solution.outcome is not Outcome.OPTIMAL:
+                return solution.outcome is Outcome.INFEASIBLE
+            if solution.objective >= best - 0.5 * state.unit - 1e-9 * max(1.0, best):
+                return True
+            x = kept.astype(float)
+            x[cells[solution.values > 0.5]] = 1.0
+            missed = state.check(x)
+            if not missed:
+                return True
+            state.relaxation.collect(missed)
+            matrix = state.relaxation.matrix(missed)
+            right = np.array([row.rhs for row in missed])
+            if time.perf_counter() > end:
+                return False
+        return True
+
+    def _around(self, matrix: csr_array, mine: Ints) -> Ints:
+        """Hidden cells around a random one: those that share most rows with it, and some at random."""
+        incidence = matrix[:, mine]
+        incidence.data = np.ones(incidence.data.size)
+        centre = int(self.rng.integers(mine.size))
+        shared: Floats = incidence.T @ (incidence[:, [centre]].toarray().ravel())
+        count = max(int(np.ceil(self.share * mine.size)), min(mine.size, 5))
+        order = np.argsort(-shared - 1e-3 * self.rng.random(mine.size), kind="stable")
+        return np.sort(mine[order[:count]])
+
+    def _offered(self, hidden: Bools) -> Ints:
+        """Published cells that may be hidden instead: the smallest reduced costs."""
+        state = self.state
+        cells = np.flatnonzero(state.free & ~hidden)
+        reduced = state.relaxation.reduced[cells]
+        promising = cells[reduced <= state.cost - state.relaxation.bound]
+        order = np.argsort(state.relaxation.reduced[promising], kind="stable")
+        return np.sort(promising[order[:OFFERED]])
