@@ -413,6 +413,12 @@ def of_problems() -> Iterator[Case]:
     yield Case("seconds", protected(params={"seconds": "1 min"}), ("'seconds'", "float", "'1 min'"))
     yield Case("NaN seconds", protected(params={"seconds": float("nan")}), ("'seconds'",))
     yield Case("seed", protected(seed="x"), ("seed", "whole number"))
+    exactly = lambda **params: protected("suppress-optimal", params={"seconds": 2, **params})  # noqa: E731
+    yield Case("engine", exactly(engine="gurobi"), ("engine 'gurobi' is not", "auto, scip or highs"))
+    yield Case("no rows", exactly(rows_a_round=0), ("rows_a_round",))
+    yield Case("negative gap", exactly(gap=-0.1), ("gap",))
+    yield Case("NaN gap", exactly(gap=float("nan")), ("gap",))
+    yield Case("negative nodes", exactly(nodes=-1), ("nodes",))
     words = ("problem must be a Problem, got Table", "assess(table, rules)")
     yield Case("protect a table", lambda p: protect(table()), words)  # type: ignore[arg-type]
     yield Case("exposure of a table", lambda p: exposure(table()), words)  # type: ignore[arg-type]

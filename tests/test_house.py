@@ -30,9 +30,10 @@ UPSTAIRS = {
     "sources", "spread", "tabulate", "tabulate_cells", "testing", "unions",
 }  # fmt: skip
 SHARED_BY_METHODS = {
-    "methods", "methods.base", "methods.deviations", "methods.exact", "methods.feasibility", "methods.flow_blocks",
+    "methods", "methods.base", "methods.deviations", "methods.feasibility", "methods.flow_blocks",
     "methods.integer_phase", "methods.lines", "methods.neighbourhoods", "methods.network_search", "methods.patterns",
-    "methods.programs", "methods.relaxation", "methods.rows", "methods.search", "methods.separation", "methods.thinning",
+    "methods.programs", "methods.relaxation", "methods.rows", "methods.run_state", "methods.search", "methods.separation",
+    "methods.thinning",
 }  # fmt: skip
 SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 
@@ -63,7 +64,7 @@ COVERED_BY = {
     "cli.live": "test_cli",
     "engines.cutting": "test_suppress_optimal",
     "engines.tableau": "test_freedom",
-    "methods.exact": "test_suppress_optimal",
+    "methods.run_state": "test_suppress_optimal",
     "methods.integer_phase": "test_suppress_optimal",
     "methods.neighbourhoods": "test_suppress_optimal",
     "engines.duck": "test_aggregate",

@@ -9,7 +9,10 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.audit import audit
+from tablecloak.dimension import Dimension
+from tablecloak.engines import freedom, tableau
 from tablecloak.errors import InfeasibleProblem
+from tablecloak.hierarchy import Hierarchy
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Side, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
@@ -21,8 +24,8 @@ from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.table import Table
-from tablecloak.testing import KINDS, random_problem
-from two_way import FIGURE_001, SENSITIVE_001, TwoWay
+from tablecloak.testing import KINDS, cheapest_by_enumeration, random_problem, safe_by_enumeration
+from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 OPTIONS = {
     "plain": {},
@@ -212,3 +215,239 @@ def test_the_unit_of_weights_and_the_next_cost():
     assert weight_unit(np.zeros(2)) == 0
     assert [next_multiple(cost, 1.0) for cost in (103.2, 104.0)] == [104, 105]
     assert next_multiple(103.2, 0.0) == 103.2
+
+
+# ---------------------------------------------------------------------- both engines
+
+
+ENGINES = ("scip", "highs")
+WEIGHTS = {
+    "whole": None,
+    "real": lambda rng, size: rng.random(size) * 30,
+    "many zeros": lambda rng, size: np.where(rng.random(size) < 0.6, 0.0, rng.integers(1, 9, size)),
+    "decimals": lambda rng, size: rng.integers(1, 40, size) * 0.1,
+    "large": lambda rng, size: rng.integers(1, 40, size) * 1e12,
+}
+
+
+def optimum_of(problem, engine, **more):
+    """The proven optimum; None if there is no pattern."""
+    try:
+        result = protect(problem, "suppress-optimal", params={"engine": engine, **more})
+    except InfeasibleProblem:
+        return None
+    assert result.status is Status.OPTIMAL
+    assert result.bound == pytest.approx(result.cost)
+    return result.cost
+
+
+@pytest.mark.parametrize(
+    ("weights", "option"),
+    [
+        *(("whole", option) for option in OPTIONS),
+        *((kind, option) for kind in list(WEIGHTS)[1:] for option in ("plain", "all of it")),
+    ],
+)
+def test_both_engines_find_the_optimum_of_enumeration(weights, option):
+    """Small enough to try all patterns; the oracle shares no code with the audit."""
+    kinds = ("two-way", "three-way", "general", "linked", "non-nested", "hierarchical")
+    compared = 0
+    for seed in range(9):
+        rng = np.random.default_rng(seed + 800)
+        problem = random_problem(kinds[seed % len(kinds)], rng, **OPTIONS[option])
+        if (make := WEIGHTS[weights]) is not None:
+            problem = replace(problem, weights=np.asarray(make(rng, len(problem.table)), dtype=float))
+        costs = [optimum_of(problem, engine) for engine in ENGINES]
+        assert (costs[0] is None) == (costs[1] is None)
+        assert costs[0] is None or costs[0] == pytest.approx(costs[1], rel=1e-7, abs=1e-7)
+        free = int((~problem.forced & ~problem.must_hide).sum())
+        if free <= 7:
+            exact = cheapest_by_enumeration(problem, safe_by_enumeration)
+            assert costs[0] == (None if exact is None else pytest.approx(exact, rel=1e-7, abs=1e-7))
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("option", ["plain", "all of it"])
+def test_a_bound_on_touched_cells_with_both_engines(engine, option):
+    """Against the compact model for every bound, from what is impossible to what does not matter."""
+    for kind in ("two-way", "three-way", "general"):
+        problem = random_problem(kind, np.random.default_rng(31), **OPTIONS[option])
+        least = int(problem.must_hide.sum())
+        for most in range(least, min(least + 9, len(problem.table))):
+            bounded = replace(problem, most_touched=most)
+            try:
+                wanted = protect(bounded, "suppress-compact").cost
+            except InfeasibleProblem:
+                wanted = None
+            found = optimum_of(bounded, engine)
+            assert found == (None if wanted is None else pytest.approx(wanted))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("seed", "kind", "more"),
+    [(16, "two-way", 6), (17, "three-way", 6), (29, "two-way", 4), (44, "general", 2)],
+)
+def test_no_pattern_on_the_way_touches_too_many_cells(engine, seed, kind, more):
+    """The row of the bound may be slack at the root; in the tree it holds all the same."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(kind, rng)
+    most = int(problem.must_hide.sum()) + more
+    problem = replace(problem, weights=rng.random(len(problem.table)) * 50, most_touched=most)
+    try:
+        wanted = protect(problem, "suppress-compact").cost
+    except InfeasibleProblem:
+        wanted = None
+    assert optimum_of(problem, engine) == (None if wanted is None else pytest.approx(wanted))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_to_do_within_a_bound_on_touched_cells(engine):
+    """What must be hidden is safe already: the relaxation proves no more than zero, and that is the optimum."""
+    problem = TwoWay(FIGURE_004).problem([(1, 1), (1, 2), (2, 1), (2, 2)], 1, 1, most_touched=6)
+    assert optimum_of(problem, engine) == 0.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_may_be_done_within_a_bound_on_touched_cells(engine):
+    """No cell is free: a relaxation without columns."""
+    assert optimum_of(replace(FIXTURES["one cell"](), most_touched=1), engine) == 0.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_dear_cells_are_taken_when_cheap_ones_are_too_many(engine):
+    """With as few cells as possible the optimum is dearer than without a bound, and within it."""
+    few = TwoWay(FIGURE_001).percent(SENSITIVE_001, 0.6, weights="unit")
+    fewest = int(protect(few, "suppress-optimal").pattern.hidden.sum())
+    problem = replace(TwoWay(FIGURE_001).percent(SENSITIVE_001, 0.6), most_touched=fewest)
+    result = protect(problem, "suppress-optimal", params={"engine": engine})
+    assert int(result.pattern.hidden.sum()) <= fewest
+    assert result.cost == pytest.approx(protect(problem, "suppress-compact").cost)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fixture", ["three way", "linked", "fifty attackers", "only sliding"])
+def test_general_programs_prove_the_same_as_elimination(engine, fixture, monkeypatch):
+    """Systems too large for elimination use a general solver; so do those on which the kernel loses its way."""
+    problem = FIXTURES[fixture]()
+    usual = optimum_of(problem, engine)
+    monkeypatch.setattr(freedom, "MOST_FREEDOM", -1)
+    assert optimum_of(problem, engine) == pytest.approx(usual)
+    monkeypatch.undo()
+    if fixture != "fifty attackers":
+        monkeypatch.setattr(tableau, "farthest", lambda *_: (tableau.LOST, 0))
+        assert optimum_of(problem, engine) == pytest.approx(usual)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_weights_as_large_as_values_of_a_million_million(engine):
+    """The relaxation must not lose its way because a cell costs 1e14."""
+    rows = Dimension.of("r", Hierarchy.from_dict({"r1": ["a", "b", "c"], "r2": ["d", "e"], "r3": []}))
+    rng = np.random.default_rng(5)
+    compared = 0
+    for _ in range(5):
+        leaves = rng.integers(0, 60, size=(6, 3)) * 10.0 ** rng.integers(0, 4, size=(6, 3)) * 1e9
+        table = from_leaves([rows, flat("c", 3)], leaves)
+        problem = with_levels(table, smallest_leaves(table, 4), 0.5)
+        cost = optimum_of(problem, engine)
+        assert cost == pytest.approx(protect(problem, "suppress-compact").cost)
+        compared += cost > 0
+    assert compared > 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_small_level_beside_huge_values(engine):
+    """One unit to be protected among values of a million million: no tolerance may swallow it."""
+    rows = Dimension.of("r", Hierarchy.from_dict({"r1": ["a", "b", "c"], "r2": ["d", "e"], "r3": []}))
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        leaves = rng.integers(1, 60, size=(6, 3)) * 10.0 ** rng.integers(0, 4, size=(6, 3)) * 1e9
+        table = from_leaves([rows, flat("c", 3)], leaves)
+        problem = Problem.of(table, smallest_leaves(table, 2))
+        assert optimum_of(problem, engine) == pytest.approx(protect(problem, "suppress-compact").cost)
+
+
+# ---------------------------------------------------------------------- limits and proofs
+
+
+def tree():
+    """A three-way problem that the root does not solve."""
+    table = from_leaves([flat("r", 4), flat("c", 4), flat("s", 3)], leaf_values(4, 4, 3, seed=1, low=1))
+    return with_levels(table, smallest_leaves(table, 5), 0.5, weights="unit")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "limits",
+    [{"seconds": 0.0}, {"seconds": 1e-3}, {"seconds": 0.3}, {"nodes": 1}, {"gap": 0.3}, {"gap": 0.05}],
+)
+def test_stopped_anywhere_it_is_safe_and_the_bound_holds(engine, limits):
+    problem = tree() if limits.get("seconds") != 1e-3 else FIXTURES["two way several"]()
+    optimum = optimum_of(problem, "scip")
+    result = protect(problem, "suppress-optimal", params={"engine": engine, **limits})
+    assert result.audit.safe
+    assert 0 <= result.bound <= optimum * (1 + 1e-9)
+    assert optimum * (1 - 1e-9) <= result.cost
+    assert result.gap <= limits.get("gap", 1.0)
+    if result.status is Status.OPTIMAL:
+        assert result.cost == pytest.approx(optimum), "optimal means that no safe pattern costs less"
+        assert result.gap <= 1e-9
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_trace_only_gets_better(engine):
+    result = protect(tree(), "suppress-optimal", params={"engine": engine, "seconds": 4.0})
+    seconds, costs, bounds = zip(*result.report.trace, strict=True)
+    costs, bounds = ([one for one in row if one is not None] for row in (costs, bounds))
+    assert len(result.report.trace) > 2
+    assert list(seconds) == sorted(seconds)
+    assert costs == sorted(costs, reverse=True)
+    assert bounds == sorted(bounds)
+    assert costs[-1] == pytest.approx(result.cost)
+    assert bounds[-1] == pytest.approx(result.bound)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fixture", ["two way several", "three way", "unit weights", "conditional", "a tree"])
+def test_the_same_seed_gives_the_same_pattern(engine, fixture):
+    problem = tree() if fixture == "a tree" else FIXTURES[fixture]()
+    one, two = (protect(problem, "suppress-optimal", params={"engine": engine}, seed=3) for _ in range(2))
+    assert (one.pattern.hidden == two.pattern.hidden).all()
+
+
+MOMENTS = [
+    ("protecting levels", 1), ("cleaning up", 1), ("root", 1), ("root", 3), ("neighbourhoods", 1),
+    ("branch and cut", 1), ("branch and cut", 3), ("integer program", 1), ("integer program", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_interrupt_at_any_moment(engine):
+    """Wherever it comes, once anything is known to be safe: a safe pattern and a bound that holds."""
+    problem = tree()
+    optimum, interrupted = optimum_of(problem, "scip"), set()
+    for where, count in MOMENTS:
+        seen = []
+
+        def stop(phase, *more, where=where, count=count, seen=seen):
+            seen.append(phase)
+            if phase == where and seen.count(where) == count:
+                interrupted.add((where, count))
+                raise KeyboardInterrupt
+
+        if (where == "branch and cut") != (engine == "scip") and where in (
+            "branch and cut",
+            "integer program",
+        ):
+            continue
+        result = protect(problem, "suppress-optimal", params={"engine": engine}, progress=stop)
+        assert result.audit.safe
+        assert result.bound <= optimum * (1 + 1e-9)
+        assert result.cost >= optimum * (1 - 1e-9)
+        if (where, count) in interrupted:
+            assert result.status is Status.TIME_LIMIT
+    assert {"root", "branch and cut" if engine == "scip" else "integer program"} <= {
+        one for one, _ in interrupted
+    }

@@ -71,6 +71,8 @@ def branch_and_cut(
     """
     import pyscipopt
 
+    if cost.size == 0:
+        return _without_columns(rows[0], callbacks)
     model = pyscipopt.Model()
     _settings(model, seconds, nodes)
     scale = 1.0 / step if step > 0 else 1.0
@@ -102,6 +104,13 @@ def branch_and_cut(
     return _outcome(model, variables, scale, cutoff)
 
 
+def _without_columns(low: Floats, callbacks: Callbacks) -> MixedSolution:
+    none = np.zeros(0)
+    if (low > 1e-9).any() or callbacks.separate(none, True):
+        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, none)
+    return MixedSolution(Outcome.OPTIMAL, 0.0, 0.0, none)
+
+
 def _settings(model: Any, seconds: float, nodes: float) -> None:
     model.hideOutput()
     for name, value in {
@@ -113,6 +122,7 @@ def _settings(model: Any, seconds: float, nodes: float) -> None:
         "misc/usesymmetry": 0,
         "misc/catchctrlc": False,
         "presolving/maxrestarts": 0,
+        "estimation/restarts/restartpolicy": "n",
     }.items():
         model.setParam(name, value)
 
@@ -243,7 +253,7 @@ def _heuristic(keeper: Any, variables: list[Any], callbacks: Callbacks) -> Any:
             values = callbacks.propose(keeper.point())
             if values is None:
                 return "DIDNOTFIND"
-            solution = self.model.createSol(self)
+            solution = self.model.createOrigSol(self)  # presolve may have fixed what this one sets
             for i in np.flatnonzero(values > 0.5).tolist():
                 self.model.setSolVal(solution, variables[i], 1.0)
             return "FOUNDSOL" if self.model.trySol(solution) else "DIDNOTFIND"

@@ -16,11 +16,12 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.engines.lp import Outcome, Session
+from tablecloak.errors import SolverError
 
 MOST_ENTRIES = 40_000_000
 """Systems with more rows times columns are not eliminated."""
@@ -62,14 +63,18 @@ class Programs:
         self.value = np.zeros(matrix.shape[1])
 
     def set_bounds(self, low: Floats, high: Floats) -> None:
-        self._session = Session(self._matrix, low, high, feasible=True)
+        self._session, self._low, self._high = Session(self._matrix, low, high, feasible=True), low, high
+        self.value = np.zeros(self._matrix.shape[1])
 
     def reach(self, cell: int, upward: bool, enough: float) -> float:
+        low, high = float(self._low[cell]), float(self._high[cell])
+        self._session.set_bounds(cell, max(low, -enough), min(high, enough))  # bounded, so there is a witness
         self._session.set_cost(cell, -1.0 if upward else 1.0)
         solution = self._session.solve()
         self._session.set_cost(cell, 0.0)
-        if solution.outcome is Outcome.UNBOUNDED:
-            return enough
+        self._session.set_bounds(cell, low, high)
+        if solution.outcome is not Outcome.OPTIMAL:
+            raise SolverError(f"HiGHS ended with {solution.outcome.value} on an attacker's program")
         self.value = solution.values
         self._duals = -solution.duals  # HiGHS: cost = M'y + reduced cost, with cost -+[i = p]
         return abs(solution.objective)
@@ -88,17 +93,16 @@ class Freedom:
         self._rescue: Programs | None = None
         self._own_bound = False
         rows, count = matrix.shape
-        self.rows, self.columns = tableau.independent(np.ascontiguousarray(matrix.toarray()))
+        work = np.ascontiguousarray(matrix.toarray())
+        self.rows, self.columns = tableau.independent(work)
         self.equations = rows
         loose = np.ones(count, dtype=bool)
         loose[self.columns] = False
         self._first_loose: Ints = np.flatnonzero(loose)
         by_row = matrix.tocsr()[self.rows]
         self._factors = splu(csc_array(by_row[:, self.columns])) if self.rows.size else None
-        right = by_row[:, self._first_loose].toarray()
-        table = -self._factors.solve(right) if self._factors is not None and right.size else -right
-        table[np.abs(table) < 1e-11] = 0.0
-        self._first_table: Floats = np.ascontiguousarray(table)
+        self._first_table: Floats = tableau.substituted(work, self.rows, self.columns, self._first_loose)
+        self._sparse_table = csr_array(self._first_table)
         self.count = count
         self.value = np.zeros(count)
         self._restart()
@@ -125,6 +129,7 @@ class Freedom:
         """How far a cell can go, at most `enough`. `value` holds the deviations."""
         if self._pivots > REFRESH:
             self._restart()
+        if self._pivots == 0 or self._rescue is not None:  # the deviations must be those of the table
             self.value = np.zeros(self.count)
         kernels, self._rescue = self._kernels, None
         for _ in range(2):
@@ -151,12 +156,12 @@ class Freedom:
         self._rescue = Programs(self._matrix)
         self._rescue.set_bounds(self._low, self._high)
         reached = min(self._rescue.reach(cell, upward, enough), enough)
-        self.value = np.zeros(self.count)
+        self.value = self._rescue.value
         return reached
 
     def _sound(self) -> bool:
         """Whether the deviations still satisfy the equations, judged by the first table."""
-        error = self._first_table @ self.value[self._first_loose] - self.value[self.columns]
+        error = self._sparse_table @ self.value[self._first_loose] - self.value[self.columns]
         return bool(
             np.abs(error).max(initial=0.0) <= 1e-7 * max(1.0, float(np.abs(self.value).max(initial=0.0)))
         )

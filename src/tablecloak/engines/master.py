@@ -24,9 +24,11 @@ class MasterSolution:
 
 
 class Master:
-    """min cost x over rows A x >= low and 0 <= x <= 1."""
+    """min cost x over rows A x >= low and 0 <= x <= 1. Costs are given to HiGHS in units of `scale`: it loses its way
+    where they are as large as 1e12."""
 
-    def __init__(self) -> None:
+    def __init__(self, scale: float = 1.0) -> None:
+        self._scale = scale
         self._highs = quiet_highs(presolve="off", solver="simplex", simplex_strategy=1)
         self.rows = self.columns = 0
 
@@ -36,7 +38,7 @@ class Master:
         self._check(
             self._highs.addCols(
                 count,
-                np.asarray(costs, dtype=np.float64),
+                np.asarray(costs, dtype=np.float64) / self._scale,
                 np.zeros(count),
                 np.ones(count),
                 matrix.nnz,
@@ -77,6 +79,8 @@ class Master:
 
     def solve(self, seconds: float = float("inf")) -> MasterSolution:
         """Solve from the last basis."""
+        if self.columns == 0:
+            return self._without_columns()
         highs = self._highs
         highs.setOptionValue("time_limit", highs.getRunTime() + float(min(seconds, 1e9)))
         for attempt in range(2):
@@ -86,9 +90,9 @@ class Master:
                 solution = highs.getSolution()
                 return MasterSolution(
                     Outcome.OPTIMAL,
-                    float(highs.getInfo().objective_function_value),
+                    float(highs.getInfo().objective_function_value) * self._scale,
                     np.asarray(solution.col_value, dtype=np.float64),
-                    np.asarray(solution.row_dual, dtype=np.float64),
+                    np.asarray(solution.row_dual, dtype=np.float64) * self._scale,
                 )
             if status == highspy.HighsModelStatus.kInfeasible:
                 return MasterSolution(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.zeros(0))
@@ -97,6 +101,11 @@ class Master:
             if attempt == 0:
                 highs.clearSolver()
         raise SolverError(f"HiGHS ended with status {status} on a program of {self.columns} columns")
+
+    def _without_columns(self) -> MasterSolution:
+        low = np.asarray(self._highs.getLp().row_lower_)
+        outcome = Outcome.OPTIMAL if (low <= 1e-9).all() else Outcome.INFEASIBLE
+        return MasterSolution(outcome, 0.0, np.zeros(0), np.zeros(low.size))
 
     @staticmethod
     def _check(status: highspy.HighsStatus) -> None:

@@ -131,12 +131,15 @@ class GrowingProgram:
             rows.data,
         )
 
-    def solve(self, seconds: float = math.inf, *, gap: float = 0.0, step: float = 0.0) -> MixedSolution:
+    def solve(
+        self, seconds: float = math.inf, *, gap: float = 0.0, step: float = 0.0, nodes: int | None = None
+    ) -> MixedSolution:
         """The best binary point, up to a relative gap; costs are known to be multiples of `step`."""
         if self._count == 0:
             return self._without_columns()
         self._highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
         self._highs.setOptionValue("mip_rel_gap", gap)
+        self._highs.setOptionValue("mip_max_nodes", 2**31 - 1 if nodes is None else nodes)
         self._highs.setOptionValue("mip_abs_gap", 0.999 * step if step > 0 else 1e-9)
         self._highs.run()
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
@@ -149,7 +152,7 @@ class GrowingProgram:
         )
         if status == statuses.kOptimal:
             return MixedSolution(Outcome.OPTIMAL, info.objective_function_value, info.mip_dual_bound, values)
-        if status in (statuses.kTimeLimit, statuses.kInterrupt):
+        if status in (statuses.kTimeLimit, statuses.kInterrupt, statuses.kSolutionLimit):
             return MixedSolution(
                 Outcome.TIME_LIMIT, info.objective_function_value, info.mip_dual_bound, values
             )

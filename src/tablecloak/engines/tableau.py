@@ -28,7 +28,7 @@ table_type = float64[:, ::1]
 
 @compiled(types.UniTuple(longs_type, 2)(table_type))
 def independent(work: Floats) -> tuple[Longs, Longs]:
-    """Rows and columns of a non-singular part of full rank, by sparse elimination; destroys the matrix."""
+    """Rows and columns of a non-singular part of full rank, by sparse elimination in place."""
     rows, columns = work.shape
     in_row, in_column = np.zeros(rows, np.int64), np.zeros(columns, np.int64)
     for i in range(rows):
@@ -79,6 +79,32 @@ def independent(work: Floats) -> tuple[Longs, Longs]:
                         in_row[i] -= 1
                         in_column[j] -= 1
                     work[i, j] = after
+
+
+@compiled(table_type(table_type, longs_type, longs_type, longs_type))
+def substituted(work: Floats, rows: Longs, columns: Longs, loose: Longs) -> Floats:
+    """The table of  d_columns = table @ d_loose  from a matrix that `independent` has eliminated."""
+    rank, count = rows.size, loose.size
+    table = np.empty((rank, count))
+    entries = np.empty(count, np.int64)
+    for t in range(rank):
+        for j in range(count):
+            table[t, j] = -work[rows[t], loose[j]]
+    for t in range(rank - 1, -1, -1):
+        pivot, used = work[rows[t], columns[t]], 0
+        for j in range(count):
+            if abs(table[t, j]) < VANISHED:
+                table[t, j] = 0.0
+            else:
+                table[t, j] /= pivot
+                entries[used] = j
+                used += 1
+        for s in range(t):
+            factor = work[rows[s], columns[t]]
+            if factor != 0.0:
+                for e in range(used):
+                    table[s, entries[e]] -= factor * table[t, entries[e]]
+    return table
 
 
 @compiled(types.void(table_type, longs_type, longs_type, longs_type, int64, int64))

@@ -7,7 +7,6 @@ and cut with our rows at every node; or HiGHS, solved again and again while its 
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
@@ -15,28 +14,28 @@ from tablecloak.arrays import Floats
 from tablecloak.engines.branching import Callbacks, Cut, branch_and_cut
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import GrowingProgram
-from tablecloak.methods.exact import Exact
-from tablecloak.methods.neighbourhoods import Neighbourhoods
+from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
 from tablecloak.methods.programs import next_multiple
 from tablecloak.methods.rows import Row
+from tablecloak.methods.run_state import TREE_STAGES, Exact
 
 NEAR = 0.01
 """HiGHS solves up to this gap until its points are safe, then to the end."""
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
 ROWS_AT_A_NODE = 60
-PRIMAL = 0.2
-"""The share of the time in the tree that searches for better patterns may take."""
+NEIGHBOURHOODS = 3
+"""So many neighbourhoods are tried in a row in the tree."""
 
 
 class Guess:
     """The patterns that cost at most so much, and the cells they may hide."""
 
-    def __init__(self, state: Exact, share: float) -> None:
-        least, unit = state.relaxation.bound, state.unit
+    def __init__(self, state: Exact, highest: float) -> None:
+        least, unit = state.bound, state.unit
         step = unit if unit > 0 else 1e-9 * max(1.0, abs(least))
         state.counters["guesses"] += 1
-        self.highest = max(least * (1 + share), least + (2 + state.counters["guesses"]) * step)
+        self.highest = max(highest, least + (2 + state.counters["guesses"]) * step)
         self.beyond = next_multiple(self.highest, unit)
         """The least that a pattern with other cells can cost."""
         self.cells = state.cells_within(self.highest)
@@ -50,10 +49,10 @@ class Guess:
         return x
 
 
-def branch(state: Exact, share: float, near: Neighbourhoods, nodes: float) -> bool:
+def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> bool:
     """With SCIP. True: the optimum is found, or proven to cost more than the guess."""
-    guess = Guess(state, share)
-    started, spent, before = time.perf_counter(), 0.0, state.counters["nodes"]
+    guess, before = Guess(state, highest), state.counters["nodes"]
+    repairs, searches, rounds = Occasions(state), Occasions(state), Occasions(state)
 
     def cut(row: Row) -> Cut:
         columns = guess.place[row.cells]
@@ -64,22 +63,24 @@ def branch(state: Exact, share: float, near: Neighbourhoods, nodes: float) -> bo
         x = guess.point(values)
         if whole:
             rows = state.check(x)
+            if rows and state.cost_of(x > 0.5) < state.cost:
+                repairs.take(lambda: state.repair(x))
         else:
-            rows = [row for row in state.missed(x, ROWS_AT_A_NODE) if row.shortfall(x) > WORTH]
+            found, _ = state.missed(x, TREE_STAGES, ROWS_AT_A_NODE)
+            rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [cut(row) for row in rows]
 
+    best = state.cost
+
     def propose(values: Floats) -> Floats | None:
-        nonlocal spent
-        now, cost = time.perf_counter(), state.cost
-        if spent > PRIMAL * (now - started):
-            return None
-        state.search_near(guess.point(values))
-        near.improve(PRIMAL * (now - started) - spent)
-        spent += time.perf_counter() - now
+        nonlocal best
+        searches.take(lambda: state.search_near(guess.point(values)))
+        rounds.take(lambda: near.improve(NEIGHBOURHOODS))
         hidden = state.hidden
-        if hidden is None or state.cost >= cost or (hidden & state.free & (guess.place < 0)).any():
+        if hidden is None or state.cost >= best or (hidden & state.free & (guess.place < 0)).any():
             return None
+        best = state.cost
         return hidden[guess.cells].astype(float)
 
     def tell(nodes: int, bound: float) -> bool:
@@ -108,9 +109,9 @@ def branch(state: Exact, share: float, near: Neighbourhoods, nodes: float) -> bo
     return True
 
 
-def resolve(state: Exact, share: float) -> bool:
+def resolve(state: Exact, highest: float) -> bool:
     """With HiGHS. True: the optimum is found, or proven to cost more than the guess."""
-    guess, relaxation = Guess(state, share), state.relaxation
+    guess, relaxation = Guess(state, highest), state.relaxation
     program = GrowingProgram(state.problem.weights[guess.cells])
     sent, near = 0, NEAR
     while True:

@@ -10,7 +10,7 @@ References: Danna, Rothberg & Le Pape (2005) for RINS; our notes, 4.11.
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,15 +18,37 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import GrowingProgram
-from tablecloak.methods.exact import Exact
+from tablecloak.methods.run_state import Exact
 
 OFFERED = 250
 """So many published cells may be hidden instead."""
 PROPOSALS = 25
 """A neighbourhood is left after so many proposals."""
 SMALLEST, LARGEST = 0.1, 1.0
-TRIAL = 5.0
-"""Seconds for one neighbourhood."""
+NODES = 100
+"""A neighbourhood is too large if a proposal takes more nodes than this."""
+SELDOM = 64
+"""The longest wait for an occasion."""
+
+
+class Occasions:
+    """When to look for better patterns: often while that succeeds, ever more seldom while it does not.
+
+    By counting, not by the clock: the same seed gives the same pattern.
+    """
+
+    def __init__(self, state: Exact) -> None:
+        self._state, self._wait, self._passed = state, 1, 0
+
+    def take(self, work: Callable[[], None]) -> None:
+        """Do it, if this is an occasion."""
+        self._passed += 1
+        if self._passed < self._wait:
+            return
+        before = self._state.changed
+        work()
+        self._passed = 0
+        self._wait = max(self._wait // 2, 1) if self._state.changed > before else min(2 * self._wait, SELDOM)
 
 
 class Neighbourhoods:
@@ -36,29 +58,28 @@ class Neighbourhoods:
         self.state, self.rng = state, rng
         self.share = 0.3
 
-    def improve(self, seconds: float) -> None:
-        """Try neighbourhoods for so long."""
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end and not self.state.deadline.passed():
+    def improve(self, count: int) -> None:
+        """Try so many neighbourhoods in a row without success."""
+        failed = 0
+        while failed < count and not self.state.deadline.passed():
             if self.state.hidden is None or self.state.proven():
                 return
-            before, started = self.state.cost, time.perf_counter()
-            finished = self._try(min(TRIAL, end - started))
+            before = self.state.changed
+            finished = self._try()
             self.state.counters["neighbourhoods"] += 1
-            better = self.state.cost < before
+            better = self.state.changed > before
             self.state.counters["better by neighbourhoods"] += better
-            quick = finished and time.perf_counter() - started < 0.3 * TRIAL
-            self.share = min(max(self.share * (1.25 if quick else 0.8), SMALLEST), LARGEST)
+            failed = 0 if better else failed + 1
+            self.share = min(max(self.share * (1.25 if finished else 0.8), SMALLEST), LARGEST)
             self.state.tell("neighbourhoods", self.state.counters["neighbourhoods"], 0)
 
-    def _try(self, seconds: float) -> bool:
-        """One neighbourhood; False if it took too long."""
+    def _try(self) -> bool:
+        """One neighbourhood; False if it was too large."""
         state, hidden = self.state, self.state.hidden
         assert hidden is not None
         mine = np.flatnonzero(hidden & state.free)
         if mine.size == 0:
             return True
-        end = time.perf_counter() + seconds
         pool = state.relaxation.live()
         matrix = state.relaxation.matrix(pool)
         right = np.array([row.rhs for row in pool])
@@ -70,7 +91,7 @@ class Neighbourhoods:
         best = float(state.problem.weights[released].sum())
         for _ in range(PROPOSALS):
             program.add_rows(right - matrix @ kept.astype(float), matrix[:, cells])
-            solution = program.solve(max(end - time.perf_counter(), 0.01), gap=0.0, step=state.unit)
+            solution = program.solve(state.deadline.left, step=state.unit, nodes=NODES)
             if solution.outcome is not Outcome.OPTIMAL:
                 return solution.outcome is Outcome.INFEASIBLE
             if solution.objective >= best - 0.5 * state.unit - 1e-9 * max(1.0, best):
@@ -83,9 +104,7 @@ class Neighbourhoods:
             state.relaxation.collect(missed)
             matrix = state.relaxation.matrix(missed)
             right = np.array([row.rhs for row in missed])
-            if time.perf_counter() > end:
-                return False
-        return True
+        return False
 
     def _around(self, matrix: csr_array, mine: Ints) -> Ints:
         """Hidden cells around a random one: those that share most rows with it, and some at random."""

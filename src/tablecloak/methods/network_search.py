@@ -149,9 +149,9 @@ class _Flows:
             down, up = (side[cells] for side in search.boxes[attacker])
             self.rooms[attacker] = (up, down)
             network = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
-            network.eps = 1e-12 * float(
-                np.concatenate([up[np.isfinite(up)], down[np.isfinite(down)]]).max(initial=0)
-            )
+            largest = float(np.concatenate([up[np.isfinite(up)], down[np.isfinite(down)]]).max(initial=0))
+            least = min(task.level for task in self.tasks if task.attacker == attacker)
+            network.eps = min(1e-12 * largest, 1e-10 * least)
             self.networks[attacker] = network
         self.arcs = np.searchsorted(cells, [task.cell for task in self.tasks])
         self.used = np.zeros((len(self.tasks), cells.size), dtype=bool)

@@ -43,7 +43,7 @@ class Relaxation:
         self._seen: set[tuple[bytes, bytes, float]] = set()
         self._inside: list[int] = []
         self._age: list[int] = []
-        self.master = Master()
+        self.master = Master(scale=float(np.abs(weights[free]).max(initial=0.0)) or 1.0)
         self.x: Floats = np.zeros(weights.size)
         self.value = 0.0
         self.bound = 0.0
@@ -89,7 +89,11 @@ class Relaxation:
         """The rows that matter at the last solution: those in the program, and the newest of the pool."""
         inside = set(self._inside)
         newest = max(len(self.pool) - NEWEST, 0)
-        return [row for k, row in enumerate(self.pool) if k in inside or k >= newest]
+        return [
+            row
+            for k, row in enumerate(self.pool)
+            if k in inside or k >= newest or row.kind == "most touched"  # no separator would find that again
+        ]
 
     def matrix(self, rows: list[Row]) -> csr_array:
         """The rows over all cells."""

@@ -19,7 +19,7 @@ Salazar (2010) for cutting at the root and then handing over to an integer progr
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -31,24 +31,22 @@ from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError
 from tablecloak.methods.base import Proposal, suppression
-from tablecloak.methods.exact import Exact
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.integer_phase import branch, resolve
-from tablecloak.methods.neighbourhoods import Neighbourhoods
+from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
+from tablecloak.methods.run_state import ROOT_STAGES, Exact, Stage
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 FIRST_GUESS, LARGER = 0.02, 2.5
-"""The least first guess of the gap, as a share of the bound, and by how much the next one is larger."""
-OF_THE_GAP = 0.4
-"""The first guess is at least this share of the gap that the best pattern leaves."""
+"""The first guess of the gap, as a share of the bound, and by how much the next one is larger."""
 TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
 GUIDED = 6
-"""Every so many rounds the relaxation guides a search."""
-EARLY = 0.25
-"""Neighbourhoods are searched before the integer phase for at most this share of the time so far."""
+"""Every so many rounds the relaxation may guide a search."""
+EARLY = 4
+"""So many neighbourhoods are searched before the integer phase."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,6 @@ class _Run:
         deadline = Deadline.after(params.seconds)
         progress("is it feasible at all", 0, 1)
         allowed = largest_pattern(replace(problem, most_touched=None), progress)
-        self.started = time.perf_counter()
         self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
         self.near = Neighbourhoods(self.state, rng)
 
@@ -108,28 +105,31 @@ class _Run:
         state.prepare()
         if not self._root():
             return self._ended()
-        self.near.improve(EARLY * (time.perf_counter() - self.started))
-        share = max(FIRST_GUESS, OF_THE_GAP * state.gap()) if state.hidden is not None else FIRST_GUESS
+        self.near.improve(EARLY)
         everything = float(self.problem.weights[state.free].sum())
+        share, least = FIRST_GUESS, state.relaxation.bound
+        if least <= 1e-6 * everything:  # no scale for a guess
+            least = 1e-3 * everything
         while not state.proven():
-            if state.deadline.passed() or not self._within(share):
+            if state.deadline.passed() or not self._within(least * (1 + share)):
                 return self._ended()
             if state.hidden is None and state.bound > everything * (1 + 1e-9):
                 raise self._infeasible()
             state.polish()
-            share = max(share * LARGER, (state.bound / state.relaxation.bound - 1) * LARGER)
-        return Status.OPTIMAL
+            share *= LARGER
+        return self._ended()
 
-    def _within(self, share: float) -> bool:
+    def _within(self, highest: float) -> bool:
         if not self.scip:
-            return resolve(self.state, share)
+            return resolve(self.state, highest)
         nodes = math.inf if self.params.nodes is None else self.params.nodes - self.state.counters["nodes"]
-        return nodes > 0 and branch(self.state, share, self.near, nodes)
+        return nodes > 0 and branch(self.state, highest, self.near, nodes)
 
     def _root(self) -> bool:
         """Rows and columns until nothing is missed, or the bound stalls; False when the time is up."""
         state, relaxation = self.state, self.state.relaxation
-        stalled, before, rounds = 0, 0.0, 0
+        stalled, before, rounds, guiding = 0, 0.0, 0, Occasions(state)
+        stages: Sequence[Stage] = ROOT_STAGES
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
             if outcome is Outcome.INFEASIBLE:
@@ -139,7 +139,8 @@ class _Run:
             rounds = state.counters["rounds"] = rounds + 1
             new = len(relaxation.violated_in_pool(relaxation.x))
             if stalled < STALLED:
-                new += relaxation.add(state.missed(relaxation.x))
+                rows, stages = state.missed(relaxation.x, stages)
+                new += relaxation.add(rows)
             if new == 0:
                 if relaxation.price():
                     stalled = 0
@@ -150,7 +151,7 @@ class _Run:
             if rounds % GUIDED == 0:
                 relaxation.price()
                 state.raise_bound(relaxation.bound)
-                state.search_near(relaxation.x)
+                guiding.take(lambda: state.search_near(relaxation.x))
                 if state.proven():
                     return True
             state.tell("root", rounds, rounds)
@@ -166,7 +167,8 @@ class _Run:
         )
 
     def _ended(self) -> Status:
-        return Status.OPTIMAL if self.state.proven() else Status.TIME_LIMIT
+        """Optimal only if nothing is left between cost and bound, whatever gap was asked for."""
+        return Status.OPTIMAL if self.state.gap() <= 1e-9 else Status.TIME_LIMIT
 
     def proposal(self, status: Status) -> Proposal:
         """What was found, with the bound."""
@@ -182,7 +184,7 @@ class _Run:
             suppression(state.hidden),
             status,
             f"branch and cut ({engine}) on {structure_of(self.problem.table).description}",
-            bound=state.cost if status is Status.OPTIMAL and self.params.gap == 0 else state.bound,
+            bound=state.cost if status is Status.OPTIMAL else state.bound,
             counters={
                 "levels": len(state.tasks),
                 **state.counters,
@@ -192,11 +194,16 @@ class _Run:
 
 
 def _uses_scip(params: OptimalParams) -> bool:
-    """Whether SCIP is to be used; asking for it when it is not there is an error."""
-    if params.engine not in ("auto", "scip", "highs"):
-        raise InputError(
-            "suppress-optimal", [f"engine {params.engine!r} is not known"], advice="Use auto, scip or highs."
-        )
+    """Whether SCIP is to be used; asking for it when it is not there is an error, like every other parameter."""
+    faults = {
+        f"engine {params.engine!r} is not auto, scip or highs": params.engine
+        not in ("auto", "scip", "highs"),
+        "gap must be a number from 0 on": not params.gap >= 0,
+        "nodes must not be negative": params.nodes is not None and params.nodes < 0,
+        "rows_a_round must be at least 1": params.rows_a_round < 1,
+    }
+    if any(faults.values()):
+        raise InputError("suppress-optimal", [fault for fault, holds in faults.items() if holds])
     if params.engine == "scip" and not branching.is_there():
         raise InputError(
             "suppress-optimal",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,22 @@ from tablecloak.methods.separation import separator_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
+SUPPORT = 1e-6
+"""A fractional point has a cell above this."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
+
+
+class Stage(NamedTuple):
+    """Where rows are looked for: so many promising cells are hidden to this extent more than the point says."""
+
+    extent: float
+    cells: int
+
+
+LAST = Stage(0.0, 0)
+ROOT_STAGES = (Stage(0.1, 400), Stage(0.03, 400), Stage(0.01, 400), Stage(0.003, 200), LAST)
+TREE_STAGES = (Stage(0.01, 100), LAST)
 
 
 class Exact:
@@ -42,7 +57,7 @@ class Exact:
         self.enough, self.rows_a_round = enough, rows_a_round
         self.free = allowed & ~problem.must_hide
         self.hidden: Bools | None = allowed.copy() if problem.most_touched is None else None
-        self.bound = 0.0
+        self.bound, self.changed = 0.0, 0
         self.unit = weight_unit(problem.weights[self.free])
         self.tasks = self._levels()
         self.relaxation = Relaxation(problem.weights, self.free, np.zeros_like(self.free))
@@ -114,10 +129,31 @@ class Exact:
 
     # ------------------------------------------------------------------ rows
 
-    def missed(self, x: Floats, most: int | None = None) -> list[Row]:
-        """Rows that a fractional point misses."""
-        rows = self.separator.rows(x, self.tasks, most=most or self.rows_a_round, deadline=self.deadline)
-        return [*rows, *self.patterns.rows(x)]
+    def missed(
+        self, x: Floats, stages: Sequence[Stage] = ROOT_STAGES, most: int | None = None
+    ) -> tuple[list[Row], Sequence[Stage]]:
+        """Rows that a fractional point misses, and the stages that are left: the one that found rows and the next ones.
+
+        Rows found at a point further inside, where promising cells that x publishes are hidden a little, are missed by
+        x all the more; and they are sparser and cut deeper, for they weigh these cells too. The last stage is x itself.
+        """
+        rows: list[Row] = []
+        while True:
+            inside = self._inside(x, stages[0])
+            most = most or self.rows_a_round
+            rows = self.separator.rows(inside, self.tasks, most=most, deadline=self.deadline)
+            if rows or len(stages) == 1 or self.deadline.passed():
+                return [*rows, *self.patterns.rows(x)], stages
+            stages = stages[1:]
+
+    def _inside(self, x: Floats, stage: Stage) -> Floats:
+        """The point with promising cells hidden to some extent: those with the smallest reduced costs."""
+        cells = np.flatnonzero(self.free & (x < stage.extent))
+        if cells.size > stage.cells:
+            cells = cells[np.argpartition(self.relaxation.reduced[cells], stage.cells)[: stage.cells]]
+        inside = x.copy()
+        inside[cells] = stage.extent
+        return inside
 
     def check(self, x: Floats) -> list[Row]:
         """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""
@@ -144,30 +180,41 @@ class Exact:
     # ------------------------------------------------------------------ patterns
 
     def adopt(self, hidden: Bools) -> None:
-        """Keep a safe pattern if it is the best."""
-        if self.cost_of(hidden) < self.cost:
+        """Keep a safe pattern if it is the best; `changed` counts how often that was so."""
+        most = self.problem.most_touched
+        if (most is None or int(hidden.sum()) <= most) and self.cost_of(hidden) < self.cost:
             self.hidden = hidden
+            self.changed += 1
 
-    def search(self, weights: Floats, rows: Sequence[Row] = ()) -> None:
-        """A greedy pattern at these weights, cleaned up at the true ones; kept if it is the best."""
+    def search(self, weights: Floats, within: Bools | None = None) -> None:
+        """A greedy pattern at these weights, cleaned up at the true ones; kept if it is the best.
+
+        `within`: only these cells, which hold a safe pattern. With conditional levels, which hiding more can break, the
+        others are needed too.
+        """
         if self.problem.most_touched is not None:
             return
+        conditional = bool(self.problem.levels.conditional.any())
+        allowed = self.allowed if within is None or conditional else within
         search: Search | NetworkSearch
-        if is_network(self.problem) and not self.problem.levels.conditional.any():
+        if is_network(self.problem) and not conditional:
             search = NetworkSearch(
-                self.problem, self.allowed, self.tasks, self._quietly, self.deadline, weights=weights
+                self.problem, allowed, self.tasks, self._quietly, self.deadline, weights=weights
             )
         else:
-            search = Search(self.problem, self.allowed, self._quietly, self.deadline, weights=weights)
+            search = Search(self.problem, allowed, self._quietly, self.deadline, weights=weights)
         search.construct()
         if search.complete:
             search.clean_up()
             self.adopt(search.hidden.copy())
 
     def search_near(self, x: Floats) -> None:
-        """A search in which cells are the cheaper the more a fractional point hides them."""
-        self.search(self.problem.weights * np.maximum(1.0 - x, 1e-3))
+        """A search among the cells of a fractional point, cheaper the more it has of them, and the best pattern."""
+        weights = self.problem.weights * np.maximum(1.0 - x, 1e-3)
+        self.search(weights, None if self.hidden is None else (self.allowed & (x > SUPPORT)) | self.hidden)
 
     def repair(self, x: Floats) -> None:
-        """What a whole point that is not safe misses, cheaply."""
-        self.search(np.where(x > 0.5, 1e-3 * self.problem.weights, self.problem.weights))
+        """What a whole point that is not safe misses, taken from the best pattern and the relaxation, cheaply."""
+        weights = np.where(x > 0.5, 1e-3 * self.problem.weights, self.problem.weights)
+        near = self.allowed & ((x > 0.5) | (self.relaxation.x > SUPPORT))
+        self.search(weights, None if self.hidden is None else near | self.hidden)

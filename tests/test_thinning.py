@@ -1,0 +1,190 @@
+"""The clean-up of a safe pattern: safe afterwards by the audit, and nothing more can be published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES
+from tablecloak.audit import audit
+from tablecloak.engines import freedom, tableau
+from tablecloak.errors import InfeasibleProblem
+from tablecloak.methods.base import suppression
+from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.separation import separator_of
+from tablecloak.methods.thinning import Thinner
+from tablecloak.problem import Problem
+from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.testing import KINDS, random_problem
+
+OPTIONS = {
+    "plain": {},
+    "insiders": {"insiders": 3},
+    "sliding": {"sliding": True},
+    "conditional": {"conditional": True},
+    "negative": {"negative": True},
+    "all of it": {"insiders": 2, "sliding": True, "conditional": True},
+}
+TABLES = [
+    "two way several", "two hierarchies", "three way", "five way", "linked", "responses", "non nested", "any equations",
+    "negative values", "known within half", "decimals", "tiny decimals", "huge values", "mixed sizes",
+    "counts without levels", "forced hidden", "only sliding", "conditional", "fifty attackers",
+]  # fmt: skip
+
+
+def tasks_of(problem: Problem, hidden: np.ndarray) -> list[Task]:
+    """Every level of every attacker on the hidden cells, conditional widths among them."""
+    tasks = []
+    for attacker in range(len(problem.attacker_names)):
+        cells = np.flatnonzero(hidden)
+        lower, upper, sliding = problem.required(attacker, cells)
+        for side, levels in ((Side.DOWN, lower), (Side.UP, upper), (Side.SLIDE, sliding)):
+            tasks += [
+                Task(int(cell), attacker, side, float(level))
+                for cell, level in zip(cells, levels, strict=True)
+                if level > 0
+            ]
+    return tasks
+
+
+def is_safe(problem: Problem, hidden: np.ndarray) -> bool:
+    return audit(problem, suppression(hidden)).safe
+
+
+def start_of(problem: Problem, rng: np.random.Generator | None = None) -> np.ndarray:
+    """The largest safe pattern, or one with some cells less."""
+    hidden = largest_pattern(problem).copy()
+    if rng is not None:
+        fewer = hidden & (problem.must_hide | (rng.random(hidden.size) < 0.85))
+        hidden = fewer if is_safe(problem, fewer) else hidden
+    return hidden
+
+
+def check(problem: Problem, start: np.ndarray, rows: tuple = ()) -> Thinner:
+    """Thin a safe pattern: it stays safe, keeps marks, and no single cell more can be published."""
+    thinner = Thinner(problem, tasks_of(problem, start), start, NEVER, rows)
+    before = start.copy()
+    assert thinner.run(silent)
+    hidden = thinner.hidden
+    assert (start == before).all(), "the pattern given is not changed"
+    assert not (hidden & ~start).any()
+    assert (hidden >= problem.must_hide).all()
+    assert not (hidden & problem.forced).any()
+    assert thinner.published == int(start.sum() - hidden.sum())
+    assert is_safe(problem, hidden)
+    if (
+        problem.levels.conditional.any()
+    ):  # a width that is asked no more may have been what a cell was needed for
+        hidden = thinned_out(problem, hidden)
+    for cell in np.flatnonzero(hidden & ~problem.must_hide):
+        fewer = hidden.copy()
+        fewer[cell] = False
+        assert not is_safe(problem, fewer), f"cell {cell} could be published"
+    return thinner
+
+
+def thinned_out(problem: Problem, hidden: np.ndarray) -> np.ndarray:
+    """Thinned again and again until nothing more is published."""
+    while True:
+        thinner = Thinner(problem, tasks_of(problem, hidden), hidden, NEVER)
+        assert thinner.run(silent)
+        if thinner.published == 0:
+            return hidden
+        hidden = thinner.hidden
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("option", list(OPTIONS))
+def test_random_problems(kind, option):
+    done = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed + 4000)
+        problem = random_problem(kind, rng, **OPTIONS[option])
+        try:
+            start = start_of(problem, rng)
+        except InfeasibleProblem:
+            continue
+        check(problem, start)
+        done += 1
+    assert done or option != "plain"
+
+
+@pytest.mark.parametrize("fixture", TABLES)
+def test_every_kind_of_table(fixture):
+    problem = FIXTURES[fixture]()
+    check(problem, start_of(problem))
+
+
+@pytest.mark.parametrize("fixture", ["three way", "linked", "non nested", "only sliding"])
+def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
+    """Large systems and rescues go to a general solver, whose witnesses must be witnesses too."""
+    problem = FIXTURES[fixture]()
+    usual = check(problem, start_of(problem)).hidden
+    monkeypatch.setattr(freedom, "MOST_FREEDOM", -1)
+    check(problem, start_of(problem))
+    monkeypatch.undo()
+    monkeypatch.setattr(tableau, "farthest", lambda *_: (tableau.LOST, 0))
+    check(problem, start_of(problem))
+    assert usual.sum() < start_of(problem).sum()
+
+
+@pytest.mark.parametrize(
+    "fixture", ["two way several", "three way", "fifty attackers", "only sliding", "conditional"]
+)
+def test_known_rows_only_save_work(fixture):
+    problem = FIXTURES[fixture]()
+    start = start_of(problem)
+    separator = separator_of(problem, start)
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    rng = np.random.default_rng(2)
+    rows = []
+    for share in (0.0, 0.1, 0.3, 0.5, 0.7):
+        point = rng.random(start.size) * (rng.random(start.size) < share) * start
+        rows += separator.rows(point, tasks, most=50)
+        rows += separator.rows(np.rint(point), tasks, most=50)
+    assert rows
+    check(problem, start, tuple(rows))
+
+
+@pytest.mark.parametrize("fixture", ["two way several", "three way", "only sliding", "fifty attackers"])
+def test_an_unsafe_start_is_refused_and_left_alone(fixture):
+    problem = FIXTURES[fixture]()
+    start = problem.must_hide.copy()
+    assert not is_safe(problem, start)
+    thinner = Thinner(problem, tasks_of(problem, start), start, NEVER)
+    assert not thinner.run(silent)
+    assert (thinner.hidden == start).all()
+    assert thinner.published == 0
+
+
+def test_dear_cells_are_published_first():
+    problem = FIXTURES["two way several"]()
+    weights = np.where(problem.must_hide, 0.0, np.arange(len(problem.table), dtype=float))
+    order = []
+    thinner = Thinner(
+        replace(problem, weights=weights), tasks_of(problem, ~problem.forced), ~problem.forced, NEVER
+    )
+    tried = thinner._try
+    thinner._try = lambda cell: (order.append(cell), tried(cell))
+    assert thinner.run(silent)
+    assert order == sorted(order, reverse=True)
+
+
+def test_out_of_time_it_is_safe_all_the_same():
+    problem = FIXTURES["three way"]()
+    start = start_of(problem)
+    thinner = Thinner(problem, tasks_of(problem, start), start, Deadline.after(0.0))
+    assert thinner.run(silent)
+    assert (thinner.hidden == start).all()
+
+
+def test_large_problems_do_not_fit(monkeypatch):
+    problem = FIXTURES["three way"]()
+    start = start_of(problem)
+    tasks = tasks_of(problem, start)
+    assert Thinner.fits(problem, tasks, start)
+    monkeypatch.setattr("tablecloak.methods.thinning.MOST_ENTRIES", 10)
+    assert not Thinner.fits(problem, tasks, start)
