@@ -55,7 +55,9 @@ def class_row(kind: str, m: int, n: int, number: int, unit: bool, seconds: float
     problem = class_problem(kind, m, n, number, unit)
     result = protect(problem, "suppress-optimal", params={"seconds": seconds})
     row = {**sizes(problem), **exact_row(result)}
-    phases = protect(problem, "suppress-three-phase", params={"seconds": THREE_PHASE_SECONDS})
+    phases = protect(
+        problem, "suppress-three-phase", params={"seconds": THREE_PHASE_SECONDS, "iterations": 1}
+    )
     counters = phases.report.counters
     untouched = counters.get("iterations") == 0
     value = 0.0 if untouched else counters.get("value of (P)")

@@ -24,8 +24,6 @@ NEAR = 0.01
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
 ROWS_AT_A_NODE = 60
-NEIGHBOURHOODS = 3
-"""So many neighbourhoods are tried in a row in the tree."""
 
 
 class Guess:
@@ -52,7 +50,7 @@ class Guess:
 def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> bool:
     """With SCIP. True: the optimum is found, or proven to cost more than the guess."""
     guess, before = Guess(state, highest), state.counters["nodes"]
-    repairs, searches, rounds = Occasions(state), Occasions(state), Occasions(state)
+    repairs, searches = Occasions(state), Occasions(state)
 
     def cut(row: Row) -> Cut:
         columns = guess.place[row.cells]
@@ -76,7 +74,7 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
     def propose(values: Floats) -> Floats | None:
         nonlocal best
         searches.take(lambda: state.search_near(guess.point(values)))
-        rounds.take(lambda: near.improve(NEIGHBOURHOODS))
+        near.occasions.take(lambda: near.improve(1))
         hidden = state.hidden
         if hidden is None or state.cost >= best or (hidden & state.free & (guess.place < 0)).any():
             return None

@@ -20,12 +20,12 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import GrowingProgram
 from tablecloak.methods.run_state import Exact
 
-OFFERED = 250
+OFFERED = 100
 """So many published cells may be hidden instead."""
-PROPOSALS = 25
+PROPOSALS = 6
 """A neighbourhood is left after so many proposals."""
-SMALLEST, LARGEST = 0.1, 1.0
-NODES = 100
+SMALLEST, LARGEST = 0.1, 0.8
+NODES = 1
 """A neighbourhood is too large if a proposal takes more nodes than this."""
 SELDOM = 64
 """The longest wait for an occasion."""
@@ -56,7 +56,7 @@ class Neighbourhoods:
 
     def __init__(self, state: Exact, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
-        self.share = 0.3
+        self.share, self.occasions = 0.2, Occasions(state)
 
     def improve(self, count: int) -> None:
         """Try so many neighbourhoods in a row without success."""
@@ -70,7 +70,7 @@ class Neighbourhoods:
             better = self.state.changed > before
             self.state.counters["better by neighbourhoods"] += better
             failed = 0 if better else failed + 1
-            self.share = min(max(self.share * (1.25 if finished else 0.8), SMALLEST), LARGEST)
+            self.share = min(max(self.share * (1.1 if finished else 0.7), SMALLEST), LARGEST)
             self.state.tell("neighbourhoods", self.state.counters["neighbourhoods"], 0)
 
     def _try(self) -> bool:

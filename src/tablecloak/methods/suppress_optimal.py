@@ -43,6 +43,8 @@ FIRST_GUESS, LARGER = 0.02, 2.5
 """The first guess of the gap, as a share of the bound, and by how much the next one is larger."""
 TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
+PATIENCE = 3
+"""A stage of the root ends after so many of them."""
 GUIDED = 6
 """Every so many rounds the relaxation may guide a search."""
 EARLY = 4
@@ -157,6 +159,8 @@ class _Run:
             state.tell("root", rounds, rounds)
             stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
             before = relaxation.value
+            if stalled == PATIENCE and len(stages) > 1:
+                stages, stalled = stages[1:], 0
         return False
 
     def _infeasible(self) -> InfeasibleProblem:

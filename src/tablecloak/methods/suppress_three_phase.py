@@ -31,7 +31,7 @@ from tablecloak.audit import audit
 from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.roads import RoadMap
-from tablecloak.errors import NotApplicable, SolverError
+from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.base import Proposal, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
@@ -56,6 +56,8 @@ class ThreePhaseParams:
 
     seconds: float | None = None
     """Stop after so long with the best pattern so far and its proven bound."""
+    iterations: int | None = None
+    """Stop after so many iterations; 1 gives what the paper's tables tell about the first."""
 
 
 def suppress_three_phase(
@@ -70,7 +72,9 @@ def suppress_three_phase(
     _check(problem)
     deadline = Deadline.after(params.seconds)
     progress("is it feasible at all", 0, 1)
-    solver = _Solver(problem, largest_pattern(problem, progress), progress, deadline)
+    if params.iterations is not None and params.iterations < 1:
+        raise InputError("suppress-three-phase", ["iterations must be at least 1"])
+    solver = _Solver(problem, largest_pattern(problem, progress), progress, deadline, params.iterations)
     try:
         status = solver.run()
     except KeyboardInterrupt:
@@ -105,8 +109,16 @@ def _check(problem: Problem) -> None:
 class _Solver:
     """The state of one run: the best pattern, the program, the levels whose flows are in it."""
 
-    def __init__(self, problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        allowed: Bools,
+        progress: Progress,
+        deadline: Deadline,
+        iterations: int | None = None,
+    ) -> None:
         self.problem, self.allowed, self.report, self.deadline = problem, allowed, progress, deadline
+        self.most_iterations = np.inf if iterations is None else iterations
         self.free = allowed & ~problem.must_hide
         self.hidden: Bools = allowed.copy()
         self.tasks: list[Task] = []
@@ -144,7 +156,8 @@ class _Solver:
             if not fresh:  # safe, and no point of the program is cheaper
                 self._raise(self.cost)
             self._note_first()
-            if self._proven() or self.deadline.passed():
+            ended = self.deadline.passed() or self.counters["iterations"] >= self.most_iterations
+            if self._proven() or ended:
                 break
             with self._timed("phase 3"):
                 x = self._third(x, fresh)
