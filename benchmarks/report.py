@@ -15,6 +15,7 @@ from statistics import mean
 import plots
 from paper import NOTHING_NEEDED, TABLES
 from parts.base import OURS, PEER, trace_points
+from parts.study import INSTANCES, VARIANTS
 from runner import RESULTS, Row, Store
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -62,6 +63,7 @@ class Report:
             "csplib-exact": self.library,
             "fronts": self.fronts,
             "growth": self.growth,
+            "study": self.study,
         }
         for page in sorted(self.docs.rglob("*.md")):
             text = page.read_text(encoding="utf-8")
@@ -245,8 +247,43 @@ class Report:
         head = ("instance", "cells", "sensitive", "levels", "cost", "gap %", "status", "s")
         return "\n\n".join([*texts, table(head, lines)])
 
+    # ------------------------------------------------------------------ the study
+
+    def study(self) -> str:
+        """Variants by instances: how each ended, and what its root came to."""
+        rows = self.rows("study")
+        if not rows:
+            return NOTHING
+        return f"### Gaps\n\n{study_table(rows, ending)}\n\n### Root bounds\n\n{study_table(rows, root)}"
+
 
 # ---------------------------------------------------------------------- lines of tables
+
+
+def study_table(rows: Iterable[Row], entry: Callable[[Row], str]) -> str:
+    """A line for each variant, a column for each instance, of those that have rows."""
+    found = {(row["variant"], row["name"]): entry(row) for row in rows}
+    names = [name for name in INSTANCES if any(name == other for _, other in found)]
+    variants = [variant for variant in VARIANTS if any(variant == other for other, _ in found)]
+    lines = [[variant, *(found.get((variant, name), "–") for name in names)] for variant in variants]
+    return table(("variant", *names), lines)
+
+
+def ending(row: Row) -> str:
+    """``optimal, 3.2 s`` or ``1.25% (120.1 s)``; what happened, if it has neither."""
+    seconds = f"{seconds_of(row):.1f} s"
+    if row["status"] == "optimal":
+        return f"optimal, {seconds}"
+    gap = row.get("gap_percent")
+    return f"{number(gap):.2f}% ({seconds})" if gap else row["status"]
+
+
+def root(row: Row) -> str:
+    """``3849 (12.5 s)``, with a star where the limit came before the end of the root."""
+    if not row.get("root_bound"):
+        return "–"
+    star = "" if row["root_done"] == "True" else " *"
+    return f"{number(row['root_bound']):.10g} ({number(row['root_s']):.1f} s){star}"
 
 
 def class_table(rows: Sequence[Row], beside: dict[int, tuple[int, int, float, float | None, float]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parts import core, fronts, grid, growth, library, tabulating
+from parts import core, fronts, grid, growth, library, study, tabulating
 from parts.base import Part
 
 PARTS: dict[str, Part] = {
@@ -14,6 +14,7 @@ PARTS: dict[str, Part] = {
         *library.PARTS,
         *fronts.PARTS,
         *growth.PARTS,
+        *study.PARTS,
     )
 }
 """All parts in the order in which they are run."""

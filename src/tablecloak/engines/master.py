@@ -24,8 +24,7 @@ class MasterSolution:
 
 
 class Master:
-    """min cost x over rows A x >= low and 0 <= x <= 1. Costs are given to HiGHS in units of `scale`: it loses its way
-    where they are as large as 1e12."""
+    """min cost x over rows A x >= low and 0 <= x <= 1; HiGHS gets the costs in units of `scale`."""
 
     def __init__(self, scale: float = 1.0) -> None:
         self._scale = scale

@@ -25,6 +25,8 @@ from tablecloak.methods.rows import Row
 PRICED = 2000
 """At most so many columns enter at once."""
 SLACK = 1e-6
+LARGEST_COST = 1e7
+"""Costs above this are scaled down: HiGHS loses its way among large ones, and small ones drown in its tolerance."""
 NEWEST = 400
 """So many of the newest rows count as live, in the program or not."""
 AGE = 8
@@ -43,7 +45,7 @@ class Relaxation:
         self._seen: set[tuple[bytes, bytes, float]] = set()
         self._inside: list[int] = []
         self._age: list[int] = []
-        self.master = Master(scale=float(np.abs(weights[free]).max(initial=0.0)) or 1.0)
+        self.master = Master(scale=max(float(weights[free].max(initial=0.0)) / LARGEST_COST, 1.0))
         self.x: Floats = np.zeros(weights.size)
         self.value = 0.0
         self.bound = 0.0
