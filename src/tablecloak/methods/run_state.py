@@ -25,6 +25,8 @@ from tablecloak.progress import Deadline, Progress
 
 SUPPORT = 1e-6
 """A fractional point has a cell above this."""
+POLISHED = 30
+"""At most so many rounds of the relaxation between two guesses."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
 
@@ -166,7 +168,9 @@ class Exact:
     def polish(self) -> None:
         """Solve the relaxation again with all rows found since: better reduced costs leave fewer cells to decide on."""
         relaxation = self.relaxation
-        while relaxation.solve(self.deadline.left) is Outcome.OPTIMAL:
+        for _ in range(POLISHED):  # rows that retire and come back could go on for ever
+            if relaxation.solve(self.deadline.left) is not Outcome.OPTIMAL:
+                break
             if not relaxation.violated_in_pool(relaxation.x) and not relaxation.price():
                 break
         self.raise_bound(relaxation.bound)

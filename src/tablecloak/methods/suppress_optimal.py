@@ -117,7 +117,8 @@ class _Run:
                 return self._ended()
             if state.hidden is None and state.bound > everything * (1 + 1e-9):
                 raise self._infeasible()
-            state.polish()
+            if not state.proven():
+                state.polish()
             share *= LARGER
         return self._ended()
 
