@@ -369,7 +369,7 @@ def pieces() -> Iterator[Any]:
     for variant in study.VARIANTS.values():
         for owner, name, _ in variant.changes:
             yield getattr(owner, name)
-    yield from (vars(Thinner)["fits"], vars(Exact)["search_near"], vars(Exact)["repair"])
+    yield from (vars(Thinner)["fits"], vars(Exact)["thin_near"], vars(Exact)["repair"])
 
 
 @needs_scip

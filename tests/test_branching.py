@@ -35,7 +35,7 @@ class Instance:
         self.matrix = np.where(rng.random((rows, 1)) < 0.5, cover, cover * weights)
         self.low = np.minimum(self.matrix.sum(axis=1), np.where(rng.random(rows) < 0.7, 1.0, 1.5))
         self.told: list[tuple[int, float]] = []
-        self.asked = self.whole = 0
+        self.asked = self.whole = self.judged = 0
         points = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
         fine = (points @ self.matrix.T >= self.low - 1e-9).all(axis=1)
         costs = points[fine] @ self.cost
@@ -52,6 +52,10 @@ class Instance:
         columns = np.arange(self.cost.size)
         return [Cut(columns, self.matrix[k], float(self.low[k])) for k in missed]
 
+    def accept(self, x: np.ndarray) -> bool:
+        self.judged += 1
+        return not self.separate(x, True)
+
     def tell(self, nodes: int, bound: float) -> bool:
         self.told.append((nodes, bound))
         return False
@@ -60,7 +64,7 @@ class Instance:
         calls = {name: options.pop(name, getattr(self, name, None)) for name in ("separate", "tell")}
         propose = options.pop("propose", lambda x: None)
         rows = self.low[: self.given], csr_array(self.matrix[: self.given])
-        callbacks = Callbacks(calls["separate"], propose, calls["tell"])
+        callbacks = Callbacks(calls["separate"], self.accept, propose, calls["tell"])
         return branch_and_cut(self.cost, rows, callbacks, **{"step": self.step, **options})
 
 
@@ -98,26 +102,26 @@ def test_whole_points_are_judged_by_the_caller_only():
     instance = Instance(5)
     instance.given = 0
     assert instance.solve().objective == pytest.approx(instance.optimum)
-    assert instance.whole > 0
+    assert instance.whole >= instance.judged > 0
 
 
 def test_rows_that_no_column_can_meet():
     """The columns of a guess may miss a row altogether: then there is no solution."""
     empty = Cut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
-    nothing = Callbacks(lambda x, whole: [empty], lambda x: None, lambda nodes, bound: False)
+    nothing = Callbacks(lambda x, whole: [empty], lambda x: False, lambda x: None, lambda nodes, bound: False)
     cost, rows = np.ones(3), (np.zeros(0), csr_array((0, 3)))
     assert branch_and_cut(cost, rows, nothing, step=1.0).outcome is Outcome.INFEASIBLE
     only_whole = Callbacks(
-        lambda x, whole: [empty] if whole else [], lambda x: None, lambda nodes, bound: False
+        lambda x, whole: [empty] if whole else [], lambda x: False, lambda x: None, lambda nodes, bound: False
     )
     assert branch_and_cut(cost, rows, only_whole, step=1.0).outcome is Outcome.INFEASIBLE
-    fine = Callbacks(lambda x, whole: [], lambda x: None, lambda nodes, bound: False)
+    fine = Callbacks(lambda x, whole: [], lambda x: True, lambda x: None, lambda nodes, bound: False)
     given = np.ones(1), csr_array((1, 3))
     assert branch_and_cut(cost, given, fine, step=1.0).outcome is Outcome.INFEASIBLE
 
 
 def test_without_columns():
-    fine = Callbacks(lambda x, whole: [], lambda x: None, lambda nodes, bound: False)
+    fine = Callbacks(lambda x, whole: [], lambda x: True, lambda x: None, lambda nodes, bound: False)
     solution = branch_and_cut(np.zeros(0), (np.zeros(0), csr_array((0, 0))), fine, step=1.0)
     assert solution.outcome is Outcome.OPTIMAL
     assert solution.objective == 0.0

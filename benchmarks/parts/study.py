@@ -54,7 +54,7 @@ def never(*_: Any) -> bool:
 
 def tree_without_searches(*arguments: Any, **options: Any) -> MixedSolution:
     """Branch and cut, and no greedy search while it runs; searches at the root are as ever."""
-    with replaced((Exact, "search_near", nothing), (Exact, "repair", nothing)):
+    with replaced((Exact, "thin_near", nothing), (Exact, "repair", nothing)):
         return branch_and_cut(*arguments, **options)
 
 

@@ -25,8 +25,6 @@ from tablecloak.errors import SolverError
 
 NODE_ROUNDS = 5
 """At most so many rounds of rows at a node below the root."""
-SEARCHED = 10
-"""Every so many nodes the caller's search is asked for a solution."""
 
 
 class Cut(NamedTuple):
@@ -43,8 +41,10 @@ class Callbacks:
 
     separate: Callable[[Floats, bool], Sequence[Cut]]
     """Rows that a point misses; the flag says that it is whole: then no rows means that it is a solution."""
+    accept: Callable[[Floats], bool]
+    """Whether a whole point is a solution; it need not tell why not."""
     propose: Callable[[Floats], Floats | None]
-    """A solution near a fractional point, if there is a new one."""
+    """A solution near a fractional point, if there is a new one; asked after each node."""
     tell: Callable[[int, float], bool]
     """Told the number of nodes and the bound; true ends the search."""
 
@@ -63,11 +63,12 @@ def branch_and_cut(
     step: float = 0.0,
     seconds: float = math.inf,
     nodes: float = math.inf,
+    eager: bool = False,
 ) -> MixedSolution:
     """min cost x over binary x that miss no row: none of those given (low <= matrix x), none that `separate` finds.
 
     Points that cost more than `cutoff` do not matter; if there are no others the outcome is INFEASIBLE. Costs are
-    multiples of `step` (0: nothing is known).
+    multiples of `step` (0: nothing is known). `eager`: SCIP's own heuristics work hard.
     """
     import pyscipopt
 
@@ -75,6 +76,8 @@ def branch_and_cut(
         return _without_columns(rows[0], callbacks)
     model = pyscipopt.Model()
     _settings(model, seconds, nodes)
+    if eager:
+        model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.AGGRESSIVE)
     scale = 1.0 / step if step > 0 else 1.0
     variables = [model.addVar(vtype="B", obj=float(c) * scale) for c in cost]
     if step > 0:
@@ -95,8 +98,7 @@ def branch_and_cut(
         "search",
         "search near the relaxation",
         "L",
-        freq=SEARCHED,
-        freqofs=0,
+        timingmask=pyscipopt.SCIP_HEURTIMING.AFTERLPNODE,
     )
     model.optimize()
     if handler.failure is not None:
@@ -197,7 +199,7 @@ def _handler(variables: list[Any], callbacks: Callbacks, scale: float) -> Any:
             x = np.rint(self.point(solution))
             key = np.packbits(x > 0.5).tobytes()
             if key not in self.known:
-                self.known[key] = not callbacks.separate(x, True)
+                self.known[key] = callbacks.accept(x)
             return "FEASIBLE" if self.known[key] else "INFEASIBLE"
 
         @_guarded("INFEASIBLE")

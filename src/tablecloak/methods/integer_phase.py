@@ -61,20 +61,25 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
         x = guess.point(values)
         if whole:
             rows = state.check(x)
-            if rows and state.cost_of(x > 0.5) < state.cost:
-                repairs.take(lambda: state.repair(x))
         else:
             found, _ = state.missed(x, TREE_STAGES, ROWS_AT_A_NODE)
             rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [cut(row) for row in rows]
 
+    def accept(values: Floats) -> bool:
+        x = guess.point(values)
+        safe = not state.check(x, most=1)
+        if not safe and state.cost_of(x > 0.5) < state.cost:
+            repairs.take(lambda: state.repair(x))
+        return safe
+
     best = state.cost
 
     def propose(values: Floats) -> Floats | None:
         nonlocal best
-        searches.take(lambda: state.search_near(guess.point(values)))
-        near.occasions.take(lambda: near.improve(1))
+        searches.take(lambda: state.thin_near(guess.point(values)))
+        near.occasions.take(lambda: near.improve(2))
         hidden = state.hidden
         if hidden is None or state.cost >= best or (hidden & state.free & (guess.place < 0)).any():
             return None
@@ -94,11 +99,12 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
     solution = branch_and_cut(
         state.problem.weights[guess.cells],
         rows,
-        Callbacks(separate, propose, tell),
+        Callbacks(separate, accept, propose, tell),
         cutoff=min(guess.highest, state.cost - state.unit),
         step=state.unit,
         seconds=state.deadline.left,
         nodes=nodes,
+        eager=state.is_network,
     )
     if solution.outcome is Outcome.TIME_LIMIT:
         state.raise_bound(min(solution.bound, guess.beyond))

@@ -27,8 +27,10 @@ PROPOSALS = 6
 SMALLEST, LARGEST = 0.1, 0.8
 NODES = 1
 """A neighbourhood is too large if a proposal takes more nodes than this."""
-SELDOM = 64
-"""The longest wait for an occasion."""
+REBUILT, NOISE = 0.4, 0.4
+"""What share of a pattern is built anew, at prices with so much noise."""
+ON_NETWORKS, ON_GENERAL_TABLES = (16, 64), (2, 4)
+"""The first and the longest wait for a neighbourhood, in nodes: they take longer on general tables."""
 
 
 class Occasions:
@@ -37,8 +39,8 @@ class Occasions:
     By counting, not by the clock: the same seed gives the same pattern.
     """
 
-    def __init__(self, state: Exact) -> None:
-        self._state, self._wait, self._passed = state, 1, 0
+    def __init__(self, state: Exact, wait: int = 1, seldom: int = 64) -> None:
+        self._state, self._wait, self._seldom, self._passed = state, wait, seldom, 0
 
     def take(self, work: Callable[[], None]) -> None:
         """Do it, if this is an occasion."""
@@ -48,7 +50,9 @@ class Occasions:
         before = self._state.changed
         work()
         self._passed = 0
-        self._wait = max(self._wait // 2, 1) if self._state.changed > before else min(2 * self._wait, SELDOM)
+        self._wait = (
+            max(self._wait // 2, 1) if self._state.changed > before else min(2 * self._wait, self._seldom)
+        )
 
 
 class Neighbourhoods:
@@ -56,7 +60,10 @@ class Neighbourhoods:
 
     def __init__(self, state: Exact, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
-        self.share, self.occasions = 0.2, Occasions(state)
+        self.share = 0.2
+        self._rebuilds = not state.is_network and not state.problem.levels.conditional.any()
+        first, seldom = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
+        self.occasions = Occasions(state, first, seldom)
 
     def improve(self, count: int) -> None:
         """Try so many neighbourhoods in a row without success."""
@@ -74,7 +81,7 @@ class Neighbourhoods:
             self.state.tell("neighbourhoods", self.state.counters["neighbourhoods"], 0)
 
     def _try(self) -> bool:
-        """One neighbourhood; False if it was too large."""
+        """One neighbourhood; False if it was too large. On general tables every other one is built anew."""
         state, hidden = self.state, self.state.hidden
         assert hidden is not None
         mine = np.flatnonzero(hidden & state.free)
@@ -82,8 +89,17 @@ class Neighbourhoods:
             return True
         pool = state.relaxation.live()
         matrix = state.relaxation.matrix(pool)
-        right = np.array([row.rhs for row in pool])
-        released = self._around(matrix, mine)
+        if self._rebuilds and state.counters["neighbourhoods"] % 2 == 0:
+            kept = hidden.copy()
+            kept[self._around(matrix, mine, REBUILT)] = False
+            state.rebuild(kept, self.rng.uniform(1.0 - NOISE, 1.0 + NOISE, hidden.size))
+            return True
+        return self._solve(matrix, np.array([row.rhs for row in pool]), hidden, mine)
+
+    def _solve(self, matrix: csr_array, right: Floats, hidden: Bools, mine: Ints) -> bool:
+        """The integer program over some hidden and some published cells; False if it was too large."""
+        state = self.state
+        released = self._around(matrix, mine, self.share)
         cells = np.union1d(released, self._offered(hidden))
         kept = hidden & state.free
         kept[released] = False
@@ -104,15 +120,16 @@ class Neighbourhoods:
             state.relaxation.collect(missed)
             matrix = state.relaxation.matrix(missed)
             right = np.array([row.rhs for row in missed])
+        state.repair(x)
         return False
 
-    def _around(self, matrix: csr_array, mine: Ints) -> Ints:
+    def _around(self, matrix: csr_array, mine: Ints, share: float) -> Ints:
         """Hidden cells around a random one: those that share most rows with it, and some at random."""
         incidence = matrix[:, mine]
         incidence.data = np.ones(incidence.data.size)
         centre = int(self.rng.integers(mine.size))
         shared: Floats = incidence.T @ (incidence[:, [centre]].toarray().ravel())
-        count = max(int(np.ceil(self.share * mine.size)), min(mine.size, 5))
+        count = max(int(np.ceil(share * mine.size)), min(mine.size, 5))
         order = np.argsort(-shared - 1e-3 * self.rng.random(mine.size), kind="stable")
         return np.sort(mine[order[:count]])
 

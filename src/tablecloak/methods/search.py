@@ -26,6 +26,7 @@ class Search:
     """The hidden cells so far, and a witness for every level that needed work.
 
     `weights` are the prices of the construction (the problem's own unless given); the clean-up goes by the problem's.
+    `start`: cells hidden to begin with (those that must be, unless given).
     """
 
     def __init__(
@@ -36,12 +37,13 @@ class Search:
         deadline: Deadline,
         *,
         weights: Floats | None = None,
+        start: Bools | None = None,
         reweight: int = 2,
     ) -> None:
         self.problem, self.allowed, self.reweight = problem, allowed, reweight
         self.weights = problem.weights if weights is None else weights
         self.progress, self.deadline = progress, deadline
-        self.hidden: Bools = problem.must_hide.copy()
+        self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.complete = False
         self.witness: dict[Task, Witness] = {}
         self.router: Router | None = None

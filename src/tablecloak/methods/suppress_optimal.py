@@ -41,14 +41,17 @@ from tablecloak.result import Status
 
 FIRST_GUESS, LARGER = 0.02, 2.5
 """The first guess of the gap, as a share of the bound, and by how much the next one is larger."""
+FEW = 1000
+"""On networks the first guess is as large as it can be with no more cells to decide on than this."""
 TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
 PATIENCE = 3
 """A stage of the root ends after so many of them."""
 GUIDED = 6
 """Every so many rounds the relaxation may guide a search."""
-EARLY = 4
-"""So many neighbourhoods are searched before the integer phase."""
+EARLY = 2.0
+"""So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
+long."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,14 @@ class _Run:
         state.prepare()
         if not self._root():
             return self._ended()
-        self.near.improve(EARLY)
+        if not state.is_network:
+            self.near.improve(math.ceil(EARLY * 100.0 * min(state.gap(), 0.5)))
         everything = float(self.problem.weights[state.free].sum())
         share, least = FIRST_GUESS, state.relaxation.bound
         if least <= 1e-6 * everything:  # no scale for a guess
             least = 1e-3 * everything
+        while share < 10.0 and self._is_small(least * (1 + LARGER * share)):
+            share *= LARGER
         while not state.proven():
             if state.deadline.passed() or not self._within(least * (1 + share)):
                 return self._ended()
@@ -128,10 +134,15 @@ class _Run:
         nodes = math.inf if self.params.nodes is None else self.params.nodes - self.state.counters["nodes"]
         return nodes > 0 and branch(self.state, highest, self.near, nodes)
 
+    def _is_small(self, highest: float) -> bool:
+        """Whether a guess leaves few cells to decide on, and nodes are fast."""
+        return self.state.is_network and self.state.cells_within(highest).size <= FEW
+
     def _root(self) -> bool:
         """Rows and columns until nothing is missed, or the bound stalls; False when the time is up."""
         state, relaxation = self.state, self.state.relaxation
-        stalled, before, rounds, guiding = 0, 0.0, 0, Occasions(state)
+        stalled, before, rounds = 0, 0.0, 0
+        guiding, thinning = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
@@ -155,6 +166,8 @@ class _Run:
                 relaxation.price()
                 state.raise_bound(relaxation.bound)
                 guiding.take(lambda: state.search_near(relaxation.x))
+                if not state.is_network:
+                    thinning.take(lambda: state.thin_near(relaxation.x))
                 if state.proven():
                     return True
             state.tell("root", rounds, rounds)

@@ -63,15 +63,16 @@ class Thinner:
         self.cells: Ints = np.flatnonzero(self.hidden)
         self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
 
-    def run(self, progress: Progress) -> bool:
-        """Thin the pattern; False if it is not safe to begin with."""
+    def run(self, progress: Progress, price: Floats | None = None) -> bool:
+        """Thin the pattern, dearest cells first, by `price` if given; False if it is not safe to begin with."""
         for t in range(len(self.tasks)):
-            witness = self._witness(t)
+            witness = None if self.deadline.passed() else self._witness(t)
             if witness is None:
                 return False
             self._used[t] = witness
         free = np.flatnonzero(self.hidden & ~self.problem.must_hide)
-        order = free[np.argsort(-self.problem.weights[free], kind="stable")]
+        price = self.problem.weights if price is None else price
+        order = free[np.argsort(-price[free], kind="stable")]
         for number, cell in enumerate(order.tolist()):
             if self.deadline.passed():
                 break
