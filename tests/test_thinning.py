@@ -177,8 +177,24 @@ def test_out_of_time_it_is_safe_all_the_same():
     problem = FIXTURES["three way"]()
     start = start_of(problem)
     thinner = Thinner(problem, tasks_of(problem, start), start, Deadline.after(0.0))
-    assert thinner.run(silent)
+    assert not thinner.run(silent)
     assert (thinner.hidden == start).all()
+
+
+def test_the_dearest_cell_by_other_prices_goes_first():
+    problem = FIXTURES["three way"]()
+    start = start_of(problem)
+    tasks, free = tasks_of(problem, start), np.flatnonzero(start & ~problem.must_hide)
+    left = {}
+    for favourite in free.tolist():
+        price = problem.weights.copy()
+        price[favourite] = 10.0 * price.max()
+        thinner = Thinner(problem, tasks, start, Deadline.after(None))
+        assert thinner.run(silent, price)
+        left[favourite] = bool(thinner.hidden[favourite])
+    by_weight = Thinner(problem, tasks, start, Deadline.after(None))
+    assert by_weight.run(silent)
+    assert any(by_weight.hidden[cell] and not stays for cell, stays in left.items())
 
 
 def test_large_problems_do_not_fit(monkeypatch):

@@ -119,6 +119,7 @@ def resolve(state: Exact, highest: float) -> bool:
     program = GrowingProgram(state.problem.weights[guess.cells])
     sent, near = 0, NEAR
     while True:
+        state.tell("integer program", state.counters["integer programs"], state.counters["integer programs"])
         rows = relaxation.pool[sent:]
         program.add_rows(np.array([row.rhs for row in rows]), relaxation.matrix(rows)[:, guess.cells])
         sent += len(rows)
@@ -140,4 +141,3 @@ def resolve(state: Exact, highest: float) -> bool:
             near = 0.0
         if state.proven():
             return True
-        state.tell("integer program", state.counters["integer programs"], state.counters["integer programs"])

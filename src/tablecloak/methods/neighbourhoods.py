@@ -3,7 +3,8 @@
 A neighbourhood frees the hidden cells around one of them, those that share most rows with it, and offers the published
 cells of smallest reduced cost. An integer program over the rows, which describe the safe patterns from outside,
 proposes; what it misses becomes a row, and it proposes again, until its proposal is safe or no cheaper than the best.
-Every failure leaves the rows stronger.
+Every failure leaves the rows stronger. On general tables every other neighbourhood is built anew instead: some hidden
+cells are published, and what that leaves open is protected again at prices that follow the relaxation, with some noise.
 
 References: Danna, Rothberg & Le Pape (2005) for RINS; our notes, 4.11.
 """
@@ -61,7 +62,6 @@ class Neighbourhoods:
     def __init__(self, state: Exact, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
         self.share = 0.2
-        self._rebuilds = not state.is_network and not state.problem.levels.conditional.any()
         first, seldom = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
         self.occasions = Occasions(state, first, seldom)
 
@@ -89,7 +89,7 @@ class Neighbourhoods:
             return True
         pool = state.relaxation.live()
         matrix = state.relaxation.matrix(pool)
-        if self._rebuilds and state.counters["neighbourhoods"] % 2 == 0:
+        if state.thins(hidden) and state.counters["neighbourhoods"] % 2 == 0:
             kept = hidden.copy()
             kept[self._around(matrix, mine, REBUILT)] = False
             state.rebuild(kept, self.rng.uniform(1.0 - NOISE, 1.0 + NOISE, hidden.size))

@@ -234,12 +234,18 @@ class Exact:
     def _support(self, x: Floats) -> Bools:
         return self.allowed & (x > SUPPORT)
 
+    def thins(self, hidden: Bools) -> bool:
+        """Whether thinning is the way for a pattern: on networks, where searches are fast, it is not."""
+        fits = not self.is_network and Thinner.fits(self.problem, self.tasks, hidden)
+        return fits and not self.problem.levels.conditional.any()
+
     def _thin(self, cells: Bools, prices: Floats) -> None:
-        """Thin these cells and those of the best pattern, dearest first; where searches are fast, search among them."""
-        if self.hidden is None or self.is_network or self.problem.levels.conditional.any():
-            self.search(prices, None if self.hidden is None else cells | self.hidden)
-            return
-        self._thin_to(cells | self.hidden, prices)
+        """Thin these cells and those of the best pattern, dearest first; where that is not the way, search in them."""
+        within = None if self.hidden is None else cells | self.hidden
+        if within is not None and self.thins(within):
+            self._thin_to(within, prices)
+        else:
+            self.search(prices, within)
 
     def _thin_to(self, hidden: Bools, prices: Floats) -> None:
         thinner = Thinner(self.problem, self.tasks, hidden, self.deadline, self.relaxation.live())
@@ -247,9 +253,9 @@ class Exact:
             self.adopt(thinner.hidden)
 
     def rebuild(self, kept: Bools, noise: Floats) -> None:
-        """Protect what these cells leave open, cheaply where the relaxation hides, then thin. For general tables."""
+        """Protect what these cells leave open, cheaply where the relaxation hides, then thin."""
         prices = self.problem.weights * np.maximum(1.0 - self.relaxation.x, LEAST_PRICE) * noise
         search = Search(self.problem, self.allowed, self._quietly, self.deadline, weights=prices, start=kept)
         search.construct()
-        if search.complete:
+        if search.complete and self.thins(search.hidden):
             self._thin_to(search.hidden, self.problem.weights)

@@ -64,7 +64,10 @@ class Thinner:
         self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
 
     def run(self, progress: Progress, price: Floats | None = None) -> bool:
-        """Thin the pattern, dearest cells first, by `price` if given; False if it is not safe to begin with."""
+        """Thin the pattern, dearest cells first, by `price` if given.
+
+        False if it is not safe to begin with, or the time is up before that is known: then it stays as it was.
+        """
         for t in range(len(self.tasks)):
             witness = None if self.deadline.passed() else self._witness(t)
             if witness is None:
