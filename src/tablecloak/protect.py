@@ -6,8 +6,10 @@ import platform
 import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from tablecloak.progress import Progress, silent
 from tablecloak.result import Report, Result
 
 DEFAULT = "suppress-greedy"
+PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "numba", "pyscipopt")
+"""What results depend on, as far as it is installed."""
 
 
 def protect(
@@ -97,8 +101,16 @@ class _Watch:
 
 def versions() -> dict[str, str]:
     """What a result depends on, for its record."""
-    packages = {name: version(name) for name in ("tablecloak", "numpy", "scipy", "highspy", "numba")}
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **_packages()}
+
+
+@cache
+def _packages() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):  # an extra
+            found[name] = version(name)
+    return found
 
 
 def _chosen(method: str | Method) -> tuple[str, Method]:

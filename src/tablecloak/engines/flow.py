@@ -88,6 +88,9 @@ class Network:
         from tablecloak.engines import kernels
 
         self._net: Net = kernels.compose(self.nodes, self.tail, self.head, capacity)
+        linked = np.flatnonzero(self._net.place >= 0)
+        entries = self._net.place[linked]
+        self._entries = linked, entries, self._net.mirror[entries]
         self.tail.flags.writeable = self.head.flags.writeable = False
 
     def __repr__(self) -> str:
@@ -184,18 +187,21 @@ class Network:
         """The deviations behind one answer of `reach`, and the cut that bounds it."""
         from tablecloak.engines import kernels
 
-        (arc,) = _numbers([arc], self.arcs, "arcs").tolist()
+        if not 0 <= arc < self.arcs:
+            raise IndexError(f"no arc {arc} in {self!r}")
+        if limit != limit:
+            raise ValueError("a limit is nan")
         net = self._net
-        (limit,) = np.minimum(_limits(limit, np.zeros(1, np.int32)), net.capacity[2 * arc + (not upward)])
-        limit = float(limit) if limit > self.eps else 0.0
+        limit = min(float(limit), float(net.capacity[2 * arc + (not upward)]))
+        limit = limit if limit > self.eps else 0.0
         deviation, source_side = np.zeros(self.arcs), np.zeros(self.nodes, np.bool_)
         entry = int(net.place[arc])
         if entry >= 0:
             pushed = np.zeros(net.target.size)
             start = entry if upward else int(net.mirror[entry])
             value = float(kernels.close(net, start, limit, self.eps, pushed, source_side))
-            linked = net.place >= 0
-            deviation[linked] = (pushed - pushed[net.mirror])[net.place[linked]]
+            linked, entries, mirrored = self._entries
+            deviation[linked] = pushed[entries] - pushed[mirrored]
         else:
             value = limit
             source_side[self.tail[arc]] = True

@@ -50,7 +50,7 @@ class Guess:
 def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> bool:
     """With SCIP. True: the optimum is found, or proven to cost more than the guess."""
     guess, before = Guess(state, highest), state.counters["nodes"]
-    repairs, searches = Occasions(state), Occasions(state)
+    repairs, searches = Occasions(state, 4 if state.is_network else 1), Occasions(state)
 
     def cut(row: Row) -> Cut:
         columns = guess.place[row.cells]
@@ -69,7 +69,7 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
 
     def accept(values: Floats) -> bool:
         x = guess.point(values)
-        safe = not state.check(x, most=1)
+        safe = state.is_safe(x)
         if not safe and state.cost_of(x > 0.5) < state.cost:
             repairs.take(lambda: state.repair(x))
         return safe

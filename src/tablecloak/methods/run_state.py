@@ -26,6 +26,8 @@ from tablecloak.progress import Deadline, Progress
 
 SUPPORT = 1e-6
 """A fractional point has a cell above this."""
+SUSPECTS = 20
+"""So many levels that were missed lately are asked first at whole points."""
 LEAST_PRICE = 0.05
 """What a cell that the relaxation hides costs when a pattern is built anew, as a share of its weight."""
 POLISHED = 30
@@ -65,6 +67,7 @@ class Exact:
         self.bound, self.changed = 0.0, 0
         self.unit = weight_unit(problem.weights[self.free])
         self.tasks = self._levels()
+        self._suspects: list[Task] = []
         self.relaxation = Relaxation(problem.weights, self.free, np.zeros_like(self.free))
         self.counters = dict.fromkeys(
             ("rounds", "guesses", "integer programs", "nodes", "neighbourhoods", "better by neighbourhoods"),
@@ -159,6 +162,15 @@ class Exact:
         inside = x.copy()
         inside[cells] = stage.extent
         return inside
+
+    def is_safe(self, x: Floats) -> bool:
+        """Whether a whole point is a safe pattern; kept if it is the best. Levels missed lately are asked first."""
+        if self._suspects and self.separator.rows(x, self._suspects, most=1):
+            return False
+        safe = not self.check(x, most=1)
+        if not safe and self.is_network and self.separator.worst is not None:
+            self._suspects = [self.separator.worst, *self._suspects[: SUSPECTS - 1]]
+        return safe
 
     def check(self, x: Floats, most: int | None = None) -> list[Row]:
         """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""

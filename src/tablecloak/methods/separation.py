@@ -36,10 +36,14 @@ WHOLE = 1e-8
 """At a whole point a level is missed if more than this share of it is missing."""
 SUPPORT = 1e-7
 """A cell is in the support of a point above this."""
+DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
 
 
 class Separator(Protocol):
     """Finds rows that a point misses."""
+
+    worst: Task | None
+    """A level that the last point missed, if there was one."""
 
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
         """Rows missed at x, for at most `most` of the tasks; none means that x meets them all (if it is integral)."""
@@ -52,7 +56,7 @@ def separator_of(problem: Problem, allowed: Bools) -> Separator:
 
 def sides(task: Task) -> tuple[bool, ...]:
     """The directions (upward?) that a level is about."""
-    return {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]
+    return DIRECTIONS[task.side]
 
 
 class _Base:
@@ -61,6 +65,7 @@ class _Base:
     def __init__(self, problem: Problem, allowed: Bools) -> None:
         self.problem, self.allowed, self.hidden = problem, allowed, problem.must_hide
         self.boxes = Boxes(problem)
+        self.worst: Task | None = None
 
     def _only_if(self, task: Task) -> int | None:
         """The level of a cell that need not be hidden is asked only if it is."""
@@ -125,6 +130,7 @@ class NetworkSeparator(_Base):
         np.add.at(got, of, flows)
         missed = np.flatnonzero(got < asked - (WHOLE if whole else LEAST) * level)
         order = missed[np.argsort(got[missed] / level[missed], kind="stable")][:most]
+        self.worst = tasks[order[0]] if order.size else None
         places: dict[int, list[int]] = {}
         for q, (t, _) in enumerate(queries):
             places.setdefault(t, []).append(q)
@@ -183,6 +189,7 @@ class LinearSeparator(_Base):
                 multipliers = probe.multipliers(task, extent)
                 if multipliers is None:
                     continue
+                self.worst = task
                 carried = np.zeros(x.size)
                 for upward, duals in zip(sides(task), multipliers, strict=True):
                     carried += self._carried(task, used, duals, upward)
