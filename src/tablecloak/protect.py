@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -101,12 +100,7 @@ class _Watch:
 
 def versions() -> dict[str, str]:
     """What a result depends on, for its record."""
-    return {"python": platform.python_version(), **_packages()}
-
-
-@cache
-def _packages() -> dict[str, str]:
-    found = {}
+    found = {"python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):  # an extra
             found[name] = version(name)
