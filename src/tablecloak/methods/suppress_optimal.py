@@ -49,9 +49,9 @@ PATIENCE = 3
 """A stage of the root ends after so many of them."""
 GUIDED = 6
 """Every so many rounds the relaxation may guide a search."""
-EARLY = 2.0
+EARLY, SHARE = 2.0, 0.25
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
-long."""
+long, but no more than this share of the complementary cells."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,9 @@ class _Run:
         state.prepare()
         if not self._root():
             return self._ended()
-        if not state.is_network:
-            self.near.improve(math.ceil(EARLY * 100.0 * min(state.gap(), 0.5)))
+        if not state.is_network and state.hidden is not None:
+            cells = int((state.hidden & state.free).sum())
+            self.near.improve(math.ceil(min(EARLY * 100.0 * state.gap(), SHARE * cells)))
         everything = float(self.problem.weights[state.free].sum())
         share, least = FIRST_GUESS, state.relaxation.bound
         if least <= 1e-6 * everything:  # no scale for a guess
