@@ -307,7 +307,7 @@ def test_what_is_too_large_for_the_peer_is_scaled_down() -> None:
 # ---------------------------------------------------------------------- the study
 
 WATCHED: tuple[tuple[Any, str], ...] = (
-    (Exact, "thin_near"),
+    (Exact, "search_near"),
     (Exact, "repair"),
     (Exact, "missed"),
     (Exact, "_inside"),
@@ -370,7 +370,7 @@ def pieces() -> Iterator[Any]:
     for variant in study.VARIANTS.values():
         for owner, name, _ in variant.changes:
             yield getattr(owner, name)
-    yield from (vars(Thinner)["fits"], vars(Exact)["thin_near"], vars(Exact)["repair"])
+    yield from (vars(Thinner)["fits"], vars(Exact)["search_near"], vars(Exact)["repair"])
 
 
 @needs_scip
@@ -391,7 +391,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert {"capacity", "cover", "rounding", "pattern"} <= kinds(result)
     assert result.report.counters["neighbourhoods"] > 0
     assert spy["integer_phase.Guess"] > 1
-    assert spy["Exact.thin_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
+    assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.stages >= {run_state.ROOT_STAGES[0], run_state.TREE_STAGES[0], LAST}
     assert row["root_bound"] < OPTIMUM
@@ -407,7 +407,7 @@ def test_every_variant_changes_what_it_says() -> None:
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
     calm = spies["no searches in the tree"]
-    assert calm["Exact.thin_near"] > 0 == calm["Exact.thin_near late"] + calm["Exact.repair late"]
+    assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]
     assert programs["Freedom.set_bounds"] == 0 < programs["Programs.set_bounds"]
     assert programs["Thinner.run"] > 0

@@ -33,7 +33,7 @@ SHARED_BY_METHODS = {
     "methods", "methods.base", "methods.deviations", "methods.feasibility", "methods.flow_blocks",
     "methods.integer_phase", "methods.lines", "methods.neighbourhoods", "methods.network_search", "methods.patterns",
     "methods.programs", "methods.relaxation", "methods.rows", "methods.run_state", "methods.search",
-    "methods.separation", "methods.thinning",
+    "methods.separation", "methods.thinning", "methods.twins",
 }  # fmt: skip
 SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 

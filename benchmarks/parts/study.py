@@ -26,6 +26,7 @@ from tablecloak.methods.neighbourhoods import Neighbourhoods
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.run_state import LAST, Exact
 from tablecloak.methods.thinning import Thinner
+from tablecloak.methods.twins import Twins
 
 RECIPE = import_module("tablecloak.methods.suppress_optimal")
 """The module; the function of the same name hides it from an ordinary import."""
@@ -52,9 +53,18 @@ def never(*_: Any) -> bool:
     return False
 
 
+class EachAlone:
+    """No cell has a twin."""
+
+    @staticmethod
+    def of(problem: Problem, allowed: Any) -> Twins:
+        """Every cell is decided on by itself."""
+        return Twins.none(allowed.size)
+
+
 def tree_without_searches(*arguments: Any, **options: Any) -> MixedSolution:
     """Branch and cut, and no greedy search while it runs; searches at the root are as ever."""
-    with replaced((Exact, "thin_near", nothing), (Exact, "repair", nothing)):
+    with replaced((Exact, "search_near", nothing), (Exact, "repair", nothing)):
         return branch_and_cut(*arguments, **options)
 
 
@@ -97,13 +107,16 @@ VARIANTS: dict[str, Variant] = {
     ),
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),
     "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
+    "no twins": Variant(((run_state, "Twins", EachAlone),)),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
     "no searches in the tree": Variant(((integer_phase, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
         ((separation, "attack_on", Programs), (thinning, "attack_on", Programs)), on_networks=False
     ),
     "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
-    "guess everything at once": Variant(((RECIPE, "FIRST_GUESS", EVERYTHING),)),
+    "guess everything at once": Variant(
+        ((RECIPE, "ON_NETWORKS", (EVERYTHING, 2.0)), (RECIPE, "ON_GENERAL_TABLES", (EVERYTHING, 2.0)))
+    ),
     "rows only at whole points": Variant(((integer_phase, "branch_and_cut", tree_with_whole_points),)),
 }
 """By name, in the order of the page."""

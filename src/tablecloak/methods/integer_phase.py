@@ -37,6 +37,7 @@ class Guess:
         self.beyond = next_multiple(self.highest, unit)
         """The least that a pattern with other cells can cost."""
         self.cells = state.cells_within(self.highest)
+        self._spread = state.twins.spread
         self.place = np.full(state.free.size, -1, dtype=np.int64)
         self.place[self.cells] = np.arange(self.cells.size)
 
@@ -44,7 +45,7 @@ class Guess:
         """Values of the columns as a point over all cells."""
         x = np.zeros(self.place.size)
         x[self.cells] = values
-        return x
+        return self._spread(x)
 
 
 def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> bool:
@@ -78,10 +79,10 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
 
     def propose(values: Floats) -> Floats | None:
         nonlocal best
-        searches.take(lambda: state.thin_near(guess.point(values)))
+        searches.take(lambda: state.search_near(guess.point(values)))
         near.occasions.take(lambda: near.improve(2))
         hidden = state.hidden
-        if hidden is None or state.cost >= best or (hidden & state.free & (guess.place < 0)).any():
+        if hidden is None or state.cost >= best or (hidden & state.leads & (guess.place < 0)).any():
             return None
         best = state.cost
         return hidden[guess.cells].astype(float)
@@ -97,7 +98,7 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
     rows = np.array([row.rhs for row in pool]), state.relaxation.matrix(pool)[:, guess.cells]
     state.counters["integer programs"] += 1
     solution = branch_and_cut(
-        state.problem.weights[guess.cells],
+        state.prices[guess.cells],
         rows,
         Callbacks(separate, accept, propose, tell),
         cutoff=min(guess.highest, state.cost - state.unit),
@@ -116,7 +117,7 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
 def resolve(state: Exact, highest: float) -> bool:
     """With HiGHS. True: the optimum is found, or proven to cost more than the guess."""
     guess, relaxation = Guess(state, highest), state.relaxation
-    program = GrowingProgram(state.problem.weights[guess.cells])
+    program = GrowingProgram(state.prices[guess.cells])
     sent, near = 0, NEAR
     while True:
         state.tell("integer program", state.counters["integer programs"], state.counters["integer programs"])

@@ -5,12 +5,14 @@ cells of smallest reduced cost. An integer program over the rows, which describe
 proposes; what it misses becomes a row, and it proposes again, until its proposal is safe or no cheaper than the best.
 Every failure leaves the rows stronger. On general tables every other neighbourhood is built anew instead: some hidden
 cells are published, and what that leaves open is protected again at prices that follow the relaxation, with some noise.
+These walk from pattern to pattern, which may be a little dearer than the one before.
 
 References: Danna, Rothberg & Le Pape (2005) for RINS; our notes, 4.11.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -28,9 +30,13 @@ PROPOSALS = 6
 SMALLEST, LARGEST = 0.1, 0.8
 NODES = 1
 """A neighbourhood is too large if a proposal takes more nodes than this."""
-REBUILT, NOISE = 0.4, 0.4
+REBUILT, NOISE = (0.1, 0.5), 0.4
 """What share of a pattern is built anew, at prices with so much noise."""
-ON_NETWORKS, ON_GENERAL_TABLES = (16, 64), (2, 4)
+ASTRAY = 0.03
+"""A pattern built anew may be dearer than the best one by at most this share, or no dearer than the one before it."""
+PROGRAMS = 4
+"""On general tables one neighbourhood in so many is an integer program, the others are built anew."""
+ON_NETWORKS, ON_GENERAL_TABLES = (8, 16), (2, 4)
 """The first and the longest wait for a neighbourhood, in nodes: they take longer on general tables."""
 
 
@@ -62,6 +68,9 @@ class Neighbourhoods:
     def __init__(self, state: Exact, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
         self.share = 0.2
+        self._walk: Bools | None = None
+        """Where the walk of patterns built anew is, and what the best pattern cost at its last step."""
+        self._lowest = math.inf
         first, seldom = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
         self.occasions = Occasions(state, first, seldom)
 
@@ -84,27 +93,38 @@ class Neighbourhoods:
         """One neighbourhood; False if it was too large. On general tables every other one is built anew."""
         state, hidden = self.state, self.state.hidden
         assert hidden is not None
-        mine = np.flatnonzero(hidden & state.free)
+        mine = np.flatnonzero(hidden & state.leads)
         if mine.size == 0:
             return True
         pool = state.relaxation.live()
         matrix = state.relaxation.matrix(pool)
-        if state.thins(hidden) and state.counters["neighbourhoods"] % 2 == 0:
-            kept = hidden.copy()
-            kept[self._around(matrix, mine, REBUILT)] = False
-            state.rebuild(kept, self.rng.uniform(1.0 - NOISE, 1.0 + NOISE, hidden.size))
+        if state.thins(hidden) and state.counters["neighbourhoods"] % PROGRAMS != 0:
+            self._step(matrix, hidden)
             return True
         return self._solve(matrix, np.array([row.rhs for row in pool]), hidden, mine)
+
+    def _step(self, matrix: csr_array, best: Bools) -> None:
+        """One step of the walk: part of its pattern is built anew, and kept if it is not much dearer."""
+        state, here = self.state, self._walk
+        if here is None or state.cost < self._lowest:
+            here = best
+        self._lowest = state.cost
+        kept, released = here.copy(), np.flatnonzero(here & state.leads)
+        kept[self._around(matrix, released, self.rng.uniform(*REBUILT))] = False
+        noise = self.rng.uniform(1.0 - NOISE, 1.0 + NOISE, best.size)
+        there = state.rebuild(state.twins.complete(kept), noise)
+        dearest = max(state.cost_of(here), state.cost * (1.0 + ASTRAY * self.rng.random()))
+        self._walk = there if there is not None and state.cost_of(there) <= dearest else here
 
     def _solve(self, matrix: csr_array, right: Floats, hidden: Bools, mine: Ints) -> bool:
         """The integer program over some hidden and some published cells; False if it was too large."""
         state = self.state
         released = self._around(matrix, mine, self.share)
         cells = np.union1d(released, self._offered(hidden))
-        kept = hidden & state.free
+        kept = hidden & state.leads
         kept[released] = False
-        program = GrowingProgram(state.problem.weights[cells])
-        best = float(state.problem.weights[released].sum())
+        program = GrowingProgram(state.prices[cells])
+        best = float(state.prices[released].sum())
         for _ in range(PROPOSALS):
             program.add_rows(right - matrix @ kept.astype(float), matrix[:, cells])
             solution = program.solve(state.deadline.left, step=state.unit, nodes=NODES)
@@ -114,6 +134,7 @@ class Neighbourhoods:
                 return True
             x = kept.astype(float)
             x[cells[solution.values > 0.5]] = 1.0
+            x = state.twins.spread(x)
             missed = state.check(x)
             if not missed:
                 return True
@@ -134,10 +155,10 @@ class Neighbourhoods:
         return np.sort(mine[order[:count]])
 
     def _offered(self, hidden: Bools) -> Ints:
-        """Published cells that may be hidden instead: the smallest reduced costs."""
+        """Published cells that may be hidden instead: small reduced costs have better chances."""
         state = self.state
-        cells = np.flatnonzero(state.free & ~hidden)
-        reduced = state.relaxation.reduced[cells]
-        promising = cells[reduced <= state.cost - state.relaxation.bound]
-        order = np.argsort(state.relaxation.reduced[promising], kind="stable")
-        return np.sort(promising[order[:OFFERED]])
+        cells = np.flatnonzero(state.leads & ~hidden)
+        reduced, room = state.relaxation.reduced[cells], state.cost - state.relaxation.bound
+        promising = cells[reduced <= room]
+        chance = reduced[reduced <= room] + room * self.rng.random(promising.size)
+        return np.sort(promising[np.argsort(chance, kind="stable")[:OFFERED]])

@@ -15,25 +15,27 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.rows import Row
+from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
 
 LEAST = 1e-3
 
 
 class PatternRows:
-    """The equations over the cells that may be hidden."""
+    """The equations over the cells that may be hidden; rows are over the leaders of twins, points over all cells."""
 
-    def __init__(self, problem: Problem, allowed: Bools) -> None:
+    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
+        leader = (Twins.none(allowed.size) if twins is None else twins).leader
         equations = csr_array(problem.table.equations)
         keep = allowed[equations.indices]
         row = np.repeat(np.arange(equations.shape[0]), np.diff(equations.indptr))
         bound = np.zeros(equations.shape[0], dtype=bool)
         bound[row[problem.must_hide[equations.indices]]] = True
         usable = keep & ~bound[row]
-        self._cells = equations.indices[usable]
+        self._cells = leader[equations.indices[usable]]
         self._ends = np.concatenate([[0], np.cumsum(np.bincount(row[usable], minlength=equations.shape[0]))])
         free = keep & ~problem.must_hide[equations.indices]
-        self._free_cells, self._free_rows = equations.indices[free], row[free]
+        self._free_cells, self._free_rows = leader[equations.indices[free]], row[free]
         self._weights = problem.weights
 
     def rows(self, x: Floats) -> list[Row]:
@@ -47,11 +49,10 @@ class PatternRows:
         largest = np.maximum.reduceat(at, starts[busy])
         found = []
         for equation in busy[2 * largest - total > LEAST].tolist():
-            cells = self._cells[starts[equation] : stops[equation]].astype(np.int64)
+            cells = np.unique(self._cells[starts[equation] : stops[equation]]).astype(np.int64)
             coefficients = np.ones(cells.size)
             coefficients[int(np.argmax(x[cells]))] = -1.0
-            order = np.argsort(cells)
-            found.append(Row(cells[order], coefficients[order], 0.0, "pattern"))
+            found.append(Row(cells, coefficients, 0.0, "pattern"))
         return found
 
     def cheapest(self, count: int) -> Bools:

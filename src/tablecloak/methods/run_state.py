@@ -21,6 +21,7 @@ from tablecloak.methods.rows import Row
 from tablecloak.methods.search import Search
 from tablecloak.methods.separation import separator_of
 from tablecloak.methods.thinning import Thinner
+from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -65,10 +66,14 @@ class Exact:
         self.free, self.is_network = allowed & ~problem.must_hide, is_network(problem)
         self.hidden: Bools | None = allowed.copy() if problem.most_touched is None else None
         self.bound, self.changed = 0.0, 0
-        self.unit = weight_unit(problem.weights[self.free])
+        self.twins = Twins.of(problem, allowed)
+        self.leads: Bools = self.free & self.twins.leads
+        """The cells that are decided on; `prices` is what hiding one and its twins costs."""
+        self.prices: Floats = self.twins.together(problem.weights)
+        self.unit = weight_unit(self.prices[self.leads])
         self.tasks = self._levels()
         self._suspects: list[Task] = []
-        self.relaxation = Relaxation(problem.weights, self.free, np.zeros_like(self.free))
+        self.relaxation = Relaxation(self.prices, self.leads, np.zeros_like(self.free))
         self.counters = dict.fromkeys(
             ("rounds", "guesses", "integer programs", "nodes", "neighbourhoods", "better by neighbourhoods"),
             0,
@@ -76,16 +81,17 @@ class Exact:
 
     def prepare(self) -> None:
         """The engines that find rows, and the relaxation without any."""
-        self.separator = separator_of(self.problem, self.allowed)
-        self.patterns = PatternRows(self.problem, self.allowed)
+        self.separator = separator_of(self.problem, self.allowed, self.twins)
+        self.patterns = PatternRows(self.problem, self.allowed, self.twins)
         start = self.patterns.cheapest(FIRST_COLUMNS)
         if self.hidden is not None and not (self.hidden == self.allowed).all():
-            start |= self.hidden & self.free
-        self.relaxation = Relaxation(self.problem.weights, self.free, start)
+            start |= self.twins.leaders_of(self.hidden & self.free)
+        self.relaxation = Relaxation(self.prices, self.leads, start)
         if self.problem.most_touched is not None:
-            cells = np.flatnonzero(self.free)
+            cells = np.flatnonzero(self.leads)
             room = self.problem.most_touched - int(self.problem.must_hide.sum())
-            self.relaxation.add([Row(cells, -np.ones(cells.size), -float(room), "most touched")])
+            touched = -self.twins.sizes[cells].astype(float)
+            self.relaxation.add([Row(cells, touched, -float(room), "most touched")])
 
     def _levels(self) -> list[Task]:
         """The levels that the cells hidden anyway do not meet, the largest first, and conditional ones."""
@@ -137,6 +143,11 @@ class Exact:
 
     # ------------------------------------------------------------------ rows
 
+    @property
+    def point(self) -> Floats:
+        """The last solution of the relaxation, over all cells."""
+        return self.twins.spread(self.relaxation.x)
+
     def missed(
         self, x: Floats, stages: Sequence[Stage] = ROOT_STAGES, most: int | None = None
     ) -> tuple[list[Row], Sequence[Stage]]:
@@ -156,12 +167,12 @@ class Exact:
 
     def _inside(self, x: Floats, stage: Stage) -> Floats:
         """The point with promising cells hidden to some extent: those with the smallest reduced costs."""
-        cells = np.flatnonzero(self.free & (x < stage.extent))
+        cells = np.flatnonzero(self.leads & (x < stage.extent))
         if cells.size > stage.cells:
             cells = cells[np.argpartition(self.relaxation.reduced[cells], stage.cells)[: stage.cells]]
         inside = x.copy()
         inside[cells] = stage.extent
-        return inside
+        return self.twins.spread(inside)
 
     def is_safe(self, x: Floats) -> bool:
         """Whether a whole point is a safe pattern; kept if it is the best. Levels missed lately are asked first."""
@@ -191,16 +202,16 @@ class Exact:
         self.raise_bound(relaxation.bound)
 
     def cells_within(self, cost: float) -> Ints:
-        """The cells that a pattern of at most this cost may hide, by reduced costs."""
+        """The leaders of the cells that a pattern of at most this cost may hide, by reduced costs."""
         least = self.relaxation.bound
         noise = 1e-9 * max(1.0, abs(least))
-        return np.flatnonzero(self.free & (self.relaxation.reduced <= min(cost, self.cost) - least + noise))
+        return np.flatnonzero(self.leads & (self.relaxation.reduced <= min(cost, self.cost) - least + noise))
 
     # ------------------------------------------------------------------ patterns
 
     def adopt(self, hidden: Bools) -> None:
         """Keep a safe pattern if it is the best; `changed` counts how often that was so."""
-        most = self.problem.most_touched
+        hidden, most = self.twins.complete(hidden), self.problem.most_touched
         if (most is None or int(hidden.sum()) <= most) and self.cost_of(hidden) < self.cost:
             self.hidden = hidden
             self.changed += 1
@@ -229,16 +240,16 @@ class Exact:
 
     def search_near(self, x: Floats) -> None:
         """A search among the cells of a fractional point, cheaper the more it has of them, and the best pattern."""
-        self.search(self._prices(x), None if self.hidden is None else self._support(x) | self.hidden)
-
-    def thin_near(self, x: Floats) -> None:
-        """The same by thinning these cells instead of building a pattern: much faster on general tables."""
         self._thin(self._support(x), self._prices(x))
+
+    def build_near(self, x: Floats) -> None:
+        """The same, level by level."""
+        self.search(self._prices(x), None if self.hidden is None else self._support(x) | self.hidden)
 
     def repair(self, x: Floats) -> None:
         """What a whole point that is not safe misses, taken from the best pattern and the relaxation, cheaply."""
         prices = np.where(x > 0.5, 1e-3 * self.problem.weights, self.problem.weights)
-        self._thin((self.allowed & (x > 0.5)) | self._support(self.relaxation.x), prices)
+        self._thin((self.allowed & (x > 0.5)) | self._support(self.point), prices)
 
     def _prices(self, x: Floats) -> Floats:
         return self.problem.weights * np.maximum(1.0 - x, 1e-3)
@@ -259,15 +270,18 @@ class Exact:
         else:
             self.search(prices, within)
 
-    def _thin_to(self, hidden: Bools, prices: Floats) -> None:
+    def _thin_to(self, hidden: Bools, prices: Floats) -> Bools | None:
         thinner = Thinner(self.problem, self.tasks, hidden, self.deadline, self.relaxation.live())
-        if thinner.run(self._quietly, prices):
-            self.adopt(thinner.hidden)
+        if not thinner.run(self._quietly, prices):
+            return None
+        self.adopt(thinner.hidden)
+        return self.twins.complete(thinner.hidden)
 
-    def rebuild(self, kept: Bools, noise: Floats) -> None:
-        """Protect what these cells leave open, cheaply where the relaxation hides, then thin."""
-        prices = self.problem.weights * np.maximum(1.0 - self.relaxation.x, LEAST_PRICE) * noise
+    def rebuild(self, kept: Bools, noise: Floats) -> Bools | None:
+        """Protect what these cells leave open, cheaply where the relaxation hides, then thin. None: not in time."""
+        prices = self.problem.weights * np.maximum(1.0 - self.point, LEAST_PRICE) * noise
         search = Search(self.problem, self.allowed, self._quietly, self.deadline, weights=prices, start=kept)
         search.construct()
         if search.complete and self.thins(search.hidden):
-            self._thin_to(search.hidden, self.problem.weights)
+            return self._thin_to(search.hidden, self.problem.weights)
+        return None

@@ -27,6 +27,7 @@ from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.rows import TINY, Row, capacity_row, no_good, sharper
+from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 
@@ -49,9 +50,10 @@ class Separator(Protocol):
         """Rows missed at x, for at most `most` of the tasks; none means that x meets them all (if it is integral)."""
 
 
-def separator_of(problem: Problem, allowed: Bools) -> Separator:
-    """The engine that fits the equations of the table."""
-    return NetworkSeparator(problem, allowed) if is_network(problem) else LinearSeparator(problem, allowed)
+def separator_of(problem: Problem, allowed: Bools, twins: Twins | None = None) -> Separator:
+    """The engine that fits the equations of the table. Rows are over the leaders of twins, points over all cells."""
+    engine = NetworkSeparator if is_network(problem) else LinearSeparator
+    return engine(problem, allowed, twins)
 
 
 def sides(task: Task) -> tuple[bool, ...]:
@@ -62,14 +64,16 @@ def sides(task: Task) -> tuple[bool, ...]:
 class _Base:
     """What both engines know."""
 
-    def __init__(self, problem: Problem, allowed: Bools) -> None:
-        self.problem, self.allowed, self.hidden = problem, allowed, problem.must_hide
+    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
+        self.problem, self.hidden = problem, problem.must_hide
+        self.twins = Twins.none(allowed.size) if twins is None else twins
+        self.allowed: Bools = allowed & self.twins.leads
         self.boxes = Boxes(problem)
         self.worst: Task | None = None
 
     def _only_if(self, task: Task) -> int | None:
         """The level of a cell that need not be hidden is asked only if it is."""
-        return None if self.hidden[task.cell] else task.cell
+        return None if self.hidden[task.cell] else int(self.twins.leader[task.cell])
 
     def _asked(self, tasks: Sequence[Task], x: Floats) -> Floats:
         """To what extent each level is asked at x."""
@@ -78,7 +82,8 @@ class _Base:
 
     def _worth_adding(self, task: Task, carried: Floats, x: Floats, whole: bool) -> list[Row]:
         """A row and what sharpens it, as far as the point misses them; a whole point always gets one."""
-        row = capacity_row(carried, task.level, self.hidden, self.allowed, self._only_if(task))
+        together, only_if = self.twins.together(carried), self._only_if(task)
+        row = capacity_row(together, task.level, self.hidden, self.allowed, only_if)
         if whole:
             missed = row is not None and row.shortfall(x) > TINY
             return [row, no_good(row, x)] if row is not None and missed else [self._another_cell(task, x)]
@@ -86,18 +91,18 @@ class _Base:
 
     def _another_cell(self, task: Task, x: Floats) -> Row:
         """Where a level is missed by so little that its row does not show it: one cell more must be hidden."""
-        cells = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5))
-        if self.hidden[task.cell]:
+        cells, only_if = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5)), self._only_if(task)
+        if only_if is None:
             return Row(cells, np.ones(cells.size), 1.0, "no good")
-        both = np.sort(np.append(cells, task.cell))
-        return Row(both, np.where(both == task.cell, -1.0, 1.0), 0.0, "no good")
+        both = np.sort(np.append(cells, only_if))
+        return Row(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
 
 
 class NetworkSeparator(_Base):
     """Minimum cuts. Both the one nearest to the source and the one nearest to the sink become rows."""
 
-    def __init__(self, problem: Problem, allowed: Bools) -> None:
-        super().__init__(problem, allowed)
+    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
+        super().__init__(problem, allowed, twins)
         graph = CellNetwork(problem)
         self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
 
@@ -157,13 +162,17 @@ class NetworkSeparator(_Base):
 
 
 class LinearSeparator(_Base):
-    """Multipliers from the attackers' programs, over the support of the point only."""
+    """Multipliers from the attackers' programs, over the support of the point only.
 
-    def __init__(self, problem: Problem, allowed: Bools) -> None:
-        super().__init__(problem, allowed)
+    Levels are asked lazily: those missed lately first, and no more once enough are missed.
+    """
+
+    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
+        super().__init__(problem, allowed, twins)
         self.columns = working_columns(problem.table)
         self.transposed = csc_array(working_equations(problem.table)).T.tocsr()
-        self._start = 0
+        self._missed: dict[Task, int] = {}
+        self._calls = 0
 
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
         cells = np.flatnonzero((x > SUPPORT) | self.hidden)
@@ -173,28 +182,23 @@ class LinearSeparator(_Base):
         used = np.unique(matrix.indices).astype(np.int64)
         attack = attack_on(without_empty_rows(csc_array(matrix)))
         found: list[Row] = []
-        turn = [
-            task
-            for task in (*tasks[self._start :], *tasks[: self._start])
-            if self.hidden[task.cell] or x[task.cell] > SUPPORT
-        ]
-        done = 0
-        for group in _by_attacker_and_level(turn):
+        asked = [task for task in tasks if self.hidden[task.cell] or x[task.cell] > SUPPORT]
+        asked.sort(key=lambda task: -self._missed.get(task, 0))
+        self._calls += 1
+        for group in _by_attacker_and_level(asked):
             probe = _Probe(attack, cells, at, self.boxes[group[0].attacker], group[0].level, whole)
             for task in group:
                 if len(found) >= most or deadline.passed():
                     break
-                done += 1
                 extent = 1.0 if self.hidden[task.cell] else float(x[task.cell])
                 multipliers = probe.multipliers(task, extent)
                 if multipliers is None:
                     continue
-                self.worst = task
+                self.worst, self._missed[task] = task, self._calls
                 carried = np.zeros(x.size)
                 for upward, duals in zip(sides(task), multipliers, strict=True):
                     carried += self._carried(task, used, duals, upward)
                 found += self._worth_adding(task, carried, x, whole)
-        self._start = (self._start + done) % max(len(tasks), 1)
         return found
 
     def _carried(self, task: Task, used: Ints, duals: Floats, upward: bool) -> Floats:

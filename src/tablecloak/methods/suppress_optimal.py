@@ -39,7 +39,7 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
-FIRST_GUESS, LARGER = 0.02, 2.5
+ON_NETWORKS, ON_GENERAL_TABLES = (0.02, 2.5), (0.05, 1.6)
 """The first guess of the gap, as a share of the bound, and by how much the next one is larger."""
 FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
@@ -47,11 +47,12 @@ TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
 PATIENCE = 3
 """A stage of the root ends after so many of them."""
-GUIDED = 6
-"""Every so many rounds the relaxation may guide a search."""
-EARLY, SHARE = 2.0, 0.25
+GUIDED, FEW_LEVELS = 6, 300
+"""Every so many rounds the relaxation may guide a search, and with no more levels than this also the building of a
+pattern."""
+EARLY, SHARE, LEVELS = 4.0, 1.0, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
-long, but no more than this share of the complementary cells."""
+long, but no more than this share of the complementary cells, nor than this many for a single level."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,14 @@ class _Run:
             return self._ended()
         if not state.is_network and state.hidden is not None:
             cells = int((state.hidden & state.free).sum())
-            self.near.improve(math.ceil(min(EARLY * 100.0 * state.gap(), SHARE * cells)))
+            most = min(SHARE * cells, LEVELS / len(state.tasks)) if state.tasks else 0.0
+            self.near.improve(math.ceil(min(EARLY * 100.0 * state.gap(), most)))
         everything = float(self.problem.weights[state.free].sum())
-        share, least = FIRST_GUESS, state.relaxation.bound
+        (share, larger), least = self._guesses(), state.relaxation.bound
         if least <= 1e-6 * everything:  # no scale for a guess
             least = 1e-3 * everything
-        while share < 10.0 and self._is_small(least * (1 + LARGER * share)):
-            share *= LARGER
+        while share < 10.0 and self._is_small(least * (1 + larger * share)):
+            share *= larger
         while not state.proven():
             if state.deadline.passed() or not self._within(least * (1 + share)):
                 return self._ended()
@@ -126,8 +128,11 @@ class _Run:
                 raise self._infeasible()
             if not state.proven():
                 state.polish()
-            share *= LARGER
+            share *= larger
         return self._ended()
+
+    def _guesses(self) -> tuple[float, float]:
+        return ON_NETWORKS if self.state.is_network else ON_GENERAL_TABLES
 
     def _within(self, highest: float) -> bool:
         if not self.scip:
@@ -143,7 +148,7 @@ class _Run:
         """Rows and columns until nothing is missed, or the bound stalls; False when the time is up."""
         state, relaxation = self.state, self.state.relaxation
         stalled, before, rounds = 0, 0.0, 0
-        guiding, thinning = Occasions(state), Occasions(state)
+        guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
@@ -154,7 +159,7 @@ class _Run:
             rounds = state.counters["rounds"] = rounds + 1
             new = len(relaxation.violated_in_pool(relaxation.x))
             if stalled < STALLED:
-                rows, stages = state.missed(relaxation.x, stages)
+                rows, stages = state.missed(state.point, stages)
                 new += relaxation.add(rows)
             if new == 0:
                 if relaxation.price():
@@ -166,9 +171,9 @@ class _Run:
             if rounds % GUIDED == 0:
                 relaxation.price()
                 state.raise_bound(relaxation.bound)
-                guiding.take(lambda: state.search_near(relaxation.x))
-                if not state.is_network:
-                    thinning.take(lambda: state.thin_near(relaxation.x))
+                guiding.take(lambda: state.search_near(state.point))
+                if len(state.tasks) <= FEW_LEVELS:
+                    building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
             state.tell("root", rounds, rounds)
