@@ -107,7 +107,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),
     "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
-    "no twins": Variant(((run_state, "Twins", EachAlone),)),
+    "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
     "no searches in the tree": Variant(((integer_phase, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
