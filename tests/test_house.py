@@ -31,7 +31,8 @@ UPSTAIRS = {
 }  # fmt: skip
 SHARED_BY_METHODS = {
     "methods", "methods.base", "methods.deviations", "methods.feasibility", "methods.flow_blocks",
-    "methods.integer_phase", "methods.lines", "methods.neighbourhoods", "methods.network_search", "methods.patterns",
+    "methods.integer_phase", "methods.lines", "methods.neighbourhoods", "methods.network_search", "methods.parts",
+    "methods.patterns",
     "methods.programs", "methods.relaxation", "methods.rows", "methods.run_state", "methods.search",
     "methods.separation", "methods.thinning", "methods.twins",
 }  # fmt: skip

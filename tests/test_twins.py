@@ -32,8 +32,7 @@ def problem(sensitive: tuple[str, str] = ("r0", "c0"), level: float = 3.0) -> Pr
 
 def both(given: Problem) -> list[int]:
     """The only cell of the last column, and its total."""
-    total = next(code for code in given.table.dimensions[0].codes if code not in {"r0", "r1", "r2"})
-    return sorted([given.table.find(row="r2", column="c3"), given.table.find(row=total, column="c3")])
+    return sorted([given.table.find(row="r2", column="c3"), given.table.find(column="c3")])
 
 
 def twins_of(given: Problem) -> Twins:

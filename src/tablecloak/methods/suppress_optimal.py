@@ -2,15 +2,17 @@
 
     min  sum_i w_i x_i   over all capacity rows of all levels (`separation`),   x binary
 
-1. *Levels*: those that the cells hidden anyway meet are dropped (hiding more never narrows an interval).
+1. *Levels*: those that the cells hidden anyway meet are dropped (hiding more never narrows an interval). Cells that are
+   hidden together or not at all are one decision (`twins`).
 2. *Incumbent*: greedy deviations and clean-up (`search`, `network_search`, `thinning`).
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
    sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
 4. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long.
-5. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
+5. *Parts*: where the rows split, each part is solved by itself (`parts`).
+6. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
    the gap are published, which leaves few; branch and cut over them either finds the optimum or proves that the guess
    was too low (`integer_phase`): then the relaxation is solved again with all rows found, and the guess enlarged.
-6. The outcome is audited by `protect` like any other.
+7. The outcome is audited by `protect` like any other.
 
 References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
 Salazar (2010) for cutting at the root and then handing over to an integer program.
@@ -34,6 +36,7 @@ from tablecloak.methods.base import Proposal, suppression
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.integer_phase import branch, resolve
 from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
+from tablecloak.methods.parts import in_parts
 from tablecloak.methods.run_state import ROOT_STAGES, Exact, Stage
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -111,6 +114,7 @@ class _Run:
         state.prepare()
         if not self._root():
             return self._ended()
+        in_parts(state)
         if not state.is_network and state.hidden is not None:
             cells = int((state.hidden & state.free).sum())
             most = min(SHARE * cells, LEVELS / len(state.tasks)) if state.tasks else 0.0
