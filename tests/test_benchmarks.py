@@ -20,6 +20,7 @@ from tablecloak.methods import integer_phase, run_state, separation, thinning
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.run_state import LAST, Exact
 from tablecloak.methods.thinning import Thinner
+from tablecloak.methods.twins import Twins
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -315,6 +316,8 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (freedom.Freedom, "set_bounds"),
     (freedom.Programs, "set_bounds"),
     (integer_phase, "Guess"),
+    (study.RECIPE, "in_parts"),
+    (Twins, "of"),
 )
 OPTIMUM = 13922.0
 """Of the small problem; suppress-compact finds the same."""
@@ -394,6 +397,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.stages >= {run_state.ROOT_STAGES[0], run_state.TREE_STAGES[0], LAST}
+    assert spy["suppress_optimal.in_parts"] == spy["Twins.of"] == 1
     assert row["root_bound"] < OPTIMUM
 
 
@@ -406,6 +410,7 @@ def test_every_variant_changes_what_it_says() -> None:
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
+    assert spies["not in parts"]["suppress_optimal.in_parts"] == spies["no twins"]["Twins.of"] == 0
     calm = spies["no searches in the tree"]
     assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]
@@ -456,10 +461,10 @@ def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:
 def test_variants_that_change_nothing_on_networks_are_not_measured_there() -> None:
     cases = list(PARTS["study"].cases(None))
     names = [(case.facts["name"], case.facts["variant"]) for case in cases]
-    assert len(set(names)) == len(names) == 6 * 12 - 3 * 3
+    assert len(set(names)) == len(names) == 7 * 13 - 4 * 3
     made = {name: make() for name, (_, make) in study.INSTANCES.items() if "x" in name and "hier" not in name}
     assert all(is_network(problem) is study.INSTANCES[name][0] for name, problem in made.items())
-    assert len(made) == 4
+    assert len(made) == 5
     assert {case.group for case in sample(cases, 0.5)} < set(study.INSTANCES)
 
 

@@ -108,6 +108,7 @@ VARIANTS: dict[str, Variant] = {
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),
     "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
     "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
+    "not in parts": Variant(((RECIPE, "in_parts", nothing),)),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
     "no searches in the tree": Variant(((integer_phase, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
@@ -184,6 +185,7 @@ INSTANCES: dict[str, tuple[bool, Make]] = {
     "table7": (False, partial(csplib_problem, "table7")),
     "hier13x7x7d": (False, partial(csplib_problem, "hier13x7x7d")),
     "Class I 100x100 #0": (True, partial(class_problem, "I", 100, 100, 0)),
+    "Class II 400x50 #6": (True, partial(class_problem, "II", 400, 50, 6)),
 }
 """By name: whether the equations are those of a network, and how the instance is made."""
 

@@ -7,8 +7,8 @@
 2. *Incumbent*: greedy deviations and clean-up (`search`, `network_search`, `thinning`).
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
    sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
-4. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long.
-5. *Parts*: where the rows split, each part is solved by itself (`parts`).
+4. *Parts*: where the rows split, each part is solved by itself (`parts`).
+5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long.
 6. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
    the gap are published, which leaves few; branch and cut over them either finds the optimum or proves that the guess
    was too low (`integer_phase`): then the relaxation is solved again with all rows found, and the guess enlarged.
