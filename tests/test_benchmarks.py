@@ -396,7 +396,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert spy["integer_phase.Guess"] > 1
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
-    assert spy.stages >= {run_state.ROOT_STAGES[0], run_state.TREE_STAGES[0], LAST}
+    assert spy.stages >= {run_state.ROOT_STAGES[0], LAST}
     assert spy["suppress_optimal.in_parts"] == spy["Twins.of"] == 1
     assert row["root_bound"] < OPTIMUM
 
@@ -438,9 +438,9 @@ def test_what_a_variant_replaces_comes_back_after_an_error_too() -> None:
 def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() -> None:
     stages = study.VARIANTS["no rows from inside points"].changes
     with study.replaced(*stages):
-        for module in (run_state, study.RECIPE, integer_phase):
-            for name in {"ROOT_STAGES", "TREE_STAGES"} & set(vars(module)):
-                assert getattr(module, name) == (LAST,)
+        assert run_state.ROOT_STAGES == study.RECIPE.ROOT_STAGES == (LAST,)
+        efforts = integer_phase.ON_NETWORKS, integer_phase.ON_GENERAL_TABLES
+        assert all(effort.stages == (LAST,) for effort in efforts)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
         assert separation.attack_on is thinning.attack_on is freedom.Programs
 

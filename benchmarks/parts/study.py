@@ -101,8 +101,7 @@ VARIANTS: dict[str, Variant] = {
             (run_state, "ROOT_STAGES", (LAST,)),
             (RECIPE, "ROOT_STAGES", (LAST,)),
             (Exact.missed, "__defaults__", ((LAST,), None)),
-            (run_state, "TREE_STAGES", (LAST,)),
-            (integer_phase, "TREE_STAGES", (LAST,)),
+            (integer_phase, "ON_NETWORKS", integer_phase.ON_NETWORKS._replace(stages=(LAST,))),
         )
     ),
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),

@@ -23,9 +23,6 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
 
-NODE_ROUNDS = 5
-"""At most so many rounds of rows at a node below the root."""
-
 
 class Cut(NamedTuple):
     """sum of coefficients[i] * x[columns[i]] >= low."""
@@ -64,11 +61,13 @@ def branch_and_cut(
     seconds: float = math.inf,
     nodes: float = math.inf,
     eager: bool = False,
+    rounds: int = 5,
 ) -> MixedSolution:
     """min cost x over binary x that miss no row: none of those given (low <= matrix x), none that `separate` finds.
 
     Points that cost more than `cutoff` do not matter; if there are no others the outcome is INFEASIBLE. Costs are
-    multiples of `step` (0: nothing is known). `eager`: SCIP's own heuristics work hard.
+    multiples of `step` (0: nothing is known). `eager`: SCIP's own heuristics work hard. `rounds`: at
+    most so many rounds of rows at a node below the root.
     """
     import pyscipopt
 
@@ -88,7 +87,7 @@ def branch_and_cut(
         _add_row(model, variables, Cut(matrix.indices[part], matrix.data[part], float(low[k])))
     if math.isfinite(cutoff):
         model.setObjlimit(cutoff * scale + (0.5 if step > 0 else 1e-9 * max(1.0, abs(cutoff))))
-    handler = _handler(variables, callbacks, scale)
+    handler = _handler(variables, callbacks, scale, rounds)
     model.includeConshdlr(
         handler, "levels", "protection levels", sepapriority=1000, enfopriority=-10, chckpriority=-10, sepafreq=1,
         propfreq=-1, eagerfreq=-1, maxprerounds=0, delaysepa=False, delayprop=False, needscons=False,
@@ -175,7 +174,7 @@ def _guarded(otherwise: str) -> Callable[[Any], Any]:
     return wrap
 
 
-def _handler(variables: list[Any], callbacks: Callbacks, scale: float) -> Any:
+def _handler(variables: list[Any], callbacks: Callbacks, scale: float, most: int) -> Any:
     """The rows that are not in the program yet."""
     from pyscipopt import Conshdlr
 
@@ -221,7 +220,7 @@ def _handler(variables: list[Any], callbacks: Callbacks, scale: float) -> Any:
             if callbacks.tell(model.getNNodes(), model.getDualbound() / scale):
                 model.interruptSolve()
                 return "DIDNOTRUN"
-            if model.getDepth() > 0 and self.rounds[node] > NODE_ROUNDS:
+            if model.getDepth() > 0 and self.rounds[node] > most:
                 return "DIDNOTRUN"
             cuts = callbacks.separate(self.point(), False)
             for cut in cuts:

@@ -7,6 +7,8 @@ and cut with our rows at every node; or HiGHS, solved again and again while its 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,13 +19,24 @@ from tablecloak.engines.mip import GrowingProgram
 from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
 from tablecloak.methods.programs import next_multiple
 from tablecloak.methods.rows import Row
-from tablecloak.methods.run_state import TREE_STAGES, Exact
+from tablecloak.methods.run_state import LAST, Exact, Stage
 
 NEAR = 0.01
 """HiGHS solves up to this gap until its points are safe, then to the end."""
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
-ROWS_AT_A_NODE = 60
+
+
+class Effort(NamedTuple):
+    """How hard rows are looked for at a node: where, at most how many a round, in at most how many rounds."""
+
+    stages: Sequence[Stage]
+    rows: int
+    rounds: int
+
+
+ON_NETWORKS, ON_GENERAL_TABLES = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 20, 2)
+"""On general tables rows take longer to find than nodes to solve."""
 
 
 class Guess:
@@ -51,6 +64,7 @@ class Guess:
 def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> bool:
     """With SCIP. True: the optimum is found, or proven to cost more than the guess."""
     guess, before = Guess(state, highest), state.counters["nodes"]
+    effort = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
     repairs, searches = Occasions(state, 4 if state.is_network else 1), Occasions(state)
 
     def cut(row: Row) -> Cut:
@@ -63,7 +77,7 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
         if whole:
             rows = state.check(x)
         else:
-            found, _ = state.missed(x, TREE_STAGES, ROWS_AT_A_NODE)
+            found, _ = state.missed(x, effort.stages, effort.rows)
             rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [cut(row) for row in rows]
@@ -106,6 +120,7 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
         seconds=state.deadline.left,
         nodes=nodes,
         eager=state.is_network,
+        rounds=effort.rounds,
     )
     if solution.outcome is Outcome.TIME_LIMIT:
         state.raise_bound(min(solution.bound, guess.beyond))

@@ -46,7 +46,6 @@ class Stage(NamedTuple):
 
 LAST = Stage(0.0, 0)
 ROOT_STAGES = (Stage(0.1, 400), Stage(0.03, 400), Stage(0.01, 400), Stage(0.003, 200), LAST)
-TREE_STAGES = (Stage(0.01, 100), LAST)
 
 
 class Exact:
