@@ -36,7 +36,7 @@ ASTRAY = 0.03
 """A pattern built anew may be dearer than the best one by at most this share, or no dearer than the one before it."""
 PROGRAMS = 4
 """On general tables one neighbourhood in so many is an integer program, the others are built anew."""
-ON_NETWORKS, ON_GENERAL_TABLES = (8, 16), (2, 4)
+ON_NETWORKS, ON_GENERAL_TABLES = (8, 16), (2, 16)
 """The first and the longest wait for a neighbourhood, in nodes: they take longer on general tables."""
 
 

@@ -42,7 +42,7 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
-ON_NETWORKS, ON_GENERAL_TABLES = (0.02, 2.5), (0.05, 1.6)
+ON_NETWORKS, ON_GENERAL_TABLES = (0.02, 2.5), (0.05, 2.0)
 """The first guess of the gap, as a share of the bound, and by how much the next one is larger."""
 FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
@@ -53,7 +53,7 @@ PATIENCE = 3
 GUIDED, FEW_LEVELS = 6, 300
 """Every so many rounds the relaxation may guide a search, and with no more levels than this also the building of a
 pattern."""
-EARLY, SHARE, LEVELS = 4.0, 1.0, 5_000
+EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""
 
