@@ -51,8 +51,8 @@ TAILING, STALLED = 1e-4, 10
 PATIENCE = 3
 """A stage of the root ends after so many of them."""
 GUIDED, FEW_LEVELS = 6, 300
-"""Every so many rounds the relaxation may guide a search, and with no more levels than this also the building of a
-pattern."""
+"""Every so many rounds the relaxation may guide a search, and on general tables with no more levels than this also the
+building of a pattern."""
 EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""
@@ -176,7 +176,7 @@ class _Run:
                 relaxation.price()
                 state.raise_bound(relaxation.bound)
                 guiding.take(lambda: state.search_near(state.point))
-                if len(state.tasks) <= FEW_LEVELS:
+                if not state.is_network and len(state.tasks) <= FEW_LEVELS:
                     building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
