@@ -16,11 +16,12 @@ import pytest
 
 from tablecloak import Problem, Result, protect
 from tablecloak.engines import branching, freedom
-from tablecloak.methods import integer_phase, run_state, separation, thinning
+from tablecloak.methods import integer_phase, run_state, separation, thinning, tree
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.run_state import LAST, Exact
 from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
+from tablecloak.methods.walk import Walk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -318,6 +319,7 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (integer_phase, "Guess"),
     (study.RECIPE, "in_parts"),
     (Twins, "of"),
+    (Walk, "_merge"),
 )
 OPTIMUM = 13922.0
 """Of the small problem; suppress-compact finds the same."""
@@ -398,6 +400,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.stages >= {run_state.ROOT_STAGES[0], LAST}
     assert spy["suppress_optimal.in_parts"] == spy["Twins.of"] == 1
+    assert spy["Walk._merge"] > 0
     assert row["root_bound"] < OPTIMUM
 
 
@@ -419,6 +422,8 @@ def test_every_variant_changes_what_it_says() -> None:
     assert spies["no clean-up by elimination"]["Thinner.run"] == 0
     assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
     assert spies["guess everything at once"]["integer_phase.Guess"] == 1
+    assert spies["no merging of patterns"]["Walk._merge"] == 0
+    assert spies["guesses that double"]["integer_phase.Guess"] <= spies[study.ALL]["integer_phase.Guess"]
     whole = spies["rows only at whole points"]
     assert whole["Exact.missed"] > 0 == whole["Exact.missed late"]
     others = set(found) - {"no rows from inside points"}
@@ -439,7 +444,7 @@ def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() ->
     stages = study.VARIANTS["no rows from inside points"].changes
     with study.replaced(*stages):
         assert run_state.ROOT_STAGES == study.RECIPE.ROOT_STAGES == (LAST,)
-        efforts = integer_phase.ON_NETWORKS, integer_phase.ON_GENERAL_TABLES
+        efforts = tree.ON_NETWORKS, tree.ON_GENERAL_TABLES
         assert all(effort.stages == (LAST,) for effort in efforts)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
         assert separation.attack_on is thinning.attack_on is freedom.Programs
@@ -461,7 +466,7 @@ def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:
 def test_variants_that_change_nothing_on_networks_are_not_measured_there() -> None:
     cases = list(PARTS["study"].cases(None))
     names = [(case.facts["name"], case.facts["variant"]) for case in cases]
-    assert len(set(names)) == len(names) == 7 * 13 - 4 * 3
+    assert len(set(names)) == len(names) == 7 * 15 - 4 * 5
     made = {name: make() for name, (_, make) in study.INSTANCES.items() if "x" in name and "hier" not in name}
     assert all(is_network(problem) is study.INSTANCES[name][0] for name, problem in made.items())
     assert len(made) == 5

@@ -34,7 +34,8 @@ SHARED_BY_METHODS = {
     "methods.integer_phase", "methods.lines", "methods.neighbourhoods", "methods.network_search", "methods.parts",
     "methods.patterns",
     "methods.programs", "methods.relaxation", "methods.rows", "methods.run_state", "methods.search",
-    "methods.separation", "methods.thinning", "methods.twins",
+    "methods.separation", "methods.thinning", "methods.tree", "methods.twins", "methods.walk",
+    "methods.first_model", "methods.forms", "methods.rooms", "methods.second_model", "methods.shown_forms",
 }  # fmt: skip
 SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 
@@ -68,6 +69,8 @@ COVERED_BY = {
     "methods.run_state": "test_suppress_optimal",
     "methods.integer_phase": "test_suppress_optimal",
     "methods.neighbourhoods": "test_suppress_optimal",
+    "methods.tree": "test_suppress_optimal",
+    "methods.walk": "test_suppress_optimal",
     "engines.duck": "test_aggregate",
     "engines.faults": "test_sources",
     "engines.kernels": "test_flow",

@@ -21,17 +21,18 @@ from tablecloak import Problem, Result, protect
 from tablecloak.engines.branching import Callbacks, branch_and_cut
 from tablecloak.engines.freedom import Programs
 from tablecloak.engines.mip import MixedSolution
-from tablecloak.methods import integer_phase, run_state, separation, thinning
+from tablecloak.methods import run_state, separation, thinning, tree
 from tablecloak.methods.neighbourhoods import Neighbourhoods
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.run_state import LAST, Exact
 from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
+from tablecloak.methods.walk import Walk
 
 RECIPE = import_module("tablecloak.methods.suppress_optimal")
 """The module; the function of the same name hides it from an ordinary import."""
 SECONDS = 120.0
-EVERYTHING = 1e6
+AT_ONCE = RECIPE.Guesses(1e6, 2.0, 0.0)
 """A guess so large that the cost of the best pattern is the limit."""
 ALL = "all of it"
 
@@ -101,7 +102,7 @@ VARIANTS: dict[str, Variant] = {
             (run_state, "ROOT_STAGES", (LAST,)),
             (RECIPE, "ROOT_STAGES", (LAST,)),
             (Exact.missed, "__defaults__", ((LAST,), None)),
-            (integer_phase, "ON_NETWORKS", integer_phase.ON_NETWORKS._replace(stages=(LAST,))),
+            (tree, "ON_NETWORKS", tree.ON_NETWORKS._replace(stages=(LAST,))),
         )
     ),
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),
@@ -109,15 +110,19 @@ VARIANTS: dict[str, Variant] = {
     "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
     "not in parts": Variant(((RECIPE, "in_parts", nothing),)),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
-    "no searches in the tree": Variant(((integer_phase, "branch_and_cut", tree_without_searches),)),
+    "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
+    "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
         ((separation, "attack_on", Programs), (thinning, "attack_on", Programs)), on_networks=False
     ),
     "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
     "guess everything at once": Variant(
-        ((RECIPE, "ON_NETWORKS", (EVERYTHING, 2.0)), (RECIPE, "ON_GENERAL_TABLES", (EVERYTHING, 2.0)))
+        ((RECIPE, "ON_NETWORKS", AT_ONCE), (RECIPE, "ON_GENERAL_TABLES", AT_ONCE))
     ),
-    "rows only at whole points": Variant(((integer_phase, "branch_and_cut", tree_with_whole_points),)),
+    "guesses that double": Variant(
+        ((RECIPE, "ON_GENERAL_TABLES", RECIPE.Guesses(0.05, 2.0, 0.0)),), on_networks=False
+    ),
+    "rows only at whole points": Variant(((tree, "branch_and_cut", tree_with_whole_points),)),
 }
 """By name, in the order of the page."""
 

@@ -20,7 +20,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.master import Master
-from tablecloak.methods.rows import Row
+from tablecloak.methods.rows import Row, matrix_of
 
 PRICED = 2000
 """At most so many columns enter at once."""
@@ -99,11 +99,7 @@ class Relaxation:
 
     def matrix(self, rows: list[Row]) -> csr_array:
         """The rows over all cells."""
-        ends = np.cumsum([0, *(row.cells.size for row in rows)])
-        empty = np.zeros(0)
-        cells = np.concatenate([empty.astype(np.int64), *(row.cells for row in rows)])
-        data = np.concatenate([empty, *(row.coefficients for row in rows)])
-        return csr_array((data, cells, ends), shape=(len(rows), self.weights.size))
+        return matrix_of(rows, self.weights.size)
 
     # ------------------------------------------------------------------ solving
 

@@ -14,9 +14,11 @@ Sharpened with integer x (algorithms 3.2 and 3.4 of our notes; Fischetti & Salaz
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 
@@ -44,6 +46,15 @@ class Row:
     def key(self) -> tuple[bytes, bytes, float]:
         """The same for rows that say the same."""
         return self.cells.tobytes(), np.round(self.coefficients, 9).tobytes(), self.rhs
+
+
+def matrix_of(rows: Sequence[Row], size: int) -> csr_array:
+    """Rows over so many cells."""
+    ends = np.cumsum([0, *(row.cells.size for row in rows)])
+    empty = np.zeros(0)
+    cells = np.concatenate([empty.astype(np.int64), *(row.cells for row in rows)])
+    data = np.concatenate([empty, *(row.coefficients for row in rows)])
+    return csr_array((data, cells, ends), shape=(len(rows), size))
 
 
 def capacity_row(

@@ -29,8 +29,6 @@ SUPPORT = 1e-6
 """A fractional point has a cell above this."""
 SUSPECTS = 20
 """So many levels that were missed lately are asked first at whole points."""
-LEAST_PRICE = 0.05
-"""What a cell that the relaxation hides costs when a pattern is built anew, as a share of its weight."""
 POLISHED = 30
 """At most so many rounds of the relaxation between two guesses."""
 FIRST_COLUMNS = 8
@@ -134,7 +132,7 @@ class Exact:
     def tell(self, phase: str, done: int, total: int) -> None:
         self.report(phase, done, total, None if self.hidden is None else self.cost, self.bound)
 
-    def _quietly(
+    def quietly(
         self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
     ) -> None:
         """Searches tell how far they are; what their unfinished patterns cost is no news."""
@@ -228,10 +226,10 @@ class Exact:
         search: Search | NetworkSearch
         if self.is_network and not conditional:
             search = NetworkSearch(
-                self.problem, allowed, self.tasks, self._quietly, self.deadline, weights=weights
+                self.problem, allowed, self.tasks, self.quietly, self.deadline, weights=weights
             )
         else:
-            search = Search(self.problem, allowed, self._quietly, self.deadline, weights=weights)
+            search = Search(self.problem, allowed, self.quietly, self.deadline, weights=weights)
         search.construct()
         if search.complete:
             search.clean_up()
@@ -265,22 +263,8 @@ class Exact:
         """Thin these cells and those of the best pattern, dearest first; where that is not the way, search in them."""
         within = None if self.hidden is None else cells | self.hidden
         if within is not None and self.thins(within):
-            self._thin_to(within, prices)
+            thinner = Thinner(self.problem, self.tasks, within, self.deadline, self.relaxation.live())
+            if thinner.run(self.quietly, prices):
+                self.adopt(thinner.hidden)
         else:
             self.search(prices, within)
-
-    def _thin_to(self, hidden: Bools, prices: Floats) -> Bools | None:
-        thinner = Thinner(self.problem, self.tasks, hidden, self.deadline, self.relaxation.live())
-        if not thinner.run(self._quietly, prices):
-            return None
-        self.adopt(thinner.hidden)
-        return self.twins.complete(thinner.hidden)
-
-    def rebuild(self, kept: Bools, noise: Floats) -> Bools | None:
-        """Protect what these cells leave open, cheaply where the relaxation hides, then thin. None: not in time."""
-        prices = self.problem.weights * np.maximum(1.0 - self.point, LEAST_PRICE) * noise
-        search = Search(self.problem, self.allowed, self._quietly, self.deadline, weights=prices, start=kept)
-        search.construct()
-        if search.complete and self.thins(search.hidden):
-            return self._thin_to(search.hidden, self.problem.weights)
-        return None

@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,17 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
-ON_NETWORKS, ON_GENERAL_TABLES = (0.02, 2.5), (0.05, 2.0)
-"""The first guess of the gap, as a share of the bound, and by how much the next one is larger."""
+
+class Guesses(NamedTuple):
+    """The first guess of the gap, as a share of the bound at the root; the next is `larger` times it plus `more`."""
+
+    first: float
+    larger: float
+    more: float
+
+
+ON_NETWORKS, ON_GENERAL_TABLES = Guesses(0.02, 2.5, 0.0), Guesses(0.05, 1.0, 0.05)
+"""On general tables the time to settle a guess grows so fast with it that many small steps are better."""
 FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
 TAILING, STALLED = 1e-4, 10
@@ -53,9 +62,6 @@ PATIENCE = 3
 GUIDED, FEW_LEVELS = 6, 300
 """Every so many rounds the relaxation may guide a search, and on general tables with no more levels than this also the
 building of a pattern."""
-EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
-"""So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
-long, but no more than this share of the complementary cells, nor than this many for a single level."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ class _Run:
         progress("is it feasible at all", 0, 1)
         allowed = largest_pattern(replace(problem, most_touched=None), progress)
         self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
-        self.near = Neighbourhoods(self.state, rng)
+        self.near = Neighbourhoods(self.state, rng, self.scip)
 
     def solve(self) -> Status:
         state = self.state
@@ -115,16 +121,14 @@ class _Run:
         if not self._root():
             return self._ended()
         in_parts(state)
-        if not state.is_network and state.hidden is not None:
-            cells = int((state.hidden & state.free).sum())
-            most = min(SHARE * cells, LEVELS / len(state.tasks)) if state.tasks else 0.0
-            self.near.improve(math.ceil(min(EARLY * 100.0 * state.gap(), most)))
+        self.near.early()
         everything = float(self.problem.weights[state.free].sum())
-        (share, larger), least = self._guesses(), state.relaxation.bound
+        guesses, least = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES, state.relaxation.bound
+        share = guesses.first
         if least <= 1e-6 * everything:  # no scale for a guess
             least = 1e-3 * everything
-        while share < 10.0 and self._is_small(least * (1 + larger * share)):
-            share *= larger
+        while share < 10.0 and self._is_small(least * (1 + guesses.larger * share)):
+            share *= guesses.larger
         while not state.proven():
             if state.deadline.passed() or not self._within(least * (1 + share)):
                 return self._ended()
@@ -132,11 +136,8 @@ class _Run:
                 raise self._infeasible()
             if not state.proven():
                 state.polish()
-            share *= larger
+            share = guesses.larger * share + guesses.more
         return self._ended()
-
-    def _guesses(self) -> tuple[float, float]:
-        return ON_NETWORKS if self.state.is_network else ON_GENERAL_TABLES
 
     def _within(self, highest: float) -> bool:
         if not self.scip:

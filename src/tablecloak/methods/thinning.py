@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.audit.reduce import without_empty_rows, working_columns
 from tablecloak.engines.freedom import MOST_ENTRIES, Attack, attack_on
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes
-from tablecloak.methods.rows import Row
+from tablecloak.methods.rows import Row, matrix_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -130,12 +130,7 @@ class _Needed:
     """Which cells known rows need: those without which a row would fall short."""
 
     def __init__(self, rows: Sequence[Row], hidden: Bools) -> None:
-        ends = np.cumsum([0, *(row.cells.size for row in rows)])
-        empty = np.zeros(0)
-        cells = np.concatenate([empty.astype(np.int64), *(row.cells for row in rows)])
-        data = np.concatenate([empty, *(row.coefficients for row in rows)])
-        shape = (hidden.size, len(rows))
-        self._by_cell = csc_array((data, cells, ends), shape=shape).tocsr()
+        self._by_cell = csr_array(matrix_of(rows, hidden.size).T)
         right: Floats = np.array([row.rhs for row in rows])
         self._slack = self._by_cell.T @ hidden.astype(float) - right + 1e-9
 

@@ -1,0 +1,96 @@
+"""Branch and cut over some of the cells, the others published: SCIP decides, our rows say what is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.engines.branching import Callbacks, Cut, branch_and_cut
+from tablecloak.engines.mip import MixedSolution
+from tablecloak.methods.rows import Row
+from tablecloak.methods.run_state import LAST, Exact, Stage
+
+WORTH = 0.02
+"""In the tree a row is worth adding if it is missed by more than this."""
+
+
+class Effort(NamedTuple):
+    """How hard rows are looked for at a node: where, at most how many a round, in at most how many rounds."""
+
+    stages: Sequence[Stage]
+    rows: int
+    rounds: int
+
+
+ON_NETWORKS, ON_GENERAL_TABLES = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 20, 2)
+"""On general tables rows take longer to find than nodes to solve."""
+
+
+class Columns:
+    """The cells that are decided on (leaders of twins)."""
+
+    def __init__(self, state: Exact, cells: Ints) -> None:
+        self.cells = cells
+        self.place = np.full(state.free.size, -1, dtype=np.int64)
+        self.place[cells] = np.arange(cells.size)
+        self._spread = state.twins.spread
+
+    def point(self, values: Floats) -> Floats:
+        """Values of the columns as a point over all cells."""
+        x = np.zeros(self.place.size)
+        x[self.cells] = values
+        return self._spread(x)
+
+    def cut(self, row: Row) -> Cut:
+        """A row over the columns."""
+        columns = self.place[row.cells]
+        inside = columns >= 0
+        return Cut(columns[inside], row.coefficients[inside], row.rhs)
+
+
+class Watcher(NamedTuple):
+    """What the caller of a tree does on the way: see `engines.branching.Callbacks`. Points are over all cells."""
+
+    unsafe: Callable[[Floats], None]
+    """Told of whole points that are not safe and cheaper than the best pattern."""
+    propose: Callable[[Floats], Floats | None]
+    tell: Callable[[int, float], bool]
+
+
+def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, nodes: float) -> MixedSolution:
+    """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
+    effort = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
+
+    def separate(values: Floats, whole: bool) -> list[Cut]:
+        x = columns.point(values)
+        if whole:
+            rows = state.check(x)
+        else:
+            found, _ = state.missed(x, effort.stages, effort.rows)
+            rows = [row for row in found if row.shortfall(x) > WORTH]
+        state.relaxation.collect(rows)
+        return [columns.cut(row) for row in rows]
+
+    def accept(values: Floats) -> bool:
+        x = columns.point(values)
+        safe = state.is_safe(x)
+        if not safe and state.cost_of(x > 0.5) < state.cost:
+            watcher.unsafe(x)
+        return safe
+
+    pool = state.relaxation.live()
+    state.counters["integer programs"] += 1
+    return branch_and_cut(
+        state.prices[columns.cells],
+        (np.array([row.rhs for row in pool]), state.relaxation.matrix(pool)[:, columns.cells]),
+        Callbacks(separate, accept, lambda values: watcher.propose(columns.point(values)), watcher.tell),
+        cutoff=cutoff,
+        step=state.unit,
+        seconds=state.deadline.left,
+        nodes=nodes,
+        eager=state.is_network,
+        rounds=effort.rounds,
+    )
