@@ -25,7 +25,8 @@ GROUND = {
     "progress", "result", "table", "weights",
 }  # fmt: skip
 UPSTAIRS = {
-    "apriori", "assess", "audit", "bounds", "cli", "concentration", "engines", "examples", "explain", "exposure",
+    "apriori", "assess", "audit", "bounds", "cli", "compare", "concentration", "engines", "examples", "explain",
+    "exposure",
     "formats", "frames", "insiders", "job", "losses", "methods", "protect", "publication", "publish", "routes", "rules",
     "sources", "spread", "tabulate", "tabulate_cells", "testing", "unions",
 }  # fmt: skip
@@ -35,7 +36,8 @@ SHARED_BY_METHODS = {
     "methods.patterns",
     "methods.programs", "methods.relaxation", "methods.rows", "methods.run_state", "methods.search",
     "methods.separation", "methods.thinning", "methods.tree", "methods.twins", "methods.walk",
-    "methods.first_model", "methods.forms", "methods.rooms", "methods.second_model", "methods.shown_forms",
+    "methods.first_model", "methods.forms", "methods.lengths", "methods.rooms", "methods.rounding",
+    "methods.second_model", "methods.shown_forms",
 }  # fmt: skip
 SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 
@@ -71,6 +73,10 @@ COVERED_BY = {
     "methods.neighbourhoods": "test_suppress_optimal",
     "methods.tree": "test_suppress_optimal",
     "methods.walk": "test_suppress_optimal",
+    "methods.first_model": "test_forms",
+    "methods.second_model": "test_forms",
+    "methods.shown_forms": "test_forms",
+    "engines.growing": "test_forms",
     "engines.duck": "test_aggregate",
     "engines.faults": "test_sources",
     "engines.kernels": "test_flow",

@@ -64,9 +64,12 @@ def test_intervals() -> None:
     assert np.isnan(view.shown[1:]).all()
     assert pattern.touched(problem()).tolist() == [False, True, True, True]
     known = (VALUES - 100, VALUES + 100)
-    assert pattern.loss(problem(known=known)) == 3 * 200 + 4 * 7
+    assert pattern.loss(problem(known=known)) == 2 * 105 + 3 * 200 + 4 * 7
+    dear = Intervals(pattern.low, pattern.high, touch=10.0)
+    assert dear.loss(problem(known=known)) == 2 * 105 + 3 * 200 + 4 * 7 + 10 * (3 + 4)
+    assert Intervals.of([60000, -INF, 20000, 30000], [60000, INF, 20000, 30000]).loss(problem()) == 0
     assert pattern.loss(problem()) == INF, "the outsider knows no upper bound"
-    assert pattern.loss(problem(weights=[1, 1, 0, 1])) == 7, "a cell of no weight costs nothing, however wide"
+    assert pattern.loss(problem(weights=[1, 1, 0, 1])) == 1005 + 7, "a cell of no weight costs nothing, however wide"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,7 @@ def test_rounding() -> None:
     assert view.low.tolist() == [59995, 10000, 19995, 29995]
     assert view.high.tolist() == [60005, 10010, 20005, 30005]
     assert pattern.touched(problem()).tolist() == [False, True, False, False]
-    assert pattern.loss(problem()) == 0
+    assert pattern.loss(problem()) == 2 * 5
     assert Rounding.of([60000, 10000, 20005, 30000], 5).loss(problem()) == 15
 
 
@@ -115,7 +118,7 @@ def test_perturbation() -> None:
     view = pattern.view(problem())
     assert (view.low <= VALUES).all()
     assert (view.high >= VALUES).all()
-    assert pattern.loss(problem()) == 3 * 5 + 4 * 15
+    assert pattern.loss(problem()) == 2 * 20 + 3 * 5 + 4 * 15
     assert not pattern.too_close(problem()).any()
 
 

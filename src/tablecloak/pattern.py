@@ -38,7 +38,7 @@ class Pattern(Protocol):
         """Cells that are published otherwise than by their exact value."""
 
     def loss(self, problem: Problem) -> float:
-        """The information lost, in the problem's weights (complementary cells only)."""
+        """The information lost, in the problem's weights. Of hidden cells only the complementary ones count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,8 @@ class Intervals:
 
     low: Floats
     high: Floats
+    touch: float = 0.0
+    """What it costs to touch a cell at all, in units of its weight, beside the width."""
 
     def __post_init__(self) -> None:
         _check_shapes("Intervals", self.low, self.high)
@@ -102,11 +104,18 @@ class Intervals:
         return frozen(self.low < self.high)
 
     def loss(self, problem: Problem) -> float:
-        """Weight times width; an unbounded end counts as the width of what the outsider knows anyhow."""
-        free = self.touched(problem) & ~problem.must_hide & (problem.weights > 0)
-        low = np.maximum(self.low, problem.outsider_low)[free]
-        high = np.minimum(self.high, problem.outsider_high)[free]
-        return float((problem.weights[free] * (high - low)).sum())
+        """Weight times width, sensitive cells included: how wide they are is a choice, unlike their hiding.
+
+        An unbounded end counts as the width of what the outsider knows anyhow. Cells that must be hidden and are hidden
+        altogether cost nothing, as in a suppression.
+        """
+        touched = self.touched(problem)
+        hidden = problem.must_hide & np.isneginf(self.low) & np.isposinf(self.high)
+        counted = touched & ~hidden & (problem.weights > 0)
+        low = np.maximum(self.low, problem.outsider_low)[counted]
+        high = np.minimum(self.high, problem.outsider_high)[counted]
+        width = float((problem.weights[counted] * (high - low)).sum())
+        return width + self.touch * float(problem.weights[counted & ~problem.must_hide].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +262,9 @@ def _statement(pattern: Pattern, problem: Problem) -> View:
 
 
 def _weighted_change(problem: Problem, shown: Floats, touched: Bools) -> float:
-    free = touched & ~problem.must_hide & (problem.weights > 0)
-    return float((problem.weights[free] * np.abs(shown - problem.table.values)[free]).sum())
+    """Weight times change, sensitive cells included: how far they are changed is a choice."""
+    counted = touched & (problem.weights > 0)
+    return float((problem.weights[counted] * np.abs(shown - problem.table.values)[counted]).sum())
 
 
 def _nearer(distance: Floats, need: Floats, a: Floats) -> Bools:

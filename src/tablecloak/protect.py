@@ -17,9 +17,10 @@ from tablecloak.audit import audit
 from tablecloak.errors import InputError, SolverError, check_kind
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method
+from tablecloak.pattern import Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
-from tablecloak.result import Report, Result
+from tablecloak.result import Audit, Report, Result
 
 DEFAULT = "suppress-greedy"
 PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "numba", "pyscipopt")
@@ -38,7 +39,9 @@ def protect(
     """An audited pattern for the problem.
 
     `method` is a name in `METHODS` or a `Method`; `params` its parameters by name (``seconds`` where time matters).
-    The pattern is judged by the audit, which does not trust the method; an unsafe one is never returned.
+    The pattern is judged by the audit, which does not trust the method. An unsafe one is never returned, but by methods
+    that cannot always protect every cell (rounding, perturbation): then the audit of the result names the cells left
+    open, and `publish` refuses it unless told otherwise in writing.
     """
     check_kind("Protection", "problem", problem, Problem, "Make one with assess(table, rules).")
     name, chosen = _chosen(method)
@@ -51,7 +54,7 @@ def protect(
         problem, params=settings, rng=np.random.default_rng(seed), progress=watch, executor=executor
     )
     verdict = audit(problem, proposal.pattern, progress=progress)
-    if not verdict.safe:
+    if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
         raise SolverError(
             f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is dropped. "
             "This is a fault of the method: please report it with the instance.",
@@ -69,8 +72,14 @@ def protect(
         proposal.notes,
         watch.trace(cost, proposal.bound),
     )
-    cost_all = cost + float(problem.weights[touched & problem.must_hide].sum())
+    alone = isinstance(proposal.pattern, Suppression)
+    cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)
     return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+
+
+def _only_open(verdict: Audit) -> bool:
+    """Whether cells that are left open are all that the audit found."""
+    return not (verdict.too_many_touched or verdict.against_marks.size)
 
 
 class _Watch:

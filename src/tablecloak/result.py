@@ -11,7 +11,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import counted
-from tablecloak.pattern import Pattern
+from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
 
 
@@ -129,6 +129,14 @@ class Audit:
         return f"<confidential Audit: {state}, {self.cells.size} questions, engine {self.engine}>"
 
 
+def _counts(pattern: Pattern, touched: Bools, problem: Problem) -> str:
+    """How many cells are touched: of hidden ones those that need not be apart from those that must."""
+    if not isinstance(pattern, Suppression):
+        return f"{counted(int(touched.sum()), 'cell')} touched"
+    complementary = counted(int((touched & ~problem.must_hide).sum()), "complementary cell")
+    return f"{complementary} beside {int(problem.must_hide.sum())} that must be hidden"
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """An audited pattern, what it costs, and how good it is proven to be. Confidential."""
@@ -157,8 +165,7 @@ class Result:
         touched = self.pattern.touched(problem)
         return (
             f"{self.report.method}: {self.status.value}, cost {self.cost:.6g} ({proof}), "
-            f"{counted(int((touched & ~problem.must_hide).sum()), 'complementary cell')} beside "
-            f"{int(problem.must_hide.sum())} that must be hidden, {self.report.seconds:.2f} s\n"
+            f"{_counts(self.pattern, touched, problem)}, {self.report.seconds:.2f} s\n"
             + self.audit.summary(problem)
         )
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tablecloak.cli.comparing import compare
 from tablecloak.cli.exits import exit_codes
 from tablecloak.cli.jobs import init, run
 from tablecloak.cli.live import drawing
@@ -53,6 +54,7 @@ run = app.command()(run)
 init = app.command()(init)
 exposure = app.command()(exposure)
 bounds = app.command()(bounds)
+compare = app.command()(compare)
 
 
 @app.command()

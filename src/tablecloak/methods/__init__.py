@@ -1,6 +1,11 @@
 """The catalogue of methods. A method's name here, its file, its docs page and its test carry the same name."""
 
 from tablecloak.methods.base import Method
+from tablecloak.methods.interval_combined import CombinedParams, interval_combined
+from tablecloak.methods.interval_partial import PartialParams, interval_partial
+from tablecloak.methods.round_controlled import ControlledParams, round_controlled
+from tablecloak.methods.round_random import RandomParams, round_random
+from tablecloak.methods.round_rapid import RapidParams, round_rapid
 from tablecloak.methods.suppress_compact import CompactParams, suppress_compact
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.methods.suppress_optimal import OptimalParams, suppress_optimal
@@ -30,6 +35,36 @@ METHODS = {
         CompactParams,
         "the compact integer model, one deviation a level and attacker; exact, for small tables",
         "Kelly, Golden & Assad 1992; Salazar 2002, first model",
+    ),
+    "interval-partial": Method(
+        interval_partial,
+        PartialParams,
+        "every cell as an interval, as narrow as safety allows; proven by a linear program; any table, any attackers",
+        "Fischetti & Salazar 2003; Salazar 2002",
+    ),
+    "interval-combined": Method(
+        interval_combined,
+        CombinedParams,
+        "intervals with a price for touching a cell at all; bounds on touched cells and conditional widths",
+        "Salazar 2002",
+    ),
+    "round-controlled": Method(
+        round_controlled,
+        ControlledParams,
+        "the nearest rounding to multiples of a base that adds up and protects; names what it must leave open",
+        "Salazar 2002; Salazar, Staggemeier & Bycroft 2005",
+    ),
+    "round-random": Method(
+        round_random,
+        RandomParams,
+        "unbiased random rounding to one base, additive; two-way tables with at most one hierarchy; audited only",
+        "Cox 1987",
+    ),
+    "round-rapid": Method(
+        round_rapid,
+        RapidParams,
+        "leaves to the nearest multiple, totals added up, what is stated grows with them; huge tables; audited only",
+        "tau-ARGUS manual 4.1 (RAPID)",
     ),
 }
 

@@ -27,6 +27,8 @@ class Proposal:
     bound: float | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    may_leave_open: bool = False
+    """Rounding and perturbation cannot always protect every cell; what they leave open the audit names."""
 
 
 class MethodFunction(Protocol):

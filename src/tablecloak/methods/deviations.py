@@ -89,10 +89,10 @@ def open_tasks(problem: Problem, found: Audit) -> list[Task]:
         ):
             if got < need:
                 tasks.append(Task(cell, attacker, side, float(need)))
-    return _undominated(problem, tasks)
+    return undominated(problem, tasks)
 
 
-def _undominated(problem: Problem, tasks: list[Task]) -> list[Task]:
+def undominated(problem: Problem, tasks: list[Task]) -> list[Task]:
     """Without the tasks that another one implies: the same cell and side, as large a level, a tighter box.
 
     A deviation in the tighter box is one in the wider box too. The audit asks all attackers all the same.

@@ -1,0 +1,384 @@
+"""`compare`: several methods on one problem, side by side, so that a user can choose between the ways to publish.
+
+Each method runs as `protect` would run it, one after the other, so that their seconds are comparable. A method that
+cannot take the problem is an outcome too, with what it said. Costs are in the unit of a pattern's own loss (weights of
+hidden cells; weights times widths; weights times changes): compare them between patterns of one kind only. The
+`measures` are the same for all kinds. Everything here is confidential.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from tablecloak.audit import audit
+from tablecloak.engines.flow import warm_up
+from tablecloak.errors import (
+    InfeasibleProblem,
+    InputError,
+    NotApplicable,
+    TablecloakError,
+    check_kind,
+    counted,
+    near,
+)
+from tablecloak.losses import Distances, Measures, Quantiles, measures
+from tablecloak.methods import METHODS
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress, silent
+from tablecloak.protect import protect
+from tablecloak.result import Result
+
+NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
+"""What an outcome's status is where there is no result; else it is the status of the result."""
+QUANTILES = ("vagueness", "relative_vagueness", "width", "relative_width", "change", "relative_change")
+"""The measures of which a row has mean and quantiles: ``vagueness_mean``, ``vagueness_50``, ``_90``, ``_100``."""
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of one method: its result and the measures of its pattern, or why there is none. Confidential."""
+
+    name: str
+    """What it is called in the comparison: the method, unless another name was given."""
+    method: str
+    params: Mapping[str, Any]
+    """The parameters that were given; a result's report has all of them."""
+    status: str
+    seconds: float
+    message: str = ""
+    """Why there is no result, in one line without figures."""
+    result: Result | None = None
+    measures: Measures | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """How the table is published: suppression, intervals, rounding, perturbation, mixed."""
+        return None if self.result is None else type(self.result.pattern).__name__.lower()
+
+    @property
+    def cost(self) -> float | None:
+        return None if self.result is None else self.result.cost
+
+    @property
+    def bound(self) -> float | None:
+        """Proven lower bound on the cost; None when nothing is proven."""
+        return None if self.result is None else self.result.bound
+
+    @property
+    def gap(self) -> float | None:
+        """(cost - bound) / cost; None when nothing is proven."""
+        return None if self.result is None else self.result.gap
+
+    @property
+    def touched(self) -> int | None:
+        """Cells that are published otherwise than by their exact value."""
+        return None if self.measures is None else self.measures.touched
+
+    @property
+    def open_cells(self) -> int | None:
+        """How many cells the audit found not protected against somebody."""
+        return None if self.result is None else int(self.result.audit.open_cells.size)
+
+    @property
+    def trace(self) -> tuple[tuple[float, float | None, float | None], ...]:
+        """How cost and bound went: (seconds, cost so far, bound so far)."""
+        return () if self.result is None else self.result.report.trace
+
+    def row(self) -> dict[str, Any]:
+        """Everything in plain values; None for what there is not."""
+        found = self.measures
+        every, leaves = (None, None) if found is None else (found.losses.every, found.losses.leaves)
+        distances = None if found is None else found.distances
+        return {
+            "name": self.name,
+            "method": self.method,
+            "kind": self.kind,
+            "status": self.status,
+            "cost": self.cost,
+            "bound": self.bound,
+            "gap": self.gap,
+            "seconds": self.seconds,
+            "safe": None if self.result is None else self.result.audit.safe,
+            "open_cells": self.open_cells,
+            "cells": None if found is None else found.cells,
+            "touched": self.touched,
+            "touched_share": None if every is None else _known(every.share[0]),
+            "value_share": None if leaves is None else _known(leaves.value_share[0]),
+            "vague": None if found is None else found.vague,
+            "unbounded": None if found is None else found.unbounded,
+            **{key: amount for name in QUANTILES for key, amount in _quantiles(name, found)},
+            **{
+                f"distance_{item.name}": None if distances is None else getattr(distances, item.name)
+                for item in fields(Distances)
+            },
+            "message": self.message,
+        }
+
+    def __repr__(self) -> str:
+        return f"<confidential Outcome: {self.name}, {self.status}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The outcomes of several methods on one problem, in the order they were asked for. Confidential."""
+
+    problem: Problem
+    outcomes: tuple[Outcome, ...]
+    seed: int
+    seconds: float | None = None
+    """What each method was allowed."""
+
+    def __getitem__(self, name: str) -> Outcome:
+        """The outcome of that name."""
+        for outcome in self.outcomes:
+            if outcome.name == name:
+                return outcome
+        known = [outcome.name for outcome in self.outcomes]
+        fault = f"there is no outcome {name!r}{near(name, known)}"
+        raise InputError("Comparison", [fault], advice=f"Outcomes: {', '.join(known)}.")
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a method, of plain values: numbers, texts, None for what there is not."""
+        return [outcome.row() for outcome in self.outcomes]
+
+    def record(self) -> dict[str, Any]:
+        """Everything for a JSON record: the rows with parameters and traces."""
+        rows = [
+            {**outcome.row(), "params": dict(outcome.params), "trace": [list(row) for row in outcome.trace]}
+            for outcome in self.outcomes
+        ]
+        return {"confidential": True, "seed": self.seed, "seconds": self.seconds, "outcomes": rows}
+
+    def summary(self) -> str:
+        """Two tables as text: how the methods did, and what readers lose; then why methods gave no result."""
+        rows = self.table()
+        wide = max(18, *(len(row["name"]) for row in rows)) + 2
+        lines = [
+            f"Confidential: {counted(len(rows), 'method')} compared, seed {self.seed}",
+            f"{'method':{wide}}{'status':16}{'pattern':14}{'cost':>12}{'gap':>9}{'seconds':>10}{'open':>6}",
+        ]
+        for row in rows:
+            figures = f"{_figure(row['cost']):>12}{_percent(row['gap']):>9}{row['seconds']:>8.2f} s"
+            words = f"{row['name']:{wide}}{row['status']:16}{row['kind'] or '-':14}"
+            lines.append(f"{words}{figures}{_figure(row['open_cells']):>6}")
+        messages = [f"{row['name']}: {row['message']}" for row in rows if row["message"]]
+        return "\n".join(
+            [*lines, *_lost([row for row in rows if row["touched"] is not None], wide), *messages]
+        )
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{outcome.name} {outcome.status}" for outcome in self.outcomes)
+        return f"<confidential Comparison: {names}>"
+
+
+def compare(
+    problem: Problem,
+    methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]],
+    *,
+    seconds: float | None = None,
+    seed: int = 0,
+    intervals: bool = False,
+    progress: Progress = silent,
+    executor: Executor | None = None,
+) -> Comparison:
+    """Run several methods on one problem and measure what each of them costs the reader.
+
+    `methods` are names in `METHODS`, or a mapping from names of your own to (method, parameters), so that one method
+    can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
+    one of its own. `intervals=True` also works out the outsider's exact interval of every touched cell
+    (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are told
+    before anything runs; a method that cannot take the problem is an outcome with its message.
+    """
+    check_kind("Comparison", "problem", problem, Problem, "Make one with assess(table, rules).")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError("Seed", ["a seed is a whole number that is not negative"])
+    plan = _plan(methods, seconds)
+    progress("compile kernels", 0, 1)
+    warm_up()  # or the first method would be charged for it
+    outcomes = []
+    for name, (method, params) in plan.items():
+        outcome = _outcome(name, method, params, problem, seed, _Named(name, progress), executor)
+        if outcome.result is not None:
+            outcome = _measured(problem, outcome, intervals, _Named(name, progress))
+        outcomes.append(outcome)
+    return Comparison(problem, tuple(outcomes), int(seed), seconds)
+
+
+# ---------------------------------------------------------------------- what to run
+
+
+def _plan(
+    methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]], seconds: float | None
+) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What to run under which name; one error tells all faults."""
+    asked = _asked(methods)
+    faults = [f"{name} is asked for twice" for name in _repeated([name for name, _, _ in asked])]
+    plan: dict[str, tuple[str, dict[str, Any]]] = {}
+    for name, method, given in asked:
+        if method not in METHODS:
+            faults.append(f"there is no method {method!r}{near(method, list(METHODS))}")
+            continue
+        params = dict(given)
+        known = {item.name for item in fields(METHODS[method].params)}
+        if seconds is not None and "seconds" in known:
+            params.setdefault("seconds", seconds)
+        try:
+            METHODS[method].make_params(params)
+        except InputError as error:
+            faults += [f"{name}: {fault}" for fault in error.faults]
+        plan[name] = (method, params)
+    if not asked:
+        faults.append("no method is named")
+    if faults:
+        raise InputError("Comparison", faults, advice=f"Methods: {', '.join(METHODS)}.")
+    return plan
+
+
+def _asked(methods: object) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """(name, method, parameters) of each method asked for."""
+    advice = 'Give a list of names, or a mapping like {"quick": ("suppress-greedy", {"seconds": 5})}.'
+    if isinstance(methods, Mapping):
+        right = [
+            isinstance(entry, tuple | list)
+            and len(entry) == 2
+            and isinstance(entry[0], str)
+            and isinstance(entry[1], Mapping)
+            for entry in methods.values()
+        ]
+        if not all(right):
+            bad = [str(name) for name, fine in zip(methods, right, strict=True) if not fine]
+            raise InputError(
+                "Comparison", [f"{name}: expected (method, parameters)" for name in bad], advice=advice
+            )
+        return [(str(name), method, given) for name, (method, given) in methods.items()]
+    if isinstance(methods, str) or not isinstance(methods, Sequence):
+        raise InputError("Comparison", [f"methods: got {type(methods).__name__}"], advice=advice)
+    return [(str(method), str(method), {}) for method in methods]
+
+
+def _repeated(names: list[str]) -> list[str]:
+    return [name for number, name in enumerate(names) if name in names[:number]]
+
+
+# ---------------------------------------------------------------------- running it
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Progress that says which method it is about."""
+
+    name: str
+    progress: Progress
+
+    def __call__(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self.progress(f"{self.name}: {phase}", done, total, incumbent, bound)
+
+
+def _outcome(
+    name: str,
+    method: str,
+    params: Mapping[str, Any],
+    problem: Problem,
+    seed: int,
+    progress: Progress,
+    executor: Executor | None,
+) -> Outcome:
+    """Run one method; what it refuses or fails at is told, not raised."""
+    start = time.perf_counter()
+    try:
+        result = protect(problem, method, params=params, seed=seed, progress=progress, executor=executor)
+    except TablecloakError as error:
+        return Outcome(name, method, params, _status(error), time.perf_counter() - start, _message(error))
+    return Outcome(name, method, params, result.status.value, result.report.seconds, result=result)
+
+
+def _measured(problem: Problem, outcome: Outcome, intervals: bool, progress: Progress) -> Outcome:
+    """With the measures of its pattern; the outsider alone is asked for exact intervals."""
+    assert outcome.result is not None
+    pattern, alone = outcome.result.pattern, replace(problem, attackers=())
+    exact = audit(alone, pattern, intervals=True, every_hidden=True, progress=progress) if intervals else None
+    return replace(outcome, measures=measures(problem, pattern, exact))
+
+
+def _status(error: TablecloakError) -> str:
+    kinds = ((NotApplicable, NOT_APPLICABLE), (InfeasibleProblem, INFEASIBLE), (InputError, WRONG_INPUT))
+    return next((status for kind, status in kinds if isinstance(error, kind)), FAILED)
+
+
+def _message(error: TablecloakError) -> str:
+    """The error in one line; messages of ours hold no figures, and the confidential ones are left where they are."""
+    if isinstance(error, InputError):
+        return _cut(f"{error.what}: {'; '.join(error.faults)}")
+    return _cut(next((line for line in str(error).splitlines() if line.strip()), type(error).__name__))
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= LONGEST_MESSAGE else plain[: LONGEST_MESSAGE - 1] + "…"
+
+
+# ---------------------------------------------------------------------- plain values and texts
+
+
+def _quantiles(name: str, found: Measures | None) -> list[tuple[str, float | None]]:
+    parts = (("mean", "mean"), ("50", "median"), ("90", "ninety"), ("100", "largest"))
+    amounts: Quantiles | None = getattr(found, name, None)
+    return [(f"{name}_{end}", None if amounts is None else getattr(amounts, part)) for end, part in parts]
+
+
+def _known(share: float) -> float | None:
+    return None if np.isnan(share) else float(share)
+
+
+def _figure(number: float | None) -> str:
+    return "-" if number is None else f"{number:.6g}"
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return "-"
+    size = 100 * abs(share)
+    return (
+        f"{100 * share:.3g}%"
+        if size < 100
+        else f"{100 * share:.0f}%"
+        if size < 1e5
+        else f"{100 * share:.1e}%"
+    )
+
+
+def _lost(rows: Sequence[Mapping[str, Any]], wide: int) -> list[str]:
+    """What readers lose, a line a method: relative figures, those of exact intervals only where there are any."""
+    if not rows:
+        return []
+    columns = [
+        ("vagueness", "relative_vagueness"),
+        ("width", "relative_width"),
+        ("change", "relative_change"),
+    ]
+    used = [(head, name) for head, name in columns if name != "relative_width" or _any(rows, name)]
+    heads = "".join(f"{f'{head} 50, 90, 100%':>30}" for head, _ in used)
+    lines = [f"{'lost to readers':{wide}}{'touched':>9}{'cells':>8}{'value':>8}{'unbounded':>11}{heads}"]
+    for row in rows:
+        shares = f"{_percent(row['touched_share']):>8}{_percent(row['value_share']):>8}{row['unbounded']:>11}"
+        amounts = "".join(f"{_three(row, name):>30}" for _, name in used)
+        lines.append(f"{row['name']:{wide}}{row['touched']:>9}{shares}{amounts}")
+    return lines
+
+
+def _any(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return any(row[f"{name}_50"] is not None for row in rows)
+
+
+def _three(row: Mapping[str, Any], name: str) -> str:
+    found = [row[f"{name}_{part}"] for part in ("50", "90", "100")]
+    return "-" if found[0] is None else "  ".join(_percent(share) for share in found)

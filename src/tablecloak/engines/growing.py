@@ -1,0 +1,113 @@
+"""A program whose rows are added between solves: linear, warm from the last basis, or mixed-integer (HiGHS)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.engines.mip import MixedSolution
+from tablecloak.errors import SolverError
+
+_OUTCOMES = {
+    highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Outcome.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Outcome.TIME_LIMIT,
+    highspy.HighsModelStatus.kSolutionLimit: Outcome.TIME_LIMIT,
+}
+
+
+LARGEST_COST = 1e6
+"""Costs above this are scaled down: HiGHS loses its way among large ones."""
+
+
+class Program:
+    """min cost x over low <= x <= high, whole where marked, and the rows added so far."""
+
+    def __init__(self, cost: Floats, low: Floats, high: Floats, whole: Bools) -> None:
+        self._whole, self._columns = bool(whole.any()), cost.size
+        self._scale = max(float(np.abs(cost).max(initial=0.0)) / LARGEST_COST, 1.0)
+        # presolve off with continuous columns: HiGHS 1.15.1 was seen to call points optimal that are not
+        presolve = "on" if not self._whole or whole.all() else "off"
+        self._highs = quiet_highs(presolve=presolve, mip_feasibility_tolerance=1e-9)
+        none = np.zeros(0)
+        lp = model(csr_array((0, cost.size)), low, high, none, none, cost / self._scale)
+        if self._whole:
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            lp.integrality_ = [kinds[int(flag)] for flag in whole]
+        self._highs.passModel(lp)
+        self._solved = False
+        self.reduced: Floats = cost.copy()
+        """Reduced costs of the last linear program."""
+
+    def add_rows(self, matrix: Any, low: Floats, high: Floats) -> None:
+        """low <= matrix x <= high."""
+        rows = csr_array(matrix)
+        if low.size == 0:
+            return
+        status = self._highs.addRows(
+            low.size,
+            np.asarray(low, dtype=np.float64),
+            np.asarray(high, dtype=np.float64),
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data.astype(np.float64),
+        )
+        if status == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused rows of a program")
+
+    def relax(self, seconds: float = math.inf) -> MixedSolution:
+        """The linear program, from the last basis if there is one."""
+        if self._solved:
+            for name, value in (("presolve", "off"), ("solver", "simplex"), ("simplex_strategy", 1)):
+                self._highs.setOptionValue(name, value)
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + float(min(seconds, 1e9)))
+        solution = self._run()
+        self._solved = solution.outcome is Outcome.OPTIMAL
+        if self._solved and self._columns:
+            self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale
+        return solution
+
+    def solve(self, seconds: float = math.inf, *, gap: float = 0.0) -> MixedSolution:
+        """The mixed-integer program, up to a relative gap."""
+        self._highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
+        self._highs.setOptionValue("mip_rel_gap", gap)
+        self._highs.setOptionValue("mip_abs_gap", 1e-9)
+        return self._run()
+
+    def _run(self) -> MixedSolution:
+        if self._columns == 0:
+            return self._without_columns()
+        self._highs.run()
+        status, info = self._highs.getModelStatus(), self._highs.getInfo()
+        if status not in _OUTCOMES:
+            self._highs.clearSolver()
+            self._highs.run()
+            status, info = self._highs.getModelStatus(), self._highs.getInfo()
+        if status not in _OUTCOMES:
+            raise SolverError(f"HiGHS ended with status {status} on a program of {self._columns} columns")
+        outcome = _OUTCOMES[status]
+        if outcome is Outcome.INFEASIBLE:
+            return MixedSolution(outcome, math.inf, math.inf, np.zeros(0))
+        has_point = info.primal_solution_status == 2
+        values = (
+            np.asarray(self._highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
+        )
+        objective = float(info.objective_function_value) * self._scale
+        bound = float(info.mip_dual_bound) * self._scale if self._whole else objective
+        return MixedSolution(outcome, objective, bound, values)
+
+    def _without_columns(self) -> MixedSolution:
+        lp = self._highs.getLp()
+        low, high = np.asarray(lp.row_lower_), np.asarray(lp.row_upper_)
+        if (low > 1e-9).any() or (high < -1e-9).any():
+            return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))
+        return MixedSolution(Outcome.OPTIMAL, 0.0, 0.0, np.zeros(0))

@@ -1,0 +1,188 @@
+"""What the interval methods share: the tightest intervals that say the same, and how they are blurred for print."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import working_equations
+from tablecloak.errors import InputError, SolverError
+from tablecloak.methods.deviations import Router, Task, open_tasks
+from tablecloak.methods.forms import Form, room_by_box
+from tablecloak.pattern import Intervals
+from tablecloak.problem import Mark, Problem
+from tablecloak.progress import NEVER, Deadline, Progress
+
+HAIR = 1e-6
+"""The bound of a linear program is trusted up to this share."""
+ROUNDS = 20
+"""So often are levels that the audit still finds open given room by their own deviations."""
+LEAST_ASYMMETRY = 0.05
+"""Below this the levels are left as they are."""
+GRIDS = (1.0, 2.0, 5.0)
+"""Ends are multiples of one of these times a power of ten."""
+FINENESS = 10.0
+"""A grid step is at most this part of the width."""
+
+
+def hidden_by_mark(problem: Problem) -> Bools:
+    """Cells that must not be shown even as an interval."""
+    return np.asarray(problem.marks == Mark.HIDDEN)
+
+
+def stated(problem: Problem, below: Floats, above: Floats, touch: float = 0.0) -> Intervals:
+    """Intervals that leave this room (infinite: nothing is stated)."""
+    value, noise = problem.table.values, 1e-9 * np.maximum(problem.table.unit, np.abs(problem.table.values))
+    down, up = np.where(below > noise, below, 0.0), np.where(above > noise, above, 0.0)
+    hidden = hidden_by_mark(problem)
+    low, high = value - down, value + up
+    return Intervals(np.where(hidden, -np.inf, low), np.where(hidden, np.inf, high), touch)
+
+
+def tightened(
+    problem: Problem, below: Floats, above: Floats, cells: Bools, progress: Progress
+) -> tuple[Floats, Floats]:
+    """The room that the outsider cannot exclude: both ends of every interval are attainable.
+
+    Narrowing all intervals to what is attainable takes nothing from the attacker's region, so nothing gets less safe.
+    """
+    found = audit(
+        problem, stated(problem, below, above), intervals=True, every_hidden=True, progress=progress
+    )
+    outsider = (found.attackers == 0) & cells[found.cells]
+    which, value = found.cells[outsider], problem.table.values[found.cells[outsider]]
+    tight_below, tight_above = below.copy(), above.copy()
+    tight_below[which] = np.minimum(below[which], value - found.low[outsider])
+    tight_above[which] = np.minimum(above[which], found.high[outsider] - value)
+    return tight_below, tight_above
+
+
+def snapped(problem: Problem, room: Floats, most: Floats, hair: float) -> Floats:
+    """Room without the noise of linear programs: to data units where it is near one, else a hair up, at most `most`."""
+    unit, finite = problem.table.unit, np.where(np.isfinite(room), room, 0.0)
+    whole = np.rint(finite / unit) * unit
+    near = np.abs(finite - whole) <= 1e-6 * np.maximum(unit, finite)
+    return np.minimum(np.where(np.isfinite(room), np.where(near, whole, finite * (1 + hair)), room), most)
+
+
+class Widener:
+    """Makes room for levels one after the other by their cheapest deviations: a safe start."""
+
+    def __init__(self, problem: Problem, price: Floats, deadline: Deadline) -> None:
+        allowed = ~problem.forced
+        self.problem, self.price = problem, np.where(hidden_by_mark(problem), 0.0, price)
+        self.router = Router(problem, working_equations(problem.table), allowed, deadline)
+
+    def widen(self, below: Floats, above: Floats, tasks: list[Task]) -> tuple[Floats, Floats] | None:
+        """Room that also meets these levels, whatever the others do; None if the time was up first."""
+        below, above = below.copy(), above.copy()
+        for task in tasks:
+            witness = self.router.cheapest(task, self._slope(task), reweight=0)
+            if witness is None:
+                return None
+            for moved in (witness.forward, witness.backward):
+                if moved is not None:
+                    np.maximum.at(above, witness.cells, np.maximum(moved, 0.0))
+                    np.maximum.at(below, witness.cells, np.maximum(-moved, 0.0))
+        return below, above
+
+    def _slope(self, task: Task) -> Floats:
+        """The router takes prices of whole cells and divides by what they can carry; lengths cost by the unit."""
+        return self.price * task.level
+
+
+def start_room(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats]:
+    """Safe room to begin with: every open level gets its cheapest deviation; all hidden if the time is up first."""
+    none = np.zeros(len(problem.table))
+    tasks = open_tasks(problem, audit(problem, stated(problem, none, none), progress=progress))
+    room = None if deadline.passed() else Widener(problem, problem.weights, deadline).widen(none, none, tasks)
+    if room is not None:
+        return room
+    endless = np.where(problem.forced, 0.0, np.inf)
+    return endless, endless
+
+
+def settled(problem: Problem, below: Floats, above: Floats, progress: Progress) -> tuple[Floats, Floats]:
+    """Room that the audit accepts: what a linear program leaves open is within its tolerance, and is closed here."""
+    most_below, most_above = room_by_box(problem)
+    widener = Widener(problem, problem.weights, NEVER)
+    below, above = np.maximum(below, 0.0), np.maximum(above, 0.0)
+    for number in range(ROUNDS):
+        hair = HAIR if number else 0.0
+        below, above = (
+            snapped(problem, room, most, hair) for room, most in ((below, most_below), (above, most_above))
+        )
+        tasks = open_tasks(problem, audit(problem, stated(problem, below, above), progress=progress))
+        if not tasks:
+            return below, above
+        wider = widener.widen(below, above, tasks)
+        assert wider is not None
+        below, above = wider
+    raise SolverError(f"intervals stayed open after {ROUNDS} rounds of audit and repair")
+
+
+def columns_of(form: Form, below: Floats, above: Floats) -> Floats:
+    """Columns of an interval form that leave this room."""
+    both = form.above.matrix.T @ above + form.below.matrix.T @ below
+    unit = np.asarray(abs(form.above.matrix).sum(axis=0) + abs(form.below.matrix).sum(axis=0)).ravel()
+    return np.asarray(both / np.where(unit > 0, unit, 1.0) ** 2)
+
+
+def check_blur(method: str, grid: float | None, asymmetry: float, others: dict[str, bool]) -> None:
+    """Raise for parameters that make no sense; `others`: faults that hold or not."""
+    faults = {
+        "grid must be a number that is not negative, or none": grid is not None and not 0 <= grid < math.inf,
+        "asymmetry must be a number from 0 on": not 0 <= asymmetry < math.inf,
+        **others,
+    }
+    if any(faults.values()):
+        raise InputError(method, [fault for fault, holds in faults.items() if holds])
+
+
+def skewed(problem: Problem, asymmetry: float, rng: np.random.Generator) -> Problem:
+    """The problem with larger levels, by chance more so below or above: lower (1 + 2 t s), upper (1 + 2 t (1 - s)).
+
+    The optimum sits on the levels, so that the midpoint of an interval would betray the value. With s uniform in 0..1
+    and the asymmetry t = 1 the width is twice what is asked, and the value can be anywhere in the middle half of it,
+    which is as wide as the levels ask: also for somebody who knows how it was made. Sliding levels grow by 1 + t. No
+    level exceeds what the outsider's box allows.
+    """
+    levels, size = problem.levels, len(problem.table)
+    share = rng.random(size)
+    below, above = room_by_box(problem)
+    lower = np.minimum(levels.lower * (1 + 2 * asymmetry * share), np.maximum(below, levels.lower))
+    upper = np.minimum(levels.upper * (1 + 2 * asymmetry * (1 - share)), np.maximum(above, levels.upper))
+    sliding = np.minimum(levels.sliding * (1 + asymmetry), np.maximum(below + above, levels.sliding))
+    return replace(problem, levels=replace(levels, lower=lower, upper=upper, sliding=sliding))
+
+
+def on_grid(problem: Problem, pattern: Intervals, grid: float | None) -> Intervals:
+    """Intervals rounded outward to multiples of a grid (None: nice numbers; 0: none), not below zero if nothing is."""
+    if grid == 0.0:
+        return pattern
+    low, high = pattern.low.copy(), pattern.high.copy()
+    ends = np.flatnonzero((low < high) & np.isfinite(low) & np.isfinite(high))
+    step = _steps(high[ends] - low[ends], problem.table.unit) if grid is None else np.full(ends.size, grid)
+    down, up = np.floor(low[ends] / step + 1e-9) * step, np.ceil(high[ends] / step - 1e-9) * step
+    if (problem.outsider_low >= 0).all():
+        down = np.maximum(down, 0.0)
+    low[ends], high[ends] = np.minimum(down, low[ends]), np.maximum(up, high[ends])
+    return Intervals(_plain(low, problem), _plain(high, problem), pattern.touch)
+
+
+def _steps(width: Floats, unit: float) -> Floats:
+    """The largest nice number that is at most a part of the width, and at least a data unit."""
+    wanted = np.maximum(width / FINENESS, unit)
+    power = 10.0 ** np.floor(np.log10(wanted))
+    nice = np.array([np.where(g * power <= wanted * (1 + 1e-9), g * power, 0.0) for g in GRIDS])
+    return np.asarray(np.maximum(nice.max(axis=0), unit))
+
+
+def _plain(ends: Floats, problem: Problem) -> Floats:
+    """Ends without the noise of floating point beyond the digits of the data."""
+    digits = max(0, round(-math.log10(problem.table.unit))) + 3
+    return np.asarray(np.where(np.isfinite(ends), np.round(ends, digits) + 0.0, ends), dtype=np.float64)

@@ -1,0 +1,217 @@
+"""round-controlled: every cell becomes a multiple of its base, all sums hold, and sensitive cells stay protected.
+
+    min  sum_i w_i |v_i - a_i|    v_i = r_i k_i,  M v = M a,  k_i whole, next to a_i / r_i,
+    and every level of every attacker who is told that v_i is within r_i of the truth (`rooms`, `shown_forms`)
+
+Multiples stay (zero-restricted). With one base and the equations of a network a rounding that adds up always exists,
+and the linear program finds it. Elsewhere there may be none: then k_i may be K steps further away, and the stated reach
+is (K + 1) r_i. When the levels cannot be met with these bases, the best rounding that adds up is returned all the same,
+and the audit names the cells it leaves open.
+
+References: Salazar-Gonzalez (2002), Figures 8 and 9; Salazar, Staggemeier & Bycroft (2005), Controlled rounding
+implementation, for K steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from tablecloak.arrays import Floats
+from tablecloak.audit.reduce import structure_of
+from tablecloak.engines.lp import Outcome
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.deviations import Task
+from tablecloak.methods.first_model import solve_first
+from tablecloak.methods.rooms import all_levels, conditional_widths
+from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.methods.shown_forms import Shown, added_up, rounding_form
+from tablecloak.pattern import Rounding
+from tablecloak.problem import Mark, Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+NAME = "round-controlled"
+MOST_STEPS = 3
+"""So many steps are tried when none were asked for and no rounding exists."""
+
+
+@dataclass(frozen=True)
+class ControlledParams:
+    """Parameters of round-controlled."""
+
+    base: float = 5.0
+    """Every cell becomes a multiple of it."""
+    totals: float | None = None
+    """Another base for cells that are totals in some dimension."""
+    bases: Sequence[float] | None = None
+    """A base for every cell, in the order of the table (0: the cell keeps its value); instead of the others."""
+    steps: int | None = None
+    """How many multiples further away than the next ones a cell may go; None: as few as needed."""
+    protect: bool = True
+    """Whether the levels are imposed; if not, the audit only tells which cells are open."""
+    seconds: float | None = None
+    """Stop after so long with the best rounding so far and its proven bound."""
+    model: Literal["second", "first"] = "second"
+    """Cutting planes, or the compact program with a deviation for every level (small tables)."""
+
+
+def round_controlled(
+    problem: Problem,
+    *,
+    params: ControlledParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """The nearest rounding that adds up and protects, or the nearest that adds up if none protects."""
+    base = _bases(problem, params)
+    deadline = Deadline.after(params.seconds)
+    cells = ~problem.forced
+    notes: list[str] = []
+    levels = all_levels(problem) if params.protect else []
+    for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
+        shown = rounding_form(problem, cells, base, steps, problem.weights)
+        shown = Shown(shown.form.with_rows(added_up(problem, shown.value)), shown.value, shown.reach)
+        widths = conditional_widths(problem, shown.form.touched.constant > 0) if params.protect else []
+        _check_touched(problem, shown)
+        answer = _answer(problem, params, shown, levels, widths, deadline, progress)
+        imposed = params.protect or not problem.sensitive.any()
+        if answer.outcome is Outcome.INFEASIBLE and (levels or widths):
+            answer, imposed = _answer(problem, params, shown, [], [], deadline, progress), False
+            if answer.outcome is not Outcome.INFEASIBLE:
+                notes.append(
+                    "no rounding with these bases protects every cell; the audit names those left open"
+                )
+        if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
+            answer = replace(answer, safe=answer.safe and imposed)
+            return _proposal(problem, params, shown, answer, steps, notes)
+        if deadline.passed():
+            raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
+        notes.append(_why_not(steps))
+    raise InfeasibleProblem(
+        f"{notes[-1]}\nAllow more steps, take one base for all cells, or see round-rapid, which lets totals go further."
+    )
+
+
+def _why_not(steps: int) -> str:
+    if steps == 0:
+        return (
+            "no rounding of every cell to the next multiple up or down adds up (this can happen in tables of three "
+            "and more dimensions, and with several bases)"
+        )
+    return f"no rounding within {steps} steps of the next multiples adds up"
+
+
+def _bases(problem: Problem, params: ControlledParams) -> Floats:
+    """A base for every cell; forced cells keep their values."""
+    table, size = problem.table, len(problem.table)
+    faults = {
+        "steps must be a whole number that is not negative": params.steps is not None and params.steps < 0,
+        f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
+    }
+    if params.bases is None:
+        totals = params.base if params.totals is None else params.totals
+        numbers = np.where(table.is_leaf, float(params.base), float(totals))
+        faults["a base must be a finite number above zero"] = not (
+            np.isfinite(numbers).all() and (numbers > 0).all()
+        )
+    else:
+        numbers = np.asarray(params.bases, dtype=np.float64)
+        faults[f"bases: expected {size} numbers that are finite and not negative"] = not (
+            numbers.shape == (size,) and np.isfinite(numbers).all() and (numbers >= 0).all()
+        )
+    if any(faults.values()):
+        raise InputError(NAME, [fault for fault, holds in faults.items() if holds])
+    units = numbers / table.unit
+    if (np.abs(units - np.rint(units)) > 1e-9 * np.maximum(units, 1.0)).any():
+        raise InputError(
+            NAME,
+            [f"a base must be a multiple of the data unit, {table.unit:g}"],
+            advice="Give a base such as 3, 5 or 10, in the unit of the values.",
+        )
+    if (problem.marks == Mark.HIDDEN).any():
+        raise NotApplicable(
+            f"{NAME} shows a number for every cell.",
+            needs="no cells that must be hidden",
+            instead=["suppress-greedy", "suppress-optimal"],
+        )
+    return np.where(problem.forced, 0.0, numbers)
+
+
+def _check_touched(problem: Problem, shown: Shown) -> None:
+    """Which cells change is settled by the bases: all that are no multiples."""
+    count = int(shown.form.touched.constant.sum())
+    if problem.most_touched is not None and count > problem.most_touched:
+        raise InfeasibleProblem(
+            f"{count} cells are no multiples of their base, but at most {problem.most_touched} may be touched.\n"
+            "Allow more cells to be touched, or give some cells base 0 (`bases`)."
+        )
+
+
+def _answer(
+    problem: Problem,
+    params: ControlledParams,
+    shown: Shown,
+    levels: list[Task],
+    widths: list[Task],
+    deadline: Deadline,
+    progress: Progress,
+) -> Answer:
+    if params.model == "first":
+        found = solve_first(problem, shown.form, levels, widths, deadline.left)
+        return Answer(
+            found.outcome, found.values, bool(found.values.size), found.objective, found.bound, 1, 0
+        )
+    model = SecondModel(problem, shown.form, levels, widths, deadline, progress)
+    try:
+        return model.solve()
+    except KeyboardInterrupt:
+        return model.best_so_far(Outcome.TIME_LIMIT)
+
+
+def _proposal(
+    problem: Problem, params: ControlledParams, shown: Shown, answer: Answer, steps: int, notes: list[str]
+) -> Proposal:
+    table = problem.table
+    values = _exact(problem, shown, answer.values)
+    if steps:
+        notes.append(f"cells may be {steps + 1} bases away from the truth: that is the stated reach")
+    ended = Status.OPTIMAL if answer.safe else Status.FEASIBLE
+    status = ended if answer.outcome is Outcome.OPTIMAL else Status.TIME_LIMIT
+    moved = np.abs(values - table.values)
+    return Proposal(
+        Rounding.of(values, shown.reach),
+        status,
+        f"{params.model} model (HiGHS) on {structure_of(table).description}",
+        bound=answer.bound if math.isfinite(answer.bound) else None,
+        counters={
+            "rounds": answer.rounds,
+            "rows": answer.rows,
+            "steps": steps,
+            "cells changed": int((moved > 0).sum()),
+            "largest change": float(moved.max(initial=0.0)),
+        },
+        notes=tuple(notes),
+        may_leave_open=True,
+    )
+
+
+def _exact(problem: Problem, shown: Shown, columns: Floats) -> Floats:
+    """What is shown in whole data units, which must add up exactly."""
+    table = problem.table
+    whole = np.where(shown.form.whole, np.rint(columns), columns)
+    units = np.rint(shown.value.at(whole) / table.unit)
+    values = np.asarray(units * table.unit if table.decimals == 0 else units / 10.0**table.decimals)
+    left = table.equations @ values - table.rhs
+    if (np.abs(left) > 1e-6 * table.unit + 1e-9 * (abs(table.equations) @ np.abs(values))).any():
+        raise SolverError(
+            "a rounding that does not add up was found; it is dropped. Please report the instance."
+        )
+    return values

@@ -1,0 +1,134 @@
+"""What rounding methods share: the table and the base in whole data units, so that every sum is exact, and checks.
+
+With decimals t the data unit is 10^-t; a value a becomes the whole number a 10^t. All of them must stay below 2^53 in
+size: so far numbers of this kind (float64) are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.errors import InputError, NotApplicable
+from tablecloak.problem import Mark, Problem
+from tablecloak.table import Table
+
+LARGEST_WHOLE = 2**53
+"""Up to here all whole numbers are floats."""
+NOISE = 8 * float(np.finfo(np.float64).eps)
+"""By how much a number may be off, relative to itself, and still be the decimal next to it."""
+SUPPRESSING = ("suppress-greedy", "suppress-optimal")
+"""Methods that hide cells, and take any equations."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """A table in whole data units: `equations` @ values = rhs, exactly. Confidential."""
+
+    values: Ints
+    equations: csr_array
+    """Whole coefficients."""
+    base: int
+    decimals: int
+
+    def amounts(self, whole: Ints) -> Floats:
+        """Whole units as numbers of the table."""
+        return np.asarray(whole / 10.0**self.decimals, dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return f"<confidential WholeTable: {self.values.size} cells, base {self.base} units>"
+
+
+def whole_table(method: str, problem: Problem, base: float) -> WholeTable:
+    """The table and the base in data units; one `InputError` lists all cells and equations in the way.
+
+    Forced cells must be multiples of the base, for they keep their values. Coefficients that are no whole numbers make
+    the method not applicable.
+    """
+    table = problem.table
+    whole_base = _whole_base(method, table, base)
+    scaled = table.values * 10.0**table.decimals
+    values = np.rint(np.clip(scaled, -LARGEST_WHOLE, LARGEST_WHOLE)).astype(np.int64)
+    large = np.abs(scaled) > LARGEST_WHOLE - whole_base
+    off = ~large & (np.abs(values / 10.0**table.decimals - table.values) > NOISE * np.abs(table.values))
+    unkept = problem.forced & ~large & ~off & (values % whole_base != 0)
+    unit = f"the data unit, {table.unit:g}"
+    faults = [
+        f"cell {label}: {what}"
+        for cells, what in (
+            (large, "it has too many digits to be rounded exactly: use a larger unit"),
+            (off, f"it is no multiple of {unit}"),
+            (unkept, f"it must be published as it is, but is no multiple of the base {base:g}"),
+        )
+        for label in table.labels(np.flatnonzero(cells))
+    ]
+    matrix = _whole_matrix(method, table)
+    if not (large.any() or off.any()):
+        faults += _sum_faults(table, matrix, values)
+    if faults:
+        advice = "Give all values with the decimals of the table, and forced cells as multiples of the base "
+        raise InputError(method, faults, advice=f"{advice}(or take the force away: zeros are kept anyway).")
+    return WholeTable(values, matrix, whole_base, table.decimals)
+
+
+def check_marks(method: str, problem: Problem, instead: Sequence[str]) -> None:
+    """Raise `NotApplicable` where cells must be hidden or only so many may change: a plain rounding cannot do that."""
+    if (problem.marks == Mark.HIDDEN).any():
+        raise NotApplicable(
+            f"{method} shows a number for every cell.",
+            needs="no cells that must be hidden",
+            instead=SUPPRESSING,
+        )
+    if problem.most_touched is not None:
+        raise NotApplicable(
+            f"{method} does not choose how many cells change.",
+            needs="no bound on touched cells",
+            instead=[*instead, "suppress-optimal", "suppress-compact"],
+        )
+
+
+def adds_up(matrix: csr_array, deviation: Ints) -> Bools:
+    """Which equations a deviation leaves as they are, exactly."""
+    return np.asarray(matrix @ deviation == 0)
+
+
+def _whole_base(method: str, table: Table, base: float) -> int:
+    """The base in data units."""
+    fault = ""
+    if not (np.isfinite(base) and base > 0):
+        fault = "the base must be a finite number above zero"
+    elif base * 10.0**table.decimals >= LARGEST_WHOLE / 2:
+        fault = "the base is too large for a table with so many decimals"
+    else:
+        whole = round(base * 10.0**table.decimals)
+        if whole < 1 or abs(whole / 10.0**table.decimals - base) > NOISE * base:
+            fault = f"the base must be a multiple of the data unit of the table, {table.unit:g}"
+    if fault:
+        advice = (
+            "Give a base such as 3, 5 or 10, in the unit of the values; decimals= of the table sets its unit."
+        )
+        raise InputError(method, [fault], advice=advice)
+    return whole
+
+
+def _whole_matrix(method: str, table: Table) -> csr_array:
+    matrix = table.equations
+    if (matrix.data != np.rint(matrix.data)).any():
+        raise NotApplicable(
+            f"{method} adds up in whole data units.",
+            needs="equations with whole coefficients",
+            instead=SUPPRESSING,
+        )
+    return csr_array((matrix.data.astype(np.int64), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _sum_faults(table: Table, matrix: csr_array, values: Ints) -> Iterator[str]:
+    """Equations that hold within a tolerance only."""
+    rhs = np.rint(table.rhs * 10.0**table.decimals).astype(np.int64)
+    off = np.abs(rhs / 10.0**table.decimals - table.rhs) > NOISE * np.abs(table.rhs)
+    for row in np.flatnonzero(off | (matrix @ values != rhs)):
+        yield f"equation {row}: it does not hold to the data unit, {table.unit:g}"

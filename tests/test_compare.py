@@ -1,0 +1,225 @@
+"""Several methods side by side: the outcomes are those of `protect`, refusals are outcomes, faults come first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fixtures import FIXTURES
+from tablecloak.audit import audit
+from tablecloak.compare import Comparison, compare
+from tablecloak.errors import InputError
+from tablecloak.formats.json_records import to_json
+from tablecloak.losses import measures
+from tablecloak.methods import METHODS
+from tablecloak.problem import Problem
+from tablecloak.protect import protect
+from ways import FAILURES, WAYS, failing
+
+REAL = ["suppress-greedy", "suppress-compact"]
+
+
+@pytest.fixture
+def more_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, method in (WAYS | FAILURES).items():
+        monkeypatch.setitem(METHODS, name, method)
+
+
+def two_way() -> Problem:
+    return FIXTURES["two way"]()
+
+
+def test_it_is_what_protect_gives() -> None:
+    problem = two_way()
+    found = compare(problem, REAL, seed=3)
+    assert [outcome.name for outcome in found.outcomes] == REAL
+    for outcome in found.outcomes:
+        alone = protect(problem, outcome.method, seed=3)
+        assert outcome.result is not None
+        assert outcome.result.pattern.hidden.tolist() == alone.pattern.hidden.tolist()
+        assert (outcome.status, outcome.cost, outcome.bound, outcome.gap) == (
+            alone.status.value,
+            alone.cost,
+            alone.bound,
+            alone.gap,
+        )
+        assert outcome.open_cells == 0
+        assert outcome.touched == alone.pattern.hidden.sum()
+        assert outcome.seconds == outcome.result.report.seconds > 0
+        assert outcome.trace == outcome.result.report.trace
+        assert outcome.measures.vagueness == measures(problem, alone.pattern).vagueness
+        assert outcome.kind == "suppression" and outcome.message == ""
+
+
+def test_rows_of_plain_values(more_ways: None) -> None:
+    problem = two_way()
+    rows = compare(problem, [*REAL, *WAYS, *FAILURES]).table()
+    assert [row["name"] for row in rows] == [*REAL, *WAYS, *FAILURES]
+    assert len({tuple(row) for row in rows}) == 1, "the same columns in the same order"
+    for row in rows:
+        assert all(value is None or type(value) in (str, int, float, bool) for value in row.values())
+    by_name = {row["name"]: row for row in rows}
+    rounding, greedy = by_name["round-test"], by_name["suppress-greedy"]
+    assert (rounding["kind"], greedy["kind"]) == ("rounding", "suppression")
+    assert rounding["cells"] == rounding["vague"] == len(problem.table)
+    found = measures(problem, protect(problem, "round-test").pattern)
+    assert rounding["relative_change_90"] == found.relative_change.ninety
+    assert rounding["vagueness_mean"] == found.vagueness.mean
+    assert rounding["vagueness_100"] == found.vagueness.largest <= 20.0
+    assert rounding["distance_hellinger"] == found.distances.hellinger > 0
+    assert rounding["touched_share"] == found.losses.every.share[0]
+    assert rounding["value_share"] == found.losses.leaves.value_share[0]
+    assert (greedy["unbounded"], greedy["vagueness_50"], greedy["change_100"]) == (
+        greedy["touched"],
+        None,
+        0.0,
+    )
+    assert by_name["interval-test"]["distance_sum"] is None, "no number is shown"
+    assert by_name["no-luck"]["touched"] is None and by_name["no-luck"]["seconds"] >= 0
+
+
+def test_cells_left_open_are_counted(more_ways: None) -> None:
+    problem = two_way()
+    found = compare(problem, {"fine": ("round-test", {"step": 1}), "coarse": ("round-test", {"step": 50})})
+    assert [outcome.open_cells for outcome in found.outcomes] == [1, 0]
+    assert [row["safe"] for row in found.table()] == [False, True]
+    assert found["coarse"].params == {"step": 50}
+    assert found["coarse"].method == "round-test"
+
+
+def test_a_refusal_is_an_outcome_in_one_line(more_ways: None) -> None:
+    found = compare(two_way(), [*FAILURES, "suppress-greedy"])
+    told = {outcome.name: (outcome.status, outcome.message) for outcome in found.outcomes}
+    assert told == {
+        "no-place": ("not-applicable", "Not this table. It needs another one. Use instead: something."),
+        "no-way": ("infeasible", "Nothing protects it."),
+        "no-sense": ("wrong-input", "Steps: too small; too odd"),
+        "no-luck": ("failed", "The engine broke."),
+        "suppress-greedy": ("feasible", ""),
+    }
+    assert "4077" not in found.summary() + str(found.table()) + repr(found)
+
+
+def test_a_real_refusal() -> None:
+    found = compare(FIXTURES["three way"](), ["suppress-three-phase", "suppress-compact"])
+    assert [outcome.status for outcome in found.outcomes] == ["not-applicable", "optimal"]
+    assert "two-way" in found["suppress-three-phase"].message
+    assert found["suppress-three-phase"].measures is None
+    assert found["suppress-three-phase"].trace == ()
+
+
+def test_errors_nobody_expects_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "broken", failing(ZeroDivisionError("oops")))
+    with pytest.raises(ZeroDivisionError):
+        compare(two_way(), ["broken"])
+
+
+@pytest.mark.parametrize(
+    ("methods", "faults"),
+    [
+        (["magic", "suppress-greedy", "supress-compact"], ["'magic'", "did you mean 'suppress-compact'"]),
+        (["suppress-greedy", "suppress-greedy"], ["suppress-greedy is asked for twice"]),
+        ([], ["no method is named"]),
+        ("suppress-greedy", ["methods: got str"]),
+        (7, ["methods: got int"]),
+        ({"a": "suppress-greedy", "b": ("x", 1)}, ["a: expected (method, parameters)", "b: expected"]),
+        (
+            {"a": ("suppress-greedy", {"depth": 3, "reweight": "x"}), "b": ("magic", {})},
+            ["a: unknown parameter 'depth'", "a: parameter 'reweight'", "there is no method 'magic'"],
+        ),
+    ],
+)
+def test_all_faults_are_told_before_anything_runs(
+    methods: Any, faults: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablecloak.compare.protect", lambda *_, **__: pytest.fail("something ran"))
+    with pytest.raises(InputError) as caught:
+        compare(two_way(), methods)
+    assert len(caught.value.faults) == len(faults)
+    for fault, expected in zip(caught.value.faults, faults, strict=True):
+        assert expected in fault
+    if isinstance(methods, list):
+        assert all(name in caught.value.advice for name in METHODS), "what exists is listed"
+
+
+def test_a_wrong_problem_or_seed() -> None:
+    with pytest.raises(InputError, match="problem must be a Problem"):
+        compare(two_way().table, REAL)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="seed"):
+        compare(two_way(), REAL, seed=-1)
+
+
+def test_seconds_are_for_methods_that_take_them(more_ways: None) -> None:
+    given = {
+        "own": ("suppress-greedy", {"seconds": 7}),
+        "shared": ("suppress-greedy", {}),
+        "none": ("round-test", {}),
+    }
+    found = compare(two_way(), given, seconds=60)
+    used = [outcome.result.report.params.get("seconds") for outcome in found.outcomes]
+    assert used == [7.0, 60.0, None]
+    assert found.seconds == 60
+
+
+def test_exact_widths(more_ways: None) -> None:
+    problem = FIXTURES["fifty attackers"]()
+    found = compare(problem, ["suppress-greedy", "round-test"], intervals=True)
+    for outcome in found.outcomes:
+        pattern = outcome.result.pattern
+        exact = audit(problem, pattern, intervals=True, every_hidden=True)
+        assert outcome.measures.width == measures(problem, pattern, exact).width
+    assert "width 50, 90, 100%" in found.summary()
+    assert "width 50, 90, 100%" not in compare(problem, ["round-test"]).summary()
+
+
+def test_progress_says_which_method(more_ways: None) -> None:
+    told: list[tuple[Any, ...]] = []
+    compare(two_way(), ["round-test"], progress=lambda *row: told.append(row))
+    assert ("round-test: making", 1, 2, 3.0, None) in told
+
+
+def test_the_summary(more_ways: None) -> None:
+    found = compare(two_way(), ["suppress-compact", "round-test", "no-place"], seed=5)
+    lines = found.summary().splitlines()
+    assert lines[0] == "Confidential: 3 methods compared, seed 5"
+    assert lines[2].split()[:5] == [
+        "suppress-compact",
+        "optimal",
+        "suppression",
+        f"{found['suppress-compact'].cost:.6g}",
+        "0%",
+    ]
+    assert lines[4].split() == ["no-place", "not-applicable", "-", "-", "-", *lines[4].split()[5:7], "-"]
+    assert lines[5].startswith("lost to readers")
+    assert lines[6].split()[0] == "suppress-compact" and lines[6].endswith("0%  0%  0%")
+    assert lines[8] == f"no-place: {found['no-place'].message}"
+    assert len(lines) == 9
+    alone = compare(two_way(), ["no-place"]).summary().splitlines()
+    assert alone[0] == "Confidential: 1 method compared, seed 0"
+    assert len(alone) == 4
+
+
+def test_everything_says_confidential(more_ways: None) -> None:
+    found = compare(two_way(), ["round-test", "no-luck"])
+    for thing in (found, *found.outcomes, found["round-test"].measures):
+        assert repr(thing).startswith("<confidential ")
+    assert found.record()["confidential"] is True
+    assert found.summary().startswith("Confidential")
+
+
+def test_the_record_is_strict_json(more_ways: None) -> None:
+    found: Comparison = compare(two_way(), ["suppress-greedy", "round-test", "no-luck"], seconds=9)
+    read = json.loads(to_json(found.record()))
+    assert (read["confidential"], read["seed"], read["seconds"]) == (True, 0, 9)
+    first, second, third = read["outcomes"]
+    assert first["params"] == {"seconds": 9}
+    assert len(first["trace"]) == len(found["suppress-greedy"].trace) > 0
+    assert second["cost"] == found["round-test"].cost
+    assert (third["cost"], third["trace"], third["message"]) == (None, [], "The engine broke.")
+
+
+def test_an_outcome_that_there_is_not() -> None:
+    with pytest.raises(InputError, match="did you mean 'suppress-greedy'"):
+        compare(two_way(), ["suppress-greedy"])["supress-greedy"]

@@ -1,0 +1,132 @@
+"""The first and the second model of every form agree, and brute force agrees with both."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tablecloak.arrays import Floats
+from tablecloak.audit import audit
+from tablecloak.engines.lp import Outcome
+from tablecloak.methods.first_model import solve_first
+from tablecloak.methods.forms import Form, combined_form, interval_form, joined, suppression_form
+from tablecloak.methods.rooms import all_levels, conditional_widths
+from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, rounding_form, with_senses
+from tablecloak.pattern import Rounding
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, silent
+from tablecloak.protect import protect
+from tablecloak.testing import KINDS, random_problem
+from two_way import FIGURE_004, TwoWay
+
+OPTIONS = {
+    "plain": {},
+    "insiders": {"insiders": 2},
+    "sliding": {"sliding": True},
+    "negative": {"negative": True},
+    "conditional": {"conditional": True},
+}
+
+
+LIMIT = 2.0
+"""Seconds that each model has; where one of them is not done by then nothing is compared."""
+
+
+def second(problem: Problem, form: Form) -> Answer:
+    widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
+    return SecondModel(problem, form, all_levels(problem), widths, Deadline.after(LIMIT), silent).solve()
+
+
+def agree(problem: Problem, form: Form) -> tuple[Outcome, float]:
+    """Both models on a form; what they agree on."""
+    widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
+    one, other = solve_first(problem, form, all_levels(problem), widths, LIMIT), second(problem, form)
+    if Outcome.TIME_LIMIT in (one.outcome, other.outcome):
+        return Outcome.TIME_LIMIT, np.nan
+    assert one.outcome is other.outcome
+    if one.outcome is Outcome.OPTIMAL:
+        assert other.safe
+        assert other.objective == pytest.approx(one.objective, rel=1e-5, abs=1e-5)
+        assert other.bound <= other.objective * (1 + 1e-9) + 1e-9
+    return one.outcome, one.objective
+
+
+def summed(problem: Problem, shown: Shown) -> Form:
+    return shown.form.with_rows(added_up(problem, shown.value))
+
+
+def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Form]:
+    cells, none = ~problem.forced, np.zeros(len(problem.table), dtype=bool)
+    price: Floats = rng.integers(1, 6, none.size).astype(float)
+    largest = max((float(level.max()) for _, level in problem.levels.named()), default=1.0)
+    base = np.where(cells, np.ceil(largest * rng.choice([1.0, 2.0, 4.0])) + 1.0, 0.0)
+    levels = problem.levels
+    up, down = np.maximum(levels.upper, levels.sliding / 2), np.maximum(levels.lower, levels.sliding / 2)
+    return {
+        "interval": interval_form(problem, cells, none, price, price),
+        "combined": combined_form(problem, cells, none, price, price, 10 * largest * price, 4 * largest),
+        "rounding": summed(problem, rounding_form(problem, cells, base, 0, price)),
+        "steps": summed(problem, rounding_form(problem, cells, base, 1, price)),
+        "perturbation": summed(
+            problem,
+            with_senses(perturbation_form(problem, cells, 2 * base, price), problem, cells, up, down),
+        ),
+    }
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_first_and_second_models_agree(kind: str, option: str) -> None:
+    solved = 0
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 6])
+        problem = random_problem(kind, rng, **OPTIONS[option])
+        for name, form in forms(problem, rng).items():
+            if name == "interval" and problem.levels.conditional.any():
+                continue  # a pure linear program does not know whether a cell is touched
+            outcome, _ = agree(problem, form)
+            solved += outcome is Outcome.OPTIMAL
+    assert solved > 0
+
+
+def test_the_suppression_form_is_suppress_compact() -> None:
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 10, 12, known=(np.zeros(16), 2 * grid.table.values))
+    found = agree(problem, suppression_form(problem, ~problem.forced))
+    assert found == (Outcome.OPTIMAL, protect(problem, "suppress-compact").cost)
+
+
+def test_rounding_agrees_with_all_roundings_there_are() -> None:
+    grid = TwoWay([[3, 4], [7, 6]])
+    problem = grid.problem([(1, 1)], 1, 2, weights=np.ones(9))
+    value, base = grid.table.values, 5.0
+    best = np.inf
+    for ups in product((0, 1), repeat=9):
+        shown = np.where(value % base == 0, value, np.floor(value / base) * base + base * np.array(ups))
+        adds = np.abs(grid.table.equations @ shown - grid.table.rhs).max() < 1e-9
+        if adds and audit(problem, Rounding.of(shown, base)).safe:
+            best = min(best, float(np.abs(shown - value).sum()))
+    assert np.isfinite(best)
+    _, cost = agree(
+        problem, summed(problem, rounding_form(problem, ~problem.forced, np.full(9, base), 0, np.ones(9)))
+    )
+    assert cost == best
+
+
+def test_joined_forms_speak_for_their_cells() -> None:
+    """Intervals for inner cells and rounded totals in one program, and the sum of the parts where they do not meet."""
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 10, 12, weights=np.ones(16))
+    leaves, one = grid.table.is_leaf, np.ones(16)
+    inner = interval_form(problem, leaves, np.zeros(16, dtype=bool), one, one)
+    totals = rounding_form(problem, ~leaves, np.where(leaves, 0.0, 10.0), 0, one)
+    form = joined([(leaves, inner), (~leaves, totals.form)])
+    outcome, cost = agree(problem, form)
+    assert outcome is Outcome.OPTIMAL
+    alone = second(problem, inner).objective
+    rounded = float(np.abs(grid.table.values - 10 * np.rint(grid.table.values / 10))[~leaves].sum())
+    assert cost < alone + rounded + 1e-9, "rounded totals leave room that intervals need not"
+    assert cost >= rounded - 1e-9

@@ -1,0 +1,78 @@
+"""What the interval methods share: tightening, grids, larger levels by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tablecloak.methods.lengths import on_grid, skewed, snapped, start_room, stated, tightened
+from tablecloak.pattern import Intervals
+from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.testing import assert_protected, feasible_intervals
+from two_way import FIGURE_004, TwoWay
+
+
+def test_a_start_is_safe_and_everything_is_hidden_when_there_is_no_time() -> None:
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12)
+    assert_protected(problem, stated(problem, *start_room(problem, NEVER, silent)))
+    below, above = start_room(problem, Deadline.after(0.0), silent)
+    assert np.isposinf(below).all() and np.isposinf(above).all()
+    assert_protected(problem, stated(problem, below, above))
+
+
+def test_tightened_intervals_are_attainable_and_say_the_same() -> None:
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12)
+    wide = np.full(16, 30.0)
+    below, above = tightened(problem, wide, wide, np.ones(16, dtype=bool), silent)
+    tight = stated(problem, below, above)
+    for one, other in zip(
+        feasible_intervals(problem, stated(problem, wide, wide)),
+        feasible_intervals(problem, tight),
+        strict=True,
+    ):
+        assert np.allclose(one, other)
+    low, high = feasible_intervals(problem, tight)
+    assert np.allclose(low, np.maximum(tight.low, 0.0)) and np.allclose(high, tight.high)
+
+
+def test_grids_round_outward_and_not_below_zero() -> None:
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12)
+    value = problem.table.values
+    low, high = value - np.where(value < 30, 7, 0), value + np.where(value < 30, 6, 0)
+    for grid in (None, 5.0, 4.0):
+        found = on_grid(problem, Intervals.of(low, high), grid)
+        assert (
+            (found.low <= low).all()
+            and (found.high >= high).all()
+            and (found.low >= np.minimum(low, 0)).all()
+        )
+        exact = low == high
+        assert (found.low[exact] == value[exact]).all() and (found.high[exact] == value[exact]).all()
+        if grid is not None:
+            assert (found.low[~exact] % grid == 0).all() and (found.high[~exact] % grid == 0).all()
+    same = Intervals.of(low, high)
+    assert on_grid(problem, same, 0.0) is same
+
+
+def test_skewed_levels_are_larger_within_the_box_and_follow_the_seed() -> None:
+    problem = TwoWay(FIGURE_004).problem([(2, 3), (1, 3)], [10, 9], [12, 5])
+    where = problem.sensitive
+    larger = skewed(problem, 1.0, np.random.default_rng(4))
+    lower, upper = larger.levels.lower[where], larger.levels.upper[where]
+    assert (lower >= problem.levels.lower[where]).all() and (upper >= problem.levels.upper[where]).all()
+    assert (lower <= problem.table.values[where]).all(), "no further below than zero"
+    assert np.array_equal(lower, skewed(problem, 1.0, np.random.default_rng(4)).levels.lower[where])
+    assert not larger.levels.lower[~where].any()
+    same = skewed(problem, 0.0, np.random.default_rng(4))
+    assert np.array_equal(same.levels.upper, problem.levels.upper)
+
+
+def test_noise_of_linear_programs_is_snapped() -> None:
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12)
+    room, most = np.zeros(16), np.full(16, 100.0)
+    room[:4] = [11.9999999, 3.0000001, 2.5, np.inf]
+    assert snapped(problem, room, most, 0.0)[:4].tolist() == [12.0, 3.0, 2.5, 100.0]
+    assert (
+        snapped(problem, room, most, 1e-6)[2] == pytest.approx(2.5, rel=1e-5)
+        and snapped(problem, room, most, 1e-6)[2] > 2.5
+    )
