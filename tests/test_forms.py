@@ -80,16 +80,16 @@ def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Form]:
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_first_and_second_models_agree(kind: str, option: str) -> None:
-    solved = 0
+    compared = 0
     for seed in range(3):
-        rng = np.random.default_rng([seed, 6])
+        rng = np.random.default_rng([seed, 5])
         problem = random_problem(kind, rng, **OPTIONS[option])
         for name, form in forms(problem, rng).items():
             if name == "interval" and problem.levels.conditional.any():
                 continue  # a pure linear program does not know whether a cell is touched
             outcome, _ = agree(problem, form)
-            solved += outcome is Outcome.OPTIMAL
-    assert solved > 0
+            compared += outcome is not Outcome.TIME_LIMIT
+    assert compared > 6
 
 
 def test_the_suppression_form_is_suppress_compact() -> None:

@@ -11,7 +11,7 @@ from tablecloak.audit import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.lengths import hidden_by_mark
 from tablecloak.pattern import Intervals
-from tablecloak.problem import Problem
+from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.testing import KINDS, assert_protected, feasible_intervals, random_problem
@@ -102,6 +102,21 @@ def test_the_midpoint_attack_works_without_asymmetry_and_fails_with_the_default(
         "a level apart at most, and spread evenly: 2 of 40 are that near"
     )
     assert np.median(off) > 0.25
+
+
+@pytest.mark.parametrize(("lower", "upper", "sliding"), [(0, 60, 0), (0, 0, 90)])
+def test_no_end_betrays_a_cell_that_has_a_level_on_one_side_or_only_a_width(
+    lower: float, upper: float, sliding: float
+) -> None:
+    grid = TwoWay([[200, 500, 100], [80, 190, 220], [170, 320, 120]])
+    cell = grid.cell((2, 3))
+    levels = Levels.at(16, [cell], lower=lower, upper=upper, sliding=sliding)
+    problem = Problem.of(grid.table, [cell], levels, weights=np.ones(16))
+    near = 0
+    for seed in range(20):
+        low, high = feasible_intervals(problem, protect(problem, "interval-partial", seed=seed).pattern)
+        near += min(abs(low[cell] - 220), abs(high[cell] - 220)) < 3
+    assert near <= 3
 
 
 def test_prices_by_side() -> None:

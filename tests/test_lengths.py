@@ -7,6 +7,7 @@ import pytest
 
 from tablecloak.methods.lengths import on_grid, skewed, snapped, start_room, stated, tightened
 from tablecloak.pattern import Intervals
+from tablecloak.problem import Levels, Problem
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay
@@ -61,10 +62,25 @@ def test_skewed_levels_are_larger_within_the_box_and_follow_the_seed() -> None:
     lower, upper = larger.levels.lower[where], larger.levels.upper[where]
     assert (lower >= problem.levels.lower[where]).all() and (upper >= problem.levels.upper[where]).all()
     assert (lower <= problem.table.values[where]).all(), "no further below than zero"
+    asked = (problem.levels.lower + problem.levels.upper)[where]
+    assert (lower + upper >= 1.5 * asked).all() and (lower + upper <= 2.5 * asked).all()
     assert np.array_equal(lower, skewed(problem, 1.0, np.random.default_rng(4)).levels.lower[where])
-    assert not larger.levels.lower[~where].any()
+    assert not larger.levels.lower[~where].any() and not larger.levels.upper[~where].any()
     same = skewed(problem, 0.0, np.random.default_rng(4))
     assert np.array_equal(same.levels.upper, problem.levels.upper)
+
+
+def test_skewed_levels_have_two_sides_also_where_only_one_was_asked_or_only_a_width() -> None:
+    grid = TwoWay(FIGURE_004)
+    cell = grid.cell((2, 3))
+    upper_only = grid.problem([(2, 3)], 0, 12)
+    sliding = Problem.of(grid.table, [cell], Levels.at(16, [cell], sliding=14))
+    for problem, width in ((upper_only, 12), (sliding, 14)):
+        draws = [skewed(problem, 1.0, np.random.default_rng(seed)).levels for seed in range(40)]
+        lower, upper = np.array([(levels.lower[cell], levels.upper[cell]) for levels in draws]).T
+        assert (lower + upper >= 1.5 * width - 1e-9).all()
+        assert np.median(lower) > 0.25 * width and np.unique(np.round(lower, 6)).size > 20
+        assert (upper >= problem.levels.upper[cell]).all()
 
 
 def test_noise_of_linear_programs_is_snapped() -> None:

@@ -154,9 +154,11 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """(cost - bound) / cost, 0 when both are zero; None when nothing is proven."""
+        """(cost - bound) / cost, 0 when both are zero, 1 for an infinite cost; None when nothing is proven."""
         if self.bound is None:
             return None
+        if not np.isfinite(self.cost):
+            return 1.0
         return 0.0 if self.cost <= self.bound else (self.cost - self.bound) / self.cost
 
     def summary(self, problem: Problem) -> str:

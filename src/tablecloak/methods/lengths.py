@@ -144,20 +144,30 @@ def check_blur(method: str, grid: float | None, asymmetry: float, others: dict[s
 
 
 def skewed(problem: Problem, asymmetry: float, rng: np.random.Generator) -> Problem:
-    """The problem with larger levels, by chance more so below or above: lower (1 + 2 t s), upper (1 + 2 t (1 - s)).
+    """The problem with larger levels on both sides of each sensitive cell, how much on which is left to chance.
 
-    The optimum sits on the levels, so that the midpoint of an interval would betray the value. With s uniform in 0..1
-    and the asymmetry t = 1 the width is twice what is asked, and the value can be anywhere in the middle half of it,
-    which is as wide as the levels ask: also for somebody who knows how it was made. Sliding levels grow by 1 + t. No
-    level exceeds what the outsider's box allows.
+    The optimum sits on the levels: the middle of an interval, or an end where a level is zero, would betray the value.
+    With W = max(lower + upper, sliding), s uniform in 0..1 and t uniform in 0.5..1.5 times the asymmetry,
+
+        lower + s (W - lower - upper + t W),    upper + (1 - s) (W - lower - upper + t W)
+
+    for each cell; what the outsider's box does not allow on one side goes to the other, as far as it allows that.
     """
-    levels, size = problem.levels, len(problem.table)
-    share = rng.random(size)
+    levels, where = problem.levels, problem.sensitive
     below, above = room_by_box(problem)
-    lower = np.minimum(levels.lower * (1 + 2 * asymmetry * share), np.maximum(below, levels.lower))
-    upper = np.minimum(levels.upper * (1 + 2 * asymmetry * (1 - share)), np.maximum(above, levels.upper))
-    sliding = np.minimum(levels.sliding * (1 + asymmetry), np.maximum(below + above, levels.sliding))
-    return replace(problem, levels=replace(levels, lower=lower, upper=upper, sliding=sliding))
+    share = rng.random(where.size)
+    scale = asymmetry * rng.uniform(0.5, 1.5, where.size)
+    width = np.maximum(levels.lower + levels.upper, levels.sliding)
+    more = (
+        np.where(where, (1 + scale) * width - levels.lower - levels.upper, 0.0)
+        if asymmetry > 0
+        else 0.0 * width
+    )
+    lower, upper = levels.lower + share * more, levels.upper + (1 - share) * more
+    most_below, most_above = np.maximum(below, levels.lower), np.maximum(above, levels.upper)
+    down, up = np.maximum(lower - most_below, 0.0), np.maximum(upper - most_above, 0.0)
+    lower, upper = np.minimum(lower + up, most_below), np.minimum(upper + down, most_above)
+    return replace(problem, levels=replace(levels, lower=lower, upper=upper))
 
 
 def on_grid(problem: Problem, pattern: Intervals, grid: float | None) -> Intervals:

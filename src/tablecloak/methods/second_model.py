@@ -15,7 +15,7 @@ References: Salazar-Gonzalez (2002), second models; Salazar-Gonzalez (2010) for 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,8 @@ MOST_ROWS = 2000
 GAP = 0.01
 """Integer programs are solved up to this gap while their points are unsafe, then to the end."""
 TINY = 1e-9
+MISSED = 1e-6
+"""A row is missed if more than this share of its level is missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,6 @@ class Answer:
     rows: int
 
 
-Repair = Callable[[Floats], Floats | None]
-"""A safe point near one that is not, if it can be had."""
-
-
 class SecondModel:
     """The program, which grows."""
 
@@ -69,10 +67,9 @@ class SecondModel:
         widths: Sequence[Task],
         deadline: Deadline,
         progress: Progress,
-        repair: Repair | None = None,
     ) -> None:
         self.problem, self.form, self.deadline, self.progress = problem, form, deadline, progress
-        self.tasks, self.levels, self._repair = [*tasks, *widths], len(tasks), repair
+        self.tasks, self.levels = [*tasks, *widths], len(tasks)
         self.prover, self.boxes = prover_of(problem), Boxes(problem)
         self._linear = self._program(np.zeros_like(form.whole))
         self._found: list[tuple[csr_array, Floats]] = []
@@ -126,10 +123,11 @@ class SecondModel:
                 missed = self._add_missed(x, [self._linear], self._inside(x, *stages[stage]))
                 stage += missed == 0
             if not missed:
+                if self.deadline.passed():  # then not every level was asked
+                    return Outcome.TIME_LIMIT
                 if not self.form.whole.any():
                     self.offer(x)
                 return Outcome.OPTIMAL
-            self._try_repair(x)
         return Outcome.TIME_LIMIT
 
     def _grows(self) -> bool:
@@ -162,9 +160,9 @@ class SecondModel:
                 return Outcome.TIME_LIMIT
             x = self._last = np.where(self.form.whole, np.rint(solution.values), solution.values)
             self._tell("integer program")
-            if self._add_missed(x, [program]):
-                self._try_repair(x)
-            else:
+            if not self._add_missed(x, [program]):
+                if self.deadline.passed():
+                    return Outcome.TIME_LIMIT
                 self.offer(x)
                 if near == 0.0 and solution.outcome is Outcome.OPTIMAL:
                     self.bound = max(self.bound, min(self.cost, solution.bound + self.form.constant))
@@ -174,12 +172,6 @@ class SecondModel:
                 return Outcome.OPTIMAL
         return Outcome.TIME_LIMIT
 
-    def _try_repair(self, x: Floats) -> None:
-        if self._repair is not None:
-            repaired = self._repair(x)
-            if repaired is not None:
-                self.offer(repaired)
-
     def _tell(self, phase: str) -> None:
         self.rounds += 1
         incumbent = self.cost if math.isfinite(self.cost) else None
@@ -188,7 +180,7 @@ class SecondModel:
     # ------------------------------------------------------------------ rows
 
     def _add_missed(self, x: Floats, programs: list[Program], asked_at: Floats | None = None) -> int:
-        """Rows for the levels that a point misses, or one further inside; gives how many levels that were."""
+        """Rows for the levels that a point misses, or one further inside; gives how many rows x misses."""
         form, at = self.form, x if asked_at is None else asked_at
         below, above = np.maximum(form.below.at(at), 0.0), np.maximum(form.above.at(at), 0.0)
         extent = np.ones(len(self.tasks))
@@ -202,10 +194,14 @@ class SecondModel:
         conditional = {id(task) for task in self.tasks[self.levels :]}
         matrix, right = self._rows(proofs, below, above, [id(proof.task) in conditional for proof in proofs])
         matrix, right = self._sharpened(matrix, right, x)
+        worth = np.flatnonzero(right - matrix @ x > MISSED)
+        if worth.size == 0:  # within the tolerance of linear programs, or missed only further inside
+            return 0
+        matrix, right = csr_array(matrix[worth]), right[worth]
         self._found.append((matrix, right))
         for program in programs:
             program.add_rows(matrix, right, np.full(right.size, np.inf))
-        return len(proofs)
+        return int(worth.size)
 
     def _rows(
         self, proofs: list[Proof], below: Floats, above: Floats, conditional: list[bool]
