@@ -69,7 +69,9 @@ def test_intervals() -> None:
     assert dear.loss(problem(known=known)) == 2 * 105 + 3 * 200 + 4 * 7 + 10 * (3 + 4)
     assert Intervals.of([60000, -INF, 20000, 30000], [60000, INF, 20000, 30000]).loss(problem()) == 0
     assert pattern.loss(problem()) == INF, "the outsider knows no upper bound"
-    assert pattern.loss(problem(weights=[1, 1, 0, 1])) == 1005 + 7, "a cell of no weight costs nothing, however wide"
+    assert pattern.loss(problem(weights=[1, 1, 0, 1])) == 1005 + 7, (
+        "a cell of no weight costs nothing, however wide"
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,16 @@ _OUTCOMES = {
 }
 
 
-LARGEST_COST = 1e6
-"""Costs above this are scaled down: HiGHS loses its way among large ones."""
+LARGEST_COST, LEAST_COST = 1e6, 1.0
+"""The largest cost is scaled to lie between these: HiGHS loses its way among large ones, small ones drown."""
+
+
+def cost_scale(cost: Floats) -> float:
+    """What costs are divided by."""
+    largest = float(np.abs(cost).max(initial=0.0))
+    if largest == 0.0:
+        return 1.0
+    return largest / min(max(largest, LEAST_COST), LARGEST_COST)
 
 
 class Program:
@@ -33,7 +41,7 @@ class Program:
 
     def __init__(self, cost: Floats, low: Floats, high: Floats, whole: Bools) -> None:
         self._whole, self._columns = bool(whole.any()), cost.size
-        self._scale = max(float(np.abs(cost).max(initial=0.0)) / LARGEST_COST, 1.0)
+        self._scale = cost_scale(cost)
         # presolve off with continuous columns: HiGHS 1.15.1 was seen to call points optimal that are not
         presolve = "on" if not self._whole or whole.all() else "off"
         self._highs = quiet_highs(presolve=presolve, mip_feasibility_tolerance=1e-9)

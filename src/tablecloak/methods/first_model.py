@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Floats
 from tablecloak.audit.reduce import working_equations
+from tablecloak.engines.growing import cost_scale
 from tablecloak.engines.mip import MixedSolution, solve_mixed
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.deviations import Side, Task
@@ -28,8 +29,6 @@ from tablecloak.methods.network_search import Boxes, is_network
 from tablecloak.problem import Problem
 
 MOST_COLUMNS = 400_000
-LARGEST_COST = 1e6
-"""Costs above this are scaled down."""
 
 
 def solve_first(
@@ -85,7 +84,7 @@ def solve_first(
     low = np.concatenate([form.low, *(low for low, _ in bounds)])
     high = np.concatenate([form.high, *(high for _, high in bounds)])
     cost, whole = np.zeros(total), np.zeros(total, dtype=bool)
-    scale = max(float(np.abs(form.cost).max(initial=0.0)) / LARGEST_COST, 1.0)
+    scale = cost_scale(form.cost)
     cost[: form.size], whole[: form.size] = form.cost / scale, form.whole
     solution = solve_mixed(
         vstack(wide, format="csr"),
