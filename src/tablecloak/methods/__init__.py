@@ -3,6 +3,8 @@
 from tablecloak.methods.base import Method
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
+from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
+from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
 from tablecloak.methods.round_controlled import ControlledParams, round_controlled
 from tablecloak.methods.round_random import RandomParams, round_random
 from tablecloak.methods.round_rapid import RapidParams, round_rapid
@@ -65,6 +67,18 @@ METHODS = {
         RapidParams,
         "leaves to the nearest multiple, totals added up, what is stated grows with them; huge tables; audited only",
         "tau-ARGUS manual 4.1 (RAPID)",
+    ),
+    "perturb-cell": Method(
+        perturb_cell,
+        PerturbCellParams,
+        "numbers near the truth that add up, sensitive cells a level away; nobody can work them out from the reach",
+        "Salazar 2002",
+    ),
+    "perturb-cta": Method(
+        perturb_cta,
+        PerturbCtaParams,
+        "controlled tabular adjustment: the nearest table that adds up, a sense for each sensitive cell; L1 or L2",
+        "Dandekar & Cox 2002; Castro 2006; Gonzalez & Castro 2011",
     ),
 }
 

@@ -1,0 +1,64 @@
+"""Mixed-integer programs that stop after so many nodes: the same answer on every machine, as a clock cannot give."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import highspy
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.engines.mip import MixedSolution
+from tablecloak.errors import SolverError
+
+LARGEST_COST = 1e6
+"""Costs above this are scaled down."""
+
+
+def solve_limited(
+    matrix: Any,
+    bounds: tuple[Floats, Floats],
+    rows: tuple[Floats, Floats],
+    cost: Floats,
+    integral: Bools,
+    *,
+    seconds: float = math.inf,
+    nodes: int | None = None,
+    gap: float = 0.0,
+    presolve: bool = False,
+) -> MixedSolution:
+    """min cost x over row_low <= matrix x <= row_high, low <= x <= high, x integral where marked, within limits.
+
+    With presolve it is faster, but claims of optimality cannot be relied on (see `engines.mip`): for heuristics.
+    """
+    scale = max(float(np.abs(cost).max(initial=0.0)) / LARGEST_COST, 1.0)
+    highs = quiet_highs(
+        presolve="on" if presolve else "off",
+        mip_rel_gap=gap,
+        mip_abs_gap=1e-9,
+        mip_feasibility_tolerance=1e-9,
+        time_limit=float(min(seconds, 1e9)),
+        mip_max_nodes=2**31 - 1 if nodes is None else nodes,
+    )
+    lp = model(matrix, bounds[0], bounds[1], rows[0], rows[1], cost / scale)
+    if integral.any():
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(flag)] for flag in integral]
+    highs.passModel(lp)
+    highs.run()
+    status, info, statuses = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
+    if status == statuses.kInfeasible:
+        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))
+    ended = (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt)
+    if status != statuses.kOptimal and status not in ended:
+        raise SolverError(
+            f"HiGHS ended with status {status} on a mixed-integer program of {cost.size} columns"
+        )
+    outcome = Outcome.OPTIMAL if status == statuses.kOptimal else Outcome.TIME_LIMIT
+    has_point = info.primal_solution_status == 2
+    values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
+    objective = float(info.objective_function_value) * scale
+    bound = float(info.mip_dual_bound) * scale if integral.any() else objective
+    return MixedSolution(outcome, objective, bound, values)

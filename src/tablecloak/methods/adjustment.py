@@ -1,0 +1,245 @@
+"""Controlled tabular adjustment as a linear program over senses: relaxation, given senses, and the integer program.
+
+Cell i is moved by d_i units, M d = 0, at the cost w_i |d_i|. A sensitive cell p rises by u_p..U_p or falls by
+l_p..L_p. Over both, the largest convex function below the cost is w|d| outside -l..u and the chord between: so
+
+    d = -l + m + r - f,    0 <= m <= l + u,   0 <= r <= U - u,   0 <= f <= L - l,
+    cost  w l + w (u - l) / (l + u) m + w r + w f
+
+is the linear relaxation of the model with binary senses, without a row more than the table has (m = (l + u) y). Given
+senses are bounds (down: m = r = 0; up: m = l + u, f = 0). With y binary the rows r <= (U - u) y, f <= (L - l)(1 - y)
+forbid cheating: no cell rises and falls at once. Cells that are not sensitive have l = u = 0 and no m.
+
+References: Dandekar & Cox (2002); Castro (2006), Minimum-distance controlled perturbation methods.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, hstack, vstack
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.audit.reduce import working_columns
+from tablecloak.engines.limited import solve_limited
+from tablecloak.engines.lp import DUAL, Outcome, Session
+from tablecloak.errors import SolverError
+from tablecloak.methods.reaches import Ranges
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline
+
+UNCLEAR, AT_ONCE, FEW = 1e-6, 0.3, 12
+"""A sense is decided when its share is this near to 0 or 1; so many of the others are taken in one step, or a few."""
+LARGEST_COST = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """How far every cell moves (units), the cost, and the prices of the equations in the program's scale."""
+
+    moved: Floats
+    cost: float
+    prices: Floats
+
+
+class Adjustment:
+    """The program of one problem; senses are given by bounds, so that it stays warm."""
+
+    def __init__(self, problem: Problem, ranges: Ranges, deadline: Deadline) -> None:
+        self.problem, self.ranges, self.deadline = problem, ranges, deadline
+        self.columns = working_columns(problem.table)
+        choice = ranges.both
+        self.choice: Ints = np.flatnonzero(choice)
+        self.offset = np.where(
+            ranges.falls, -ranges.down_low, np.where(ranges.rises, np.where(choice, 0.0, ranges.up_low), 0.0)
+        )
+        falls_only, rises_only = ranges.falls & ~ranges.rises, ranges.rises & ~ranges.falls
+        rise = np.where(ranges.rises, ranges.up_high - ranges.up_low, ranges.high)
+        fall = np.where(ranges.falls, ranges.down_high - ranges.down_low, -ranges.low)
+        self.rise, self.fall = np.where(falls_only, 0.0, rise), np.where(rises_only, 0.0, fall)
+        self.middle = (ranges.down_low + ranges.up_low)[self.choice]
+        self.slope = (ranges.up_low - ranges.down_low)[self.choice] / self.middle
+        self.scale = self._scale()
+        weights = problem.weights
+        self.cost_scale = max(float(weights.max(initial=0.0)) / LARGEST_COST, 1.0)
+        self.cost = np.concatenate([weights, weights, weights[self.choice] * self.slope]) / self.cost_scale
+        self.constant = float(weights @ np.abs(self.offset))
+        right = -(self.columns @ self.offset) / self.scale
+        matrix = csc_array(hstack([self.columns, -self.columns, self.columns[:, self.choice]]))
+        self.session = Session(
+            matrix,
+            np.zeros(self.cost.size),
+            self._highest(),
+            cost=self.cost,
+            row_low=right,
+            row_high=right,
+            strategy=DUAL,
+            presolve=True,
+        )
+        self.size = self.offset.size
+
+    def _scale(self) -> float:
+        """Units in which lengths are of the order of one: the median of what sensitive cells must move."""
+        ranges = self.ranges
+        least = np.concatenate([ranges.up_low[ranges.rises], ranges.down_low[ranges.falls]])
+        return max(1.0, float(np.rint(np.median(least)))) if least.size else 1.0
+
+    def _highest(self) -> Floats:
+        return np.concatenate([self.rise, self.fall, self.middle]) / self.scale
+
+    # ------------------------------------------------------------------ linear programs
+
+    def solve(self, given: Ints | None = None, seconds: float = math.inf) -> tuple[Outcome, Move, Floats]:
+        """With senses 1 (up), 0 (down) or -1 (relaxed) for the cells with a choice; gives y of these cells too."""
+        low, high = np.zeros(self.cost.size), self._highest()
+        if given is not None:
+            up, down = given == 1, given == 0
+            last = 2 * self.size
+            high[self.choice[down]] = 0.0
+            high[self.size + self.choice[up]] = 0.0
+            low[last:][up] = high[last:][up]
+            high[last:][down] = 0.0
+        self.session.set_many_bounds(np.arange(self.cost.size), low, high)
+        solution = self.session.solve(seconds)
+        if solution.outcome is not Outcome.OPTIMAL:  # all columns are bounded: never unbounded
+            outcome = Outcome.INFEASIBLE if solution.outcome is Outcome.UNBOUNDED else solution.outcome
+            return outcome, Move(np.zeros(0), math.inf, np.zeros(0)), np.zeros(0)
+        moved = self._moved(solution.values)
+        cost = (solution.objective * self.cost_scale * self.scale + self.constant) * self.problem.table.unit
+        share = solution.values[2 * self.size :] * self.scale / self.middle
+        return solution.outcome, Move(moved, cost, solution.duals), share
+
+    def _moved(self, x: Floats) -> Floats:
+        moved = self.offset + self.scale * (x[: self.size] - x[self.size : 2 * self.size])
+        moved[self.choice] += self.scale * x[2 * self.size :]
+        return moved
+
+    def senses(self, moved: Floats) -> Ints:
+        """1 where a cell with a choice rises."""
+        return np.asarray(moved[self.choice] > 0, dtype=np.int64)
+
+    def ends(self, senses: Ints) -> tuple[Floats, Floats]:
+        """low, high of all cells with these senses."""
+        up = np.zeros(self.size, dtype=bool)
+        up[self.choice[senses == 1]] = True
+        return self.ranges.with_senses(up).ends()
+
+    # ------------------------------------------------------------------ a start
+
+    def start(self, share: Floats) -> Move | None:
+        """From the shares y of the relaxation: the clearest of the undecided senses are taken, and solved again.
+
+        Senses that the relaxation decides by itself stay free meanwhile. Where a linear program says that this cannot
+        be, the senses left are decided by an integer program, if need be all of them. None: there is no solution.
+        """
+        given = np.full(self.choice.size, -1, dtype=np.int64)
+        while True:
+            unclear = np.minimum(share, 1 - share)
+            left: Ints = np.flatnonzero((given < 0) & (unclear > UNCLEAR))
+            before, last = given.copy(), left.size <= FEW or self.deadline.passed()
+            if last:
+                given = np.where(given < 0, (share > 0.5).astype(np.int64), given)
+            else:
+                count = max(FEW, int(AT_ONCE * left.size))
+                taken = left[np.argsort(unclear[left], kind="stable")[:count]]
+                given[taken] = share[taken] > 0.5
+            outcome, move, share = self.solve(given)
+            if outcome is not Outcome.OPTIMAL:
+                return self._decided(before) or self._decided(np.full_like(before, -1))
+            if last:
+                return move
+
+    def _decided(self, given: Ints) -> Move | None:
+        """An integer program for the senses that are not given, until it has a solution."""
+        seconds = max(self.deadline.left, 60.0)
+        found, _, finished = self.integer(given, seconds, nodes=None, gap=0.05)
+        if found is None and not finished:
+            raise SolverError("the time was up before any perturbation was found")
+        return found
+
+    # ------------------------------------------------------------------ integer programs
+
+    def integer(
+        self, given: Ints, seconds: float, nodes: int | None, gap: float = 0.0
+    ) -> tuple[Move | None, float, bool]:
+        """The best move, the proven bound, and whether the program came to its end, over all cells."""
+        everything = np.arange(self.size)
+        return self.block(everything, given, np.zeros(self.size), seconds, nodes, gap)
+
+    def block(
+        self,
+        cells: Ints,
+        given: Ints,
+        moved: Floats,
+        seconds: float,
+        nodes: int | None,
+        gap: float = 0.0,
+        presolve: bool = False,
+    ) -> tuple[Move | None, float, bool]:
+        """The same over some cells only: the others stay where they are, and sums too.
+
+        `given` are senses of the cells with a choice, -1 where a binary column decides; others keep theirs.
+        """
+        size, inside = cells.size, np.zeros(self.size, dtype=bool)
+        inside[cells] = True
+        mine: Ints = np.flatnonzero(inside[self.choice])
+        binary = given[mine] < 0
+        place = np.searchsorted(cells, self.choice[mine])
+        part = csc_array(self.columns[:, cells])
+        used = np.unique(part.indices)
+        part = csc_array(part.tocsr()[used])
+        right = part @ (moved[cells] - self.offset[cells]) / self.scale
+        middle = self.middle[mine] / self.scale
+        matrix = hstack([part, -part, csc_array(part[:, place] * middle[None, :])])
+        rise, fall = self.rise[cells] / self.scale, self.fall[cells] / self.scale
+        up, down = given[mine] == 1, given[mine] == 0
+        low, high = np.zeros(2 * size + mine.size), np.concatenate([rise, fall, np.ones(mine.size)])
+        high[place[down]] = 0.0
+        high[size + place[up]] = 0.0
+        low[2 * size :][up] = 1.0
+        high[2 * size :][down] = 0.0
+        links, link_high = _couplings(place[binary], np.flatnonzero(binary), rise, fall, mine.size)
+        cost = np.concatenate([self.cost[cells], self.cost[cells], self.cost[2 * self.size :][mine] * middle])
+        solution = solve_limited(
+            vstack([matrix, links]),
+            (low, high),
+            (np.concatenate([right, np.full(link_high.size, -np.inf)]), np.concatenate([right, link_high])),
+            cost,
+            np.concatenate([np.zeros(2 * size, dtype=bool), binary]),
+            seconds=seconds,
+            nodes=nodes,
+            gap=gap,
+            presolve=presolve,
+        )
+        unit = self.problem.table.unit
+        constant = float(self.problem.weights[cells] @ np.abs(self.offset[cells]))
+        bound = (solution.bound * self.cost_scale * self.scale + constant) * unit
+        finished = solution.outcome is not Outcome.TIME_LIMIT
+        if solution.values.size == 0:
+            return None, bound, finished
+        x = solution.values
+        mid = np.where(binary, np.rint(x[2 * size :]), x[2 * size :])
+        new = moved.copy()
+        new[cells] = self.offset[cells] + self.scale * (x[:size] - x[size : 2 * size])
+        new[self.choice[mine]] += self.middle[mine] * mid
+        cost_now = float(self.problem.weights @ np.abs(new)) * unit
+        return Move(new, cost_now, np.zeros(0)), bound, finished
+
+
+def _couplings(
+    place: Ints, number: Ints, rise: Floats, fall: Floats, choices: int
+) -> tuple[csr_array, Floats]:
+    """rise - R y <= 0 and fall + F y <= F for the cells at these places; y is the column of this number."""
+    count, size = place.size, rise.size
+    rows, one = np.arange(count), np.ones(count)
+    width = 2 * size + choices
+    above = csr_array(
+        (np.r_[one, -rise[place]], (np.r_[rows, rows], np.r_[place, 2 * size + number])), shape=(count, width)
+    )
+    below = csr_array(
+        (np.r_[one, fall[place]], (np.r_[rows, rows], np.r_[size + place, 2 * size + number])),
+        shape=(count, width),
+    )
+    return csr_array(vstack([above, below])), np.concatenate([np.zeros(count), fall[place]])

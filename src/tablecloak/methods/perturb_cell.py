@@ -1,0 +1,149 @@
+"""perturb-cell: every cell is shown near the truth, sensitive ones far enough from it, and no attacker gets behind it.
+
+    min  sum_i w_i |v_i - a_i|    M v = M a,   |v_i - a_i| <= f_i(v_i),
+    every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p          (verdict 1: shown a level away)
+    every level, attacker:   the widest deviation within v +- f(v) and his box reaches it        (verdict 2)
+    at most q cells with v_i != a_i;   conditional widths of cells that are changed
+
+Senses given in advance (up, down, random) make it a linear program, unless changed cells are counted; "best" makes the
+sense of every sensitive cell a binary column. The stated reach is a function of what is shown (`reaches`).
+
+Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, cell perturbation (Figures 11, 12).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from tablecloak.engines.lp import Outcome
+from tablecloak.errors import InfeasibleProblem, InputError, SolverError
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, Attempt, against_attackers, without_attackers
+from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, ranges_of
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+NAME = "perturb-cell"
+GRACE = 10.0
+"""Seconds that a program without attackers has when the time is up already: something must be returned."""
+CLOSE = 1e-7
+
+Senses = Literal["up", "down", "random", "best"]
+Model = Literal["second", "first"]
+
+
+@dataclass(frozen=True)
+class PerturbCellParams:
+    """Parameters of perturb-cell."""
+
+    seconds: float | None = None
+    """Time limit; then the best found is returned with its bound."""
+    share: float = 0.5
+    """The stated reach is at least this share of what is shown (below 1)."""
+    least: float = 0.0
+    """The stated reach is at least this much."""
+    senses: Senses = "best"
+    """Whether sensitive cells are shown above or below the truth: all up, all down, by chance, or what costs least."""
+    model: Model = "second"
+    """Proofs on demand, or the compact model with every deviation in it (small tables)."""
+
+
+def perturb_cell(
+    problem: Problem,
+    *,
+    params: PerturbCellParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """The cheapest perturbation that is far enough from the truth and that no attacker can undo."""
+    _check(params)
+    rule = ReachRule.checked(NAME, params.share, params.least)
+    check_shown(NAME, problem)
+    deadline = Deadline.after(params.seconds)
+    largest_pattern(replace(problem, most_touched=None), progress)
+    ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
+    stopped = False
+    try:
+        found = against_attackers(
+            problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
+        )
+    except KeyboardInterrupt:
+        stopped, found = True, None
+    if found is not None and found.safe:
+        return _proposal(found, ())
+    limit = Deadline.after(GRACE) if stopped or deadline.passed() else deadline
+    attempt = found if found is not None and found.pattern is not None else None
+    rest = attempt or without_attackers(problem, ranges, limit, progress)
+    if rest.pattern is None:
+        raise _refusal(problem, params, rest)
+    out_of_time = stopped or (found is not None and found.outcome is Outcome.TIME_LIMIT)
+    why = (
+        "the time was up before all attackers were answered"
+        if out_of_time
+        else "no perturbation with this reach keeps all attackers away from all cells"
+    )
+    return _proposal(rest, (f"{why}: the audit names the cells left open",), out_of_time)
+
+
+def _check(params: PerturbCellParams) -> None:
+    faults = [
+        f"parameter {name!r} must be one of {', '.join(map(repr, get_args(kind)))}"
+        for name, value, kind in (("senses", params.senses, Senses), ("model", params.model, Model))
+        if value not in get_args(kind)
+    ]
+    if faults:
+        raise InputError(f"Parameters of {NAME}", faults)
+
+
+def _with_senses(ranges: Ranges, senses: Senses, rng: np.random.Generator) -> Ranges:
+    """Senses given in advance; a cell that cannot go there goes the other way."""
+    size = ranges.low.size
+    if senses == "best":
+        return ranges
+    up = rng.random(size) < 0.5 if senses == "random" else np.full(size, senses == "up")
+    return ranges.with_senses(up)
+
+
+def _proposal(found: Attempt, notes: tuple[str, ...], out_of_time: bool = False) -> Proposal:
+    assert found.pattern is not None
+    closed = abs(found.cost - found.bound) <= CLOSE * found.cost
+    lower = found.bound > found.cost and not closed  # whole units and the reach as stated: outside the model
+    if out_of_time or found.outcome is Outcome.TIME_LIMIT:
+        status = Status.TIME_LIMIT
+    else:
+        status = Status.OPTIMAL if closed and not notes else Status.FEASIBLE
+    if found.margin:
+        notes += (f"levels were raised by {found.margin:g} data units to make up for whole units",)
+    if not found.whole:
+        notes += (FRACTIONS,)
+    if found.rows:
+        notes += (COUNTED_ON,)
+    return Proposal(
+        found.pattern,
+        status,
+        "HiGHS, rows on demand" if found.rounds else "HiGHS",
+        bound=None if lower else min(found.bound, found.cost),
+        counters={"rounds": found.rounds, "rows": found.rows},
+        notes=notes,
+        may_leave_open=not found.safe,
+    )
+
+
+def _refusal(problem: Problem, params: PerturbCellParams, rest: Attempt) -> InfeasibleProblem | SolverError:
+    if rest.outcome is not Outcome.INFEASIBLE:
+        return SolverError("the time was up before any perturbation was found")
+    within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
+    senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"
+    return InfeasibleProblem(
+        f"No perturbation{within}{senses} keeps all sensitive cells away from their true values. "
+        "Raise `share` or `least`, or force fewer cells to be published.",
+        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
+        forced=problem.table.labels(np.flatnonzero(problem.forced)),
+    )

@@ -1,0 +1,298 @@
+"""perturb-cta: controlled tabular adjustment, the nearest additive table with sensitive cells shown a level away.
+
+    min  sum_i w_i |v_i - a_i|   or   sum_i w_i (v_i - a_i)^2
+    M v = M a,   |v_i - a_i| <= f_i(v_i),   every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p
+
+with a binary sense for each sensitive cell (`adjustment`). Small tables: the integer program, to the end. Large ones:
+the linear relaxation gives the bound, its undecided senses are taken step by step, then block coordinate descent.
+The least sum of squares: quadratic programs over senses (`squares`). What is shown is in whole data units.
+
+Attackers are not in this model. What they can work out from the stated reach the audit tells; on small tables rows
+against them are added (`perturbing`) where cells are open.
+
+References: Dandekar & Cox (2002), Synthetic tabular data; Castro (2006), Minimum-distance controlled perturbation
+methods for large-scale tabular data protection; Gonzalez & Castro (2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from tablecloak.arrays import Floats
+from tablecloak.audit import audit
+from tablecloak.engines.lp import Outcome
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
+from tablecloak.methods.adjustment import Adjustment, Move
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.descent import CLOSE, Descent
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
+from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
+from tablecloak.methods.squares import least_squares_move
+from tablecloak.methods.whole_units import fewest_digits, whole_units
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+NAME = "perturb-cta"
+SMALL_CELLS, SMALL_CHOICES = 3000, 150
+"""Up to this size the integer program is tried over the whole table."""
+MEDIUM_CELLS, MEDIUM_CHOICES, MEDIUM_SHARE = 20_000, 1000, 0.7
+"""Up to this size too, if there is a time limit, for this share of the time that is left."""
+NODES = 20_000
+"""Nodes of that program when there is no time limit."""
+ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
+"""Up to this size rows against attackers are added."""
+BETWEEN = (0.75, 0.5, 0.25)
+"""Shares of the least-squares move that are tried between it and a safe one."""
+
+Distance = Literal["L1", "L2"]
+
+
+@dataclass(frozen=True)
+class PerturbCtaParams:
+    """Parameters of perturb-cta."""
+
+    seconds: float | None = None
+    """Time limit; then the best found is returned with its bound."""
+    share: float = 0.5
+    """The stated reach is at least this share of what is shown (below 1)."""
+    least: float = 0.0
+    """The stated reach is at least this much."""
+    distance: Distance = "L1"
+    """Weighted absolute or squared distances."""
+    protect_attackers: bool = True
+    """Whether rows against attackers are added where the audit finds cells open (small tables)."""
+
+
+@dataclass
+class _Run:
+    """What is known so far."""
+
+    problem: Problem
+    ranges: Ranges
+    params: PerturbCtaParams
+    rng: np.random.Generator
+    deadline: Deadline
+    progress: Progress
+    best: Move | None = None
+    protected: Floats | None = None
+    """A move that attackers cannot undo, where rows against them were needed."""
+    bound: float = 0.0
+    finished: bool = True
+    counters: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def perturb_cta(
+    problem: Problem,
+    *,
+    params: PerturbCtaParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """The nearest table with all sensitive cells shown a level away, proven or the best found."""
+    _check(problem, params)
+    rule = ReachRule.checked(NAME, params.share, params.least)
+    deadline = Deadline.after(params.seconds)
+    largest_pattern(problem, progress)
+    run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, deadline, progress)
+    adjustment = Adjustment(problem, run.ranges, deadline)
+    _until_interrupted(run, lambda: _search(run, adjustment))
+    if run.best is None:
+        raise SolverError("stopped before any perturbation was found")
+    moved = run.best.moved
+    if params.distance == "L2":
+        moved = _squared(run, adjustment, moved)
+    return _proposal(run, adjustment, moved)
+
+
+def _check(problem: Problem, params: PerturbCtaParams) -> None:
+    if params.distance not in get_args(Distance):
+        raise InputError(f"Parameters of {NAME}", ["parameter 'distance' must be 'L1' or 'L2'"])
+    check_shown(NAME, problem)
+    if problem.most_touched is not None or (problem.levels.conditional > 0).any():
+        raise NotApplicable(
+            f"{NAME} does not count which cells change.",
+            needs="no bound on touched cells and no conditional levels",
+            instead=["perturb-cell", "suppress-optimal", "suppress-compact"],
+        )
+
+
+def _until_interrupted(run: _Run, work: Callable[[], None]) -> None:
+    """Work that the user may stop: what is best by then remains."""
+    try:
+        work()
+    except KeyboardInterrupt:
+        run.finished = False
+        run.notes.append("stopped by the user")
+
+
+# ---------------------------------------------------------------------- absolute distances
+
+
+def _search(run: _Run, adjustment: Adjustment) -> None:
+    """Relaxation, start, integer program, block descent."""
+    run.progress("relaxation", 0, 1)
+    outcome, relaxed, share = adjustment.solve()
+    if outcome is Outcome.INFEASIBLE:
+        raise _refusal(run.problem)
+    if outcome is not Outcome.OPTIMAL:
+        raise SolverError(f"the relaxation ended as {outcome.value}")
+    run.bound = max(relaxed.cost, 0.0)
+    run.progress("senses", 0, 1, None, run.bound)
+    run.best = adjustment.start(share)
+    if run.best is None:
+        raise _refusal(run.problem)
+    run.counters["start"] = run.best.cost
+    run.progress("senses", 1, 1, run.best.cost, run.bound)
+    cells, choices = len(run.problem.table), adjustment.choice.size
+    small = cells <= SMALL_CELLS and choices <= SMALL_CHOICES
+    medium = run.params.seconds is not None and cells <= MEDIUM_CELLS and choices <= MEDIUM_CHOICES
+    if (small or medium) and not _closed(run):
+        _exactly(run, adjustment, run.deadline.left * (1.0 if small else MEDIUM_SHARE))
+    if not _closed(run):
+        descent = Descent(adjustment, run.best, run.bound, run.rng, run.deadline, run.progress)
+        try:
+            run.finished = descent.run()
+        finally:
+            run.best = descent.best
+            run.counters |= {"blocks": descent.blocks, "improvements": descent.improved}
+
+
+def _exactly(run: _Run, adjustment: Adjustment, seconds: float) -> None:
+    """The integer program over the whole table."""
+    if run.deadline.passed():
+        return
+    run.progress("integer program", 0, 1, None if run.best is None else run.best.cost, run.bound)
+    every = np.full(adjustment.choice.size, -1)
+    nodes = NODES if run.params.seconds is None else None
+    found, bound, _ = adjustment.integer(every, seconds, nodes)
+    run.bound = max(run.bound, bound)
+    if found is not None and (run.best is None or found.cost < run.best.cost):
+        run.best = found
+
+
+def _closed(run: _Run) -> bool:
+    return run.best is not None and run.best.cost - run.bound <= CLOSE * max(run.best.cost, 1e-300)
+
+
+# ---------------------------------------------------------------------- squares
+
+
+def _squared(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
+    """The least sum of squares from the senses of a move."""
+    found = [moved]
+
+    def work() -> None:
+        squares = least_squares_move(adjustment, moved, run.deadline, run.progress)
+        run.finished = run.finished and squares.finished
+        run.counters |= {
+            "sum of squares bound": squares.bound,
+            "quadratic programs": squares.programs,
+        }
+        found[0] = squares.moved
+
+    _until_interrupted(run, work)
+    return found[0]
+
+
+def _square_sum(problem: Problem, moved: Floats) -> float:
+    return float(problem.weights @ moved**2) * problem.table.unit**2
+
+
+# ---------------------------------------------------------------------- what comes out
+
+
+def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
+    problem, squares = run.problem, run.params.distance == "L2"
+    moved = _whole(run, adjustment, moved)
+    pattern = pattern_of(problem, run.ranges, moved)
+    safe = audit(problem, pattern).safe
+    if not safe:
+        _until_interrupted(run, lambda: _attacked(run, adjustment))
+        if run.protected is None:
+            run.notes.append("some cells are open to attackers: the audit names them")
+        else:
+            moved, safe = run.protected, True
+            pattern = pattern_of(problem, run.ranges, moved)
+    cost = cost_of(problem, moved)
+    bound = None if squares else min(run.bound, cost)
+    if squares:
+        run.counters["sum of squares"] = _square_sum(problem, moved)
+        run.notes.append("the bound is on the sum of squares: see the counters")
+    closed = bound is not None and cost - bound <= CLOSE * max(cost, 1e-300)
+    if closed and safe:
+        status = Status.OPTIMAL
+    else:
+        status = Status.FEASIBLE if run.finished and not run.deadline.passed() else Status.TIME_LIMIT
+    engine = "HiGHS" if run.protected is None else "HiGHS, rows on demand"
+    return Proposal(pattern, status, engine, bound, run.counters, tuple(run.notes), may_leave_open=not safe)
+
+
+def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
+    """In whole units if that can be."""
+    low, high = adjustment.ends(adjustment.senses(moved))
+    squares = run.params.distance == "L2"
+    found, whole = fewest_digits(run.problem, moved, low, high, squares=squares)
+    if not whole:
+        run.notes.append(FRACTIONS)
+    return found
+
+
+def _attacked(run: _Run, adjustment: Adjustment) -> None:
+    """Rows against attackers: what they leave is `protected`, if it is safe."""
+    problem = run.problem
+    levels = int(problem.sensitive.sum()) * len(problem.attacker_names)
+    small = len(problem.table) <= ATTACKED_CELLS and levels <= ATTACKED_LEVELS
+    if not (run.params.protect_attackers and small) or run.deadline.passed():
+        return
+    found = against_attackers(problem, run.ranges, first=False, deadline=run.deadline, progress=run.progress)
+    if not found.safe:
+        return
+    run.bound = max(run.bound, found.bound) if found.bound <= found.cost * (1 + CLOSE) else run.bound
+    run.notes += [FRACTIONS] * (not found.whole and FRACTIONS not in run.notes)
+    best = found.moved
+    if run.params.distance == "L2":
+        best = _towards(run, adjustment, best)
+        run.notes.append("rows against attackers: near the least sum of squares, not the least itself")
+    run.protected = best
+    run.notes.append(COUNTED_ON)
+    run.counters["rows"] = found.rows
+
+
+def _towards(run: _Run, adjustment: Adjustment, safe: Floats) -> Floats:
+    """From a safe move towards the least sum of squares with its senses, as far as the audit accepts.
+
+    With given senses safe moves are a convex set: rooms are affine in what is shown.
+    """
+    least = least_squares_move(_with_senses(adjustment, safe), safe, run.deadline, run.progress).moved
+    low, high = adjustment.ends(adjustment.senses(safe))
+    for share in (1.0, *BETWEEN):
+        mixed = share * least + (1 - share) * safe
+        moved = whole_units(run.problem, mixed, low, high, squares=True)
+        if moved is None or _square_sum(run.problem, moved) >= _square_sum(run.problem, safe):
+            continue
+        if audit(run.problem, pattern_of(run.problem, run.ranges, moved)).safe:
+            return moved
+    return safe
+
+
+def _with_senses(adjustment: Adjustment, moved: Floats) -> Adjustment:
+    """The same problem with the senses of a move for good."""
+    return Adjustment(adjustment.problem, adjustment.ranges.with_senses(moved > 0), adjustment.deadline)
+
+
+def _refusal(problem: Problem) -> InfeasibleProblem:
+    return InfeasibleProblem(
+        "No perturbation keeps all sensitive cells away from their true values. "
+        "Raise `share` or `least`, or force fewer cells to be published.",
+        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
+        forced=problem.table.labels(np.flatnonzero(problem.forced)),
+    )

@@ -1,0 +1,192 @@
+"""Perturbation with attackers: the form over the ranges of `reaches`, both models, and whole units at the end.
+
+The stated reach depends on what is shown, f(v) = constant + rate v, so the room that the publication leaves is
+
+    U = v + f(v) - a = own + (1 + rate) d,    D = a - v + f(v) = own - (1 - rate) d,    d = v - a,  own = f(a),
+
+affine in what is decided, as `forms` asks. What is stated in the end is a little more, which only adds room (and lets
+whole units cost a little less than the model's optimum, at times).
+
+Whole units may take away some room that a solution in fractions had: then levels are asked for with a margin of some
+units, until the audit accepts what comes out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.audit import audit
+from tablecloak.engines.lp import Outcome
+from tablecloak.engines.mip import MixedSolution
+from tablecloak.methods.first_model import solve_first
+from tablecloak.methods.forms import Affine, Form, length_unit
+from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
+from tablecloak.methods.rooms import all_levels, conditional_widths
+from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, with_senses
+from tablecloak.methods.whole_units import fewest_digits
+from tablecloak.pattern import Perturbation
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+
+FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
+COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
+MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
+"""Units by which levels are raised, one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What was found: moves in units (empty: none), how the program ended, and whether the audit accepts it."""
+
+    outcome: Outcome
+    moved: Floats
+    pattern: Perturbation | None
+    safe: bool
+    cost: float
+    bound: float
+    rounds: int = 0
+    rows: int = 0
+    margin: float = 0.0
+    whole: bool = True
+
+
+def price_unit(problem: Problem) -> float:
+    """What costs are measured in, so that those of a program are around one."""
+    positive = problem.weights[problem.weights > 0]
+    return (float(positive.mean()) if positive.size else 1.0) * length_unit(problem)
+
+
+def form_of(problem: Problem, ranges: Ranges, counted: bool) -> Shown:
+    """Columns and rows of a perturbation within ranges; cells with a choice have a binary sense, if there are any.
+
+    Costs are in units of `price_unit`.
+    """
+    unit, length = problem.table.unit, length_unit(problem)
+    cells = ~problem.forced
+    furthest = np.maximum.reduce([ranges.high, -ranges.low, ranges.up_high, ranges.down_high]) * unit
+    prices = problem.weights / price_unit(problem)
+    shown = perturbation_form(problem, cells, np.where(cells, furthest, 0.0), prices, counted)
+    mine = np.flatnonzero(cells & (furthest > 0))
+    count, ratio = mine.size, unit / length
+    sensitive, rises, falls = (mask[mine] for mask in (problem.sensitive, ranges.rises, ranges.falls))
+    low, high = shown.form.low.copy(), shown.form.high.copy()
+    high[:count] = np.where(problem.sensitive, ranges.up_high, ranges.high)[mine] * ratio
+    high[count : 2 * count] = np.where(problem.sensitive, ranges.down_high, -ranges.low)[mine] * ratio
+    high[:count][sensitive & ~rises] = 0.0
+    high[count : 2 * count][sensitive & ~falls] = 0.0
+    if not ranges.both.any():
+        low[:count] = np.where(rises, ranges.up_low[mine] * ratio, 0.0)
+        low[count : 2 * count] = np.where(falls, ranges.down_low[mine] * ratio, 0.0)
+    shown = replace(shown, form=replace(shown.form, low=low, high=high))
+    if ranges.both.any():
+        columns = shown.form.size
+        shown = with_senses(shown, problem, cells, ranges.up_low * unit, ranges.down_low * unit)
+        low, high = shown.form.low.copy(), shown.form.high.copy()
+        low[columns:] = (rises & ~falls)[sensitive]
+        high[columns:] = rises[sensitive]
+        shown = replace(shown, form=replace(shown.form, low=low, high=high))
+    form = shown.form.with_rows(added_up(problem, shown.value)).at_most_touched(problem.most_touched)
+    own = ranges.constant + ranges.rate * np.where(cells, problem.table.values, 0.0)
+    above = Affine(own, csr_array(diags_array(1 + ranges.rate) @ shown.value.matrix))
+    below = Affine(own, csr_array(diags_array(ranges.rate - 1) @ shown.value.matrix))
+    return replace(shown, form=replace(form, above=above, below=below))
+
+
+def counts_cells(problem: Problem) -> bool:
+    """Whether it matters which cells are changed at all."""
+    return problem.most_touched is not None or bool((problem.levels.conditional > 0).any())
+
+
+def against_attackers(
+    problem: Problem, ranges: Ranges, *, first: bool, deadline: Deadline, progress: Progress
+) -> Attempt:
+    """The best perturbation that no attacker can undo; unsafe, or none, if that was not found."""
+    last: Attempt | None = None
+    for margin in MARGINS:
+        found = _solved(problem, ranges, margin, first=first, deadline=deadline, progress=progress)
+        if last is not None and found.pattern is None:
+            return last
+        bound = found.bound if last is None else last.bound  # that of the levels as they are
+        last = replace(found, bound=bound, margin=margin)
+        if found.safe or found.pattern is None or found.outcome is not Outcome.OPTIMAL or deadline.passed():
+            break
+    assert last is not None
+    return last
+
+
+def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, progress: Progress) -> Attempt:
+    """The best perturbation that keeps sensitive cells away from the truth, whatever attackers make of it."""
+    shown = form_of(problem, ranges, problem.most_touched is not None)
+    answer = SecondModel(problem, shown.form, [], [], deadline, _priced(problem, progress)).solve()
+    return _attempt(problem, ranges, shown, answer)
+
+
+def _solved(
+    problem: Problem, ranges: Ranges, margin: float, *, first: bool, deadline: Deadline, progress: Progress
+) -> Attempt:
+    shown = form_of(problem, ranges, counts_cells(problem))
+    more = margin * problem.table.unit
+    tasks = [replace(task, level=task.level + more) for task in all_levels(problem)]
+    widths = [
+        replace(task, level=task.level + more)
+        for task in conditional_widths(problem, ~problem.sensitive & ~problem.forced)
+    ]
+    if first:
+        progress("first model", 0, 1)
+        answer = _answer(solve_first(problem, shown.form, tasks, widths, deadline.left), shown.form)
+    else:
+        told = _priced(problem, progress)
+        answer = SecondModel(problem, shown.form, tasks, widths, deadline, told).solve()
+    return _attempt(problem, ranges, shown, answer)
+
+
+def _priced(problem: Problem, progress: Progress) -> Progress:
+    """Progress of a program in units of `price_unit`, told in costs."""
+    factor = price_unit(problem)
+
+    def told(
+        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        costs = [None if one is None else one * factor for one in (incumbent, bound)]
+        progress(phase, done, total, *costs)
+
+    return told
+
+
+def _answer(solution: MixedSolution, form: Form) -> Answer:
+    """The first model's solution as an answer of the second."""
+    there = solution.values.size == form.size
+    objective = solution.objective if there else math.inf
+    return Answer(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
+
+
+def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer) -> Attempt:
+    """The answer in whole units, audited."""
+    unit = problem.table.unit
+    if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
+        bound = answer.bound * price_unit(problem) if math.isfinite(answer.bound) else 0.0
+        return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.rows)
+    moved = (shown.value.at(answer.values) - problem.table.values) / unit
+    low, high = ranges.with_senses(moved > 0).ends()
+    still = _still(problem, shown, answer.values)
+    low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
+    moved, whole = fewest_digits(problem, moved, low, high)
+    pattern = pattern_of(problem, ranges, moved)
+    cost = cost_of(problem, moved)
+    bound = max(answer.bound * price_unit(problem), 0.0)
+    safe = audit(problem, pattern).safe
+    return Attempt(answer.outcome, moved, pattern, safe, cost, bound, answer.rounds, answer.rows, whole=whole)
+
+
+def _still(problem: Problem, shown: Shown, x: Floats) -> Bools:
+    """Cells that must not be changed: forced ones, and those that the program counts as untouched."""
+    still = problem.forced.copy()
+    if shown.form.touched.matrix.nnz:
+        still |= shown.form.touched.at(x) < 0.5
+    return still

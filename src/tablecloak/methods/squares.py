@@ -1,0 +1,147 @@
+"""Controlled tabular adjustment with the least sum of squares, sum_i w_i (v_i - a_i)^2.
+
+With given senses it is a quadratic program (`engines.quadratic`), solved on its dual at any size. Senses start from
+those of the least absolute distance. With prices y of the equations, cell p asks for
+
+    h(y) = min over its sense of  w d^2 - (M'y)_p d,
+
+and wants to turn where the other sense asks for less. The cells that gain most by turning are turned together; if the
+sum of squares falls, they stay, else half of them are tried. For any y, the sum over all cells of h, over both senses,
+is a lower bound for all senses (Lagrange); y is improved by a quasi-Newton method. The bound is honest but, like that
+of any relaxation here, not always near.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.engines.quadratic import Quadratic, least_squares
+from tablecloak.methods.adjustment import Adjustment
+from tablecloak.progress import Deadline, Progress
+
+TURNS = 200
+"""At most so many quadratic programs."""
+BOUND_STEPS = 300
+LEAST_WEIGHT = 1e-6
+"""Cells without a weight cost this share of the mean weight while prices are sought."""
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """How far cells move (units, fractions), the sum of squares, its bound, and whether the search came to its end."""
+
+    moved: Floats
+    total: float
+    bound: float
+    programs: int
+    finished: bool
+
+
+def least_squares_move(
+    adjustment: Adjustment, moved: Floats, deadline: Deadline, progress: Progress
+) -> Squares:
+    """The best senses found from those of a given move."""
+    search = _Search(adjustment)
+    senses = adjustment.senses(moved)
+    best = search.program(senses, None)
+    count, programs, finished = int(adjustment.choice.size), 1, True
+    while count > 0 and programs < TURNS:
+        if deadline.passed():
+            finished = False
+            break
+        gain = search.gains(best, senses)
+        eager = np.flatnonzero(gain > 1e-12 * max(search.total(best), 1e-300))
+        if eager.size == 0:
+            break
+        count = min(count, eager.size)
+        turned = senses.copy()
+        turned[eager[np.argsort(-gain[eager], kind="stable")[:count]]] ^= 1
+        found = search.program(turned, best.multipliers)
+        programs += 1
+        if found.residual <= search.tolerance and search.total(found) < search.total(best) * (1 - 1e-10):
+            best, senses = found, turned
+        else:
+            count //= 2
+        progress("turning senses", programs, TURNS, search.total(best) * search.factor)
+    bound = search.bound(best.multipliers)
+    total = search.total(best)
+    return Squares(
+        best.values * search.length,
+        total * search.factor,
+        min(bound, total) * search.factor,
+        programs,
+        finished,
+    )
+
+
+class _Search:
+    """Everything in lengths of the adjustment's scale and weights around one."""
+
+    def __init__(self, adjustment: Adjustment) -> None:
+        problem, ranges = adjustment.problem, adjustment.ranges
+        self.adjustment, self.length = adjustment, adjustment.scale
+        self.matrix = csr_array(adjustment.columns)
+        self.across = csr_array(adjustment.columns.T)
+        positive = problem.weights[problem.weights > 0]
+        mean = float(positive.mean()) if positive.size else 1.0
+        self.true_weights = problem.weights / mean
+        self.weights = np.maximum(self.true_weights, LEAST_WEIGHT)
+        self.factor = mean * (self.length * problem.table.unit) ** 2
+        choice, scale = adjustment.choice, self.length
+        self.up = ranges.up_low[choice] / scale, ranges.up_high[choice] / scale
+        self.down = -ranges.down_high[choice] / scale, -ranges.down_low[choice] / scale
+        largest = max(float(np.abs(side).max(initial=1.0)) for side in (*self.up, *self.down))
+        self.tolerance = 1e-7 * largest
+        self.right = np.zeros(self.matrix.shape[0])
+
+    def program(self, senses: Ints, start: Floats | None) -> Quadratic:
+        low, high = self.adjustment.ends(senses)
+        return least_squares(
+            self.matrix, self.right, self.weights, low / self.length, high / self.length, start
+        )
+
+    def total(self, found: Quadratic) -> float:
+        return float(self.true_weights @ found.values**2)
+
+    def gains(self, found: Quadratic, senses: Ints) -> Floats:
+        """How much less each cell would ask for in its other sense, at the present prices."""
+        choice = self.adjustment.choice
+        price, weight = (self.across @ found.multipliers)[choice], self.weights[choice]
+        up, down = _least(weight, price, *self.up)[0], _least(weight, price, *self.down)[0]
+        return np.asarray(np.where(senses == 1, up - down, down - up))
+
+    def bound(self, start: Floats) -> float:
+        """The best Lagrangian bound found from these prices."""
+        best = self._lagrangian(start)[0]
+
+        def negative(y: Floats) -> tuple[float, Floats]:
+            value, slope = self._lagrangian(y)
+            return -value, -slope
+
+        if start.size:
+            found = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": BOUND_STEPS})
+            best = max(best, -float(found.fun))
+        return max(best, 0.0)
+
+    def _lagrangian(self, y: Floats) -> tuple[float, Floats]:
+        """sum of what cells ask for at prices y, each in its best sense, and the slope."""
+        choice, price = self.adjustment.choice, self.across @ y
+        low, high = self.adjustment.ends(np.zeros(choice.size, dtype=np.int64))
+        asked, d = _least(self.true_weights, price, low / self.length, high / self.length)
+        up, rise = _least(self.true_weights[choice], price[choice], *self.up)
+        better = up < asked[choice]
+        asked[choice], d[choice] = np.where(better, up, asked[choice]), np.where(better, rise, d[choice])
+        return float(asked.sum()), -(self.matrix @ d)
+
+
+def _least(weight: Floats, price: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """min of w d^2 - price d over low..high, and where."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        free = np.where(weight > 0, price / (2 * weight), np.where(price > 0, np.inf, -np.inf))
+    d = np.clip(free, low, high)
+    return weight * d * d - price * d, d

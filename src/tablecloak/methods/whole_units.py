@@ -1,0 +1,112 @@
+"""Whole data units from a solution in fractions: shown values with the decimals of the data that add up exactly.
+
+Given any d with M d = 0, nearly, and low <= d <= high (whole numbers): k = d rounded to whole numbers leaves r = M k.
+Correct it by the cheapest c:  M c = -r,  low <= k + c <= high,  at the marginal prices of a first step up and down.
+On networks the linear program has a whole optimum (r and the bounds are whole); elsewhere c is asked to be whole, with
+a step or a few on either side. Repeated, as the size of r shrinks each time, it also repairs what the tolerance of a
+solver leaves when units are small against values. Sums are checked in whole numbers. Where whole units cannot be (some
+tables other than networks), the same is done in tenths of them, and so on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, hstack
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.audit.reduce import working_equations
+from tablecloak.engines.limited import solve_limited
+from tablecloak.methods.network_search import is_network
+from tablecloak.problem import Problem
+
+ROUNDS, STEPS = 6, (1, 3, 10)
+MOST_DIGITS = 3
+"""Where whole units cannot be, so many digits more are tried."""
+LARGEST = 2.0**52
+"""Whole numbers above this are not exact as floats."""
+NODES = 2000
+
+
+def fewest_digits(
+    problem: Problem, moved: Floats, low: Floats, high: Floats, *, squares: bool = False
+) -> tuple[Floats, bool]:
+    """`moved` in whole units (True), else in tenths, hundredths or thousandths of them, else as it is."""
+    for digits in range(MOST_DIGITS + 1):
+        fine = 10.0**digits
+        found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares)
+        if found is not None:
+            return found / fine, digits == 0
+    return np.clip(moved, low, high), False
+
+
+def whole_units(
+    problem: Problem, moved: Floats, low: Floats, high: Floats, *, squares: bool = False, seconds: float = 1e9
+) -> Floats | None:
+    """`moved` in whole units, adding up exactly and within low..high; None if none was found near it.
+
+    `squares`: prices are those of w d^2 instead of w |d|.
+    """
+    equations = working_equations(problem.table)
+    if (equations.data != np.rint(equations.data)).any():
+        return None
+    columns = csc_array(equations)
+    whole = np.clip(np.rint(np.clip(moved, -LARGEST, LARGEST)), low, high)
+    for _ in range(ROUNDS):
+        missing = -_sums(equations, whole)
+        if not missing.any():
+            return whole
+        correction = _correction(problem, columns, whole, missing, (low, high), squares, seconds)
+        if correction is None:
+            return None
+        whole = whole + correction
+    return None if _sums(equations, whole).any() else whole
+
+
+def _sums(equations: csr_array, whole: Floats) -> Ints:
+    """M k in whole numbers."""
+    matrix = csr_array(
+        (equations.data.astype(np.int64), equations.indices, equations.indptr), shape=equations.shape
+    )
+    return np.asarray(matrix @ whole.astype(np.int64))
+
+
+def _correction(
+    problem: Problem,
+    columns: csc_array,
+    whole: Floats,
+    missing: Ints,
+    ends: tuple[Floats, Floats],
+    squares: bool,
+    seconds: float,
+) -> Floats | None:
+    """The cheapest change of whole units that makes up for what is missing."""
+    size, network = float(np.abs(missing).max()), is_network(problem)
+    for steps in STEPS:
+        most = max(steps, 4 * size)
+        up, down = np.minimum(ends[1] - whole, most), np.minimum(whole - ends[0], most)
+        free: Ints = np.flatnonzero((up > 0) | (down > 0))
+        part = columns[:, free]
+        weight = np.maximum(problem.weights[free], 1e-9 * float(problem.weights.max(initial=1.0)) + 1e-12)
+        k = whole[free]
+        if squares:
+            prices = [weight * (2 * k + 1), weight * (1 - 2 * k)]
+        else:
+            prices = [weight * (np.abs(k + 1) - np.abs(k)), weight * (np.abs(k - 1) - np.abs(k))]
+        scale = size if network and size > 1e6 else 1.0
+        solution = solve_limited(
+            hstack([part, -part]),
+            (np.zeros(2 * free.size), np.concatenate([up[free], down[free]]) / scale),
+            (missing / scale, missing / scale),
+            np.concatenate(prices),
+            np.full(2 * free.size, not network),
+            seconds=seconds,
+            nodes=NODES,
+        )
+        if solution.values.size == 2 * free.size:
+            change = np.zeros(whole.size)
+            steps_up, steps_down = np.split(np.rint(solution.values * scale), 2)
+            change[free] = np.clip(steps_up - steps_down, -down[free], up[free])
+            return change
+        if network:
+            return None  # a wider box would not help: rounding between neighbours is always possible
+    return None

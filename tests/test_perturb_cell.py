@@ -1,0 +1,348 @@
+"""perturb-cell: both verdicts, both models, senses, counted cells, and what is stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES, from_leaves, leaf_values, smallest_leaves, with_levels
+from fixtures import flat as flat_dimension
+from tablecloak.audit import audit
+from tablecloak.engines.limited import solve_limited
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.methods.base import Method
+from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
+from tablecloak.methods.perturbing import against_attackers, form_of, price_unit
+from tablecloak.methods.reaches import ReachRule, next_nice, ranges_of
+from tablecloak.methods.whole_units import whole_units
+from tablecloak.pattern import Perturbation
+from tablecloak.problem import Levels, Mark, Problem
+from tablecloak.progress import NEVER, silent
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.table import Table
+from tablecloak.testing import KINDS, random_problem
+from two_way import FIGURE_004, T, TwoWay
+
+METHOD = Method(perturb_cell, PerturbCellParams, "perturb-cell", "Salazar 2002")
+WIDE = {"share": 0.9, "least": 30.0}
+
+
+def distance(problem, result):
+    return float(problem.weights @ np.abs(result.pattern.shown - problem.table.values))
+
+
+def adds_up(problem, result):
+    moved = result.pattern.shown - problem.table.values
+    return np.abs(problem.table.equations @ moved).max(initial=0.0) <= 1e-9 * np.abs(moved).max()
+
+
+def random_perturbable(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        KINDS[seed % len(KINDS)],
+        rng,
+        negative=seed % 5 == 0,
+        insiders=seed % 3,
+        sliding=seed % 2 == 1,
+        conditional=seed % 4 == 3,
+    )
+    free = np.where(problem.marks == Mark.HIDDEN, Mark.FREE, problem.marks).astype(np.int8)
+    return replace(problem, marks=free), ReachRule(0.8, [0.0, 10.0, 40.0][seed % 3])
+
+
+# ---------------------------------------------------------------------- vectors
+
+
+def test_v004_5_the_distance_of_the_figure_is_the_least_when_the_cell_rises():
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 2, 4, weights="unit")
+    up = protect(problem, METHOD, params={"senses": "up"})
+    assert distance(problem, up) == 16
+    assert up.pattern.shown[grid.cell((2, 3))] == 26
+    assert adds_up(problem, up)
+    best = protect(problem, METHOD)
+    assert distance(problem, best) == 8  # down by two, four cells
+    assert best.pattern.shown[grid.cell((2, 3))] == 20
+    assert (best.status, best.bound) == (Status.OPTIMAL, pytest.approx(8))
+
+
+def test_without_the_coupling_the_program_would_cheat():
+    """Rising and falling at once costs 10 and shows the truth; with the coupling it costs 20."""
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 5, 5, weights="unit")
+    assert distance(problem, protect(problem, METHOD, params={"share": 0.7})) == 20
+    ranges = ranges_of("test", problem, ReachRule(0.7, 0.0))
+    form = form_of(problem, ranges, counted=False).form
+    mine = np.flatnonzero(~problem.forced)
+    place = int(np.searchsorted(mine, grid.cell((2, 3))))
+    cheat = np.zeros(form.size)
+    unit = 5.0  # `length_unit`: the median level
+    cheat[[place, mine.size + place]] = 5.0 / unit
+    cheat[-1] = 1.0
+    reached = form.rows.matrix @ cheat
+    kept = (reached >= form.rows.low - 1e-9) & (reached <= form.rows.high + 1e-9)
+    assert (~kept).sum() == 1  # only z- <= reach (1 - y) stands in the way
+    costs = [
+        solve_limited(
+            form.rows.matrix[rows],
+            (form.low, form.high),
+            (form.rows.low[rows], form.rows.high[rows]),
+            form.cost,
+            form.whole,
+        ).objective
+        * price_unit(problem)
+        for rows in (np.arange(kept.size), np.flatnonzero(kept))
+    ]
+    assert costs == pytest.approx([20, 10])
+
+
+def test_publishing_the_truth_fails():
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 1, 1)
+    assert not audit(problem, Perturbation.of(problem.table.values, 20.0)).safe
+
+
+# ---------------------------------------------------------------------- what is stated
+
+
+def test_nice_numbers_are_the_next_ones():
+    given = np.array([0.011, 0.02, 1.0, 1.2, 2.0, 2.1, 5.5, 10.0, 99.0, 1e12, 1.1e12])
+    assert next_nice(given) == pytest.approx([0.02, 0.02, 1, 2, 2, 5, 10, 10, 100, 1e12, 2e12], rel=1e-15)
+
+
+@pytest.mark.parametrize("fixture", ["two way several", "three way", "negative values", "decimals"])
+def test_the_stated_reach_depends_on_what_is_shown_only(fixture):
+    problem = FIXTURES[fixture]()
+    shown = protect(problem, METHOD, params=WIDE).pattern
+    rule = ReachRule(0.9, 30.0)
+    free = ~problem.forced
+    assert shown.reach[free].tolist() == rule.stated(shown.shown, problem.table.unit)[free].tolist()
+    assert (shown.reach[~free] == 0).all()
+
+
+@pytest.mark.parametrize(
+    "fixture", ["two way several", "three way", "decimals", "tiny decimals", "huge values"]
+)
+def test_what_is_shown_has_the_decimals_of_the_data_and_keeps_zero_and_forced_cells(fixture):
+    problem = FIXTURES[fixture]()
+    result = protect(problem, METHOD, params={"share": 0.8})
+    shown = result.pattern.shown
+    assert shown.tolist() == np.round(shown, problem.table.decimals).tolist()
+    assert (shown >= 0).all()
+    assert (shown[problem.forced] == problem.table.values[problem.forced]).all()
+    assert adds_up(problem, result)
+
+
+def test_negative_cells_keep_their_place():
+    problem = FIXTURES["negative values"]()
+    result = protect(problem, METHOD)
+    assert result.audit.safe
+    assert adds_up(problem, result)
+    assert result.status is Status.OPTIMAL
+
+
+def test_values_around_a_million_millions():
+    table = from_leaves([flat_dimension("r", 4), flat_dimension("c", 4)], leaf_values(4, 4, low=1) * 1e12 + 7)
+    problem = with_levels(table, smallest_leaves(table, 3), weights="unit")
+    result = protect(problem, METHOD)
+    assert result.audit.safe
+    assert not (problem.table.equations @ (result.pattern.shown - table.values)).any()
+    assert distance(problem, result) == pytest.approx(result.bound, rel=1e-7)
+
+
+# ---------------------------------------------------------------------- the models
+
+
+def test_both_models_agree_on_random_tables():
+    solved = bound = 0
+    for seed in range(66):
+        problem, rule = random_perturbable(seed)
+        try:
+            ranges = ranges_of("test", problem, rule)
+        except InputError:
+            continue
+        first, second = (
+            against_attackers(problem, ranges, first=one, deadline=NEVER, progress=silent)
+            for one in (True, False)
+        )
+        assert first.outcome is second.outcome, seed
+        assert (first.pattern is None) == (second.pattern is None), seed
+        if second.pattern is None:
+            continue
+        assert first.bound == pytest.approx(second.bound, rel=1e-6, abs=1e-6), seed
+        assert first.safe
+        assert second.safe
+        solved, bound = solved + 1, bound + (second.rows > 0)
+    assert solved > 25
+    assert bound >= 3
+
+
+def test_the_cheapest_of_all_senses_is_the_best():
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(1, 1), (2, 3), (3, 2)], [3, 4, 2], [4, 2, 5], weights="unit")
+    ranges = ranges_of("test", problem, ReachRule(0.6, 0.0))
+    assert ranges.both.sum() == 3
+    costs = []
+    for number in range(8):
+        up = np.zeros(16, dtype=bool)
+        up[np.flatnonzero(problem.sensitive)] = [bool(number >> k & 1) for k in range(3)]
+        one = against_attackers(problem, ranges.with_senses(up), first=False, deadline=NEVER, progress=silent)
+        costs.append(one.cost)
+    best = protect(problem, METHOD, params={"share": 0.6})
+    assert distance(problem, best) == pytest.approx(min(costs))
+    assert min(costs) < max(costs)
+
+
+@pytest.mark.parametrize("senses", ["up", "down", "random"])
+def test_senses_given_in_advance(senses):
+    problem = FIXTURES["two way several"]()
+    options = {"senses": senses, "least": 10.0}
+    result = protect(problem, METHOD, params=options, seed=3)
+    moved = (result.pattern.shown - problem.table.values)[problem.sensitive]
+    assert result.audit.safe
+    if senses == "up":
+        assert (moved > 0).all()
+    again = protect(problem, METHOD, params=options, seed=3)
+    assert again.pattern.shown.tobytes() == result.pattern.shown.tobytes()
+    assert distance(problem, protect(problem, METHOD, params={"least": 10.0})) <= distance(problem, result)
+
+
+# ---------------------------------------------------------------------- counted cells, conditional widths
+
+
+def test_at_most_so_many_cells_change():
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 2, 4, weights=np.arange(1.0, 17.0))
+    with_bound = replace(problem, most_touched=4)
+    result = protect(with_bound, METHOD)
+    assert result.pattern.touched(problem).sum() == 4
+    assert result.audit.safe
+    with pytest.raises(InfeasibleProblem, match="at most 3 changed"):
+        protect(replace(problem, most_touched=3), METHOD)
+
+
+def test_the_bound_on_changed_cells_costs_something():
+    grid = TwoWay(FIGURE_004)
+    cells = [(1, 1), (2, 3), (3, 2)]
+    problem = grid.problem(cells, 3, 3, weights="unit")
+    free = protect(problem, METHOD)
+    count = int(free.pattern.touched(problem).sum())
+    costs = {}
+    for most in range(count, 2, -1):
+        try:
+            costs[most] = distance(problem, protect(replace(problem, most_touched=most), METHOD))
+        except InfeasibleProblem:
+            break
+    assert costs[count] == pytest.approx(distance(problem, free))
+    assert list(costs.values()) == sorted(costs.values())
+
+
+def test_conditional_widths_hold_for_changed_cells():
+    problem = FIXTURES["conditional"]()
+    result = protect(problem, METHOD, params=WIDE)
+    assert result.audit.safe
+    narrow = protect(problem, METHOD, params={"share": 0.7, "least": 15.0})
+    assert narrow.audit.safe
+    assert distance(problem, narrow) >= distance(problem, result) - 1e-6
+
+
+# ---------------------------------------------------------------------- what cannot be
+
+
+def test_levels_that_do_not_fit_are_all_listed_without_values():
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3), (1, 1), (3, 2)], [10, 9, 1], [12, 9, 1])
+    with pytest.raises(InputError) as caught:
+        protect(problem, METHOD)
+    assert [fault.partition(":")[0] for fault in caught.value.faults] == [
+        "cell row=1, column=1",
+        "cell row=2, column=3",
+    ]
+    assert "share" in str(caught.value)
+    assert "22" not in str(caught.value)
+    assert protect(problem, METHOD, params={"share": 0.9}).audit.safe
+
+
+def test_parameters_that_cannot_be_are_listed_together():
+    problem = FIXTURES["two way"]()
+    with pytest.raises(InputError) as caught:
+        protect(problem, METHOD, params={"senses": "sideways", "model": "third"})
+    assert len(caught.value.faults) == 2
+    with pytest.raises(InputError) as caught:
+        protect(problem, METHOD, params={"share": 1.0, "least": -1.0})
+    assert len(caught.value.faults) == 2
+
+
+def test_cells_that_must_be_hidden_are_refused():
+    with pytest.raises(NotApplicable):
+        protect(FIXTURES["forced hidden"](), METHOD)
+
+
+def test_forced_cells_in_the_way_are_named():
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 10, 12, forced=grid.cells([(2, 1), (2, 2), (2, T)]))
+    with pytest.raises(InfeasibleProblem) as caught:
+        protect(problem, METHOD)
+    assert caught.value.cells == ("row=2, column=3",)
+
+
+def test_what_attackers_leave_open_is_named():
+    grid = TwoWay([[45, 51, 10], [13, 30, 35], [46, 25, 6]])
+    totals = grid.cells([(1, T), (2, T), (3, T), (T, T), (T, 1), (T, 2), (T, 3)])
+    problem = grid.problem([(1, 2)], 10.2, 10.2, weights="unit", forced=totals)
+    result = protect(problem, METHOD, params={"share": 0.35})
+    assert result.audit.open_cells.tolist() == grid.cells([(1, 2)])
+    assert not result.audit.too_close.size
+    assert "keeps all attackers away" in result.report.notes[0]
+    assert result.status is Status.FEASIBLE
+    assert protect(problem, METHOD, params={"share": 0.6}).audit.safe
+
+
+def test_senses_that_cannot_be_say_so():
+    table = Table.from_equations([10.0, 10.0], np.array([[1.0, 1.0]]), 20.0)
+    level = np.full(2, 2.0)
+    problem = Problem.of(table, [0, 1], Levels.of(2, level, level))
+    with pytest.raises(InfeasibleProblem, match="senses 'up'"):
+        protect(problem, METHOD, params={"senses": "up"})
+    moved = protect(problem, METHOD).pattern.shown - table.values
+    assert sorted(moved.tolist()) == [-2.0, 2.0]
+
+
+# ---------------------------------------------------------------------- limits
+
+
+def test_stopped_at_once():
+    problem = FIXTURES["three way"]()
+    result = protect(problem, METHOD, params={"seconds": 0.0})
+    assert result.status is Status.TIME_LIMIT
+    assert not result.audit.too_close.size
+    assert adds_up(problem, result)
+
+
+def test_interrupted_by_the_user():
+    problem = FIXTURES["two way several"]()
+    calls = []
+
+    def once(phase, done, total, incumbent=None, bound=None):
+        if phase == "relaxation":
+            calls.append(phase)
+            if len(calls) == 1:
+                raise KeyboardInterrupt
+
+    result = protect(problem, METHOD, progress=once)
+    assert result.status is Status.TIME_LIMIT
+    assert not result.audit.too_close.size
+
+
+def test_equations_with_fractions_are_not_forced_onto_whole_units():
+    matrix = np.array([[0.5, 1.0, -1.0, 0.0], [1.0, 0.0, 0.5, -1.0]])
+    values = np.array([10.0, 20.0, 25.0, 22.5])
+    table = Table.from_equations(values, matrix, matrix @ values)
+    level = np.where(np.arange(4) == 1, 3.0, 0.0)
+    problem = Problem.of(table, [1], Levels.of(4, level, level), weights="unit")
+    assert whole_units(problem, np.zeros(4), np.full(4, -5.0), np.full(4, 5.0)) is None
+    result = protect(problem, METHOD)
+    assert adds_up(problem, result)
+    assert "more decimals" in " ".join(result.report.notes)
