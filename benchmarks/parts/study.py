@@ -102,7 +102,7 @@ VARIANTS: dict[str, Variant] = {
             (run_state, "ROOT_STAGES", (LAST,)),
             (RECIPE, "ROOT_STAGES", (LAST,)),
             (Exact.missed, "__defaults__", ((LAST,), None)),
-            (tree, "ON_NETWORKS", tree.ON_NETWORKS._replace(stages=(LAST,))),
+            (tree, "STAGES", (LAST,)),
         )
     ),
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),

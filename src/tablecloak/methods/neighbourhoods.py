@@ -30,7 +30,9 @@ SMALLEST, LARGEST = 0.1, 0.8
 NODES = 1
 """A neighbourhood is too large if a proposal takes more nodes than this."""
 ON_NETWORKS, ON_GENERAL_TABLES = (8, 16), (2, 16)
-"""The first and the longest wait for a neighbourhood, in nodes: they take longer on general tables."""
+"""The first and the longest wait for a neighbourhood, in nodes."""
+LEVELS_A_NODE = 10
+"""On general tables the time of a neighbourhood grows with the levels: the longest wait is at least a node for so many."""
 EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""
@@ -66,6 +68,8 @@ class Neighbourhoods:
         self.share = 0.2
         self.walk = Walk(rng, merges)
         first, seldom = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
+        if not state.is_network:
+            seldom = max(seldom, len(state.tasks) // LEVELS_A_NODE)
         self.occasions = Occasions(state, first, seldom)
 
     def early(self) -> None:

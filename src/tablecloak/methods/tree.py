@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +17,10 @@ WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
 
 
-class Effort(NamedTuple):
-    """How hard rows are looked for at a node: where, at most how many a round, in at most how many rounds."""
-
-    stages: Sequence[Stage]
-    rows: int
-    rounds: int
-
-
-ON_NETWORKS, ON_GENERAL_TABLES = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 20, 2)
-"""On general tables rows take longer to find than nodes to solve."""
+STAGES = (Stage(0.01, 100), LAST)
+"""Where rows are looked for at a node: first a little inside."""
+ROWS, ROUNDS = 60, 5
+"""At most so many levels get rows in a round, in at most so many rounds at a node below the root."""
 
 
 class Columns:
@@ -62,14 +56,13 @@ class Watcher(NamedTuple):
 
 def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, nodes: float) -> MixedSolution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
-    effort = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
 
     def separate(values: Floats, whole: bool) -> list[Cut]:
         x = columns.point(values)
         if whole:
             rows = state.check(x)
         else:
-            found, _ = state.missed(x, effort.stages, effort.rows)
+            found, _ = state.missed(x, STAGES, ROWS)
             rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [columns.cut(row) for row in rows]
@@ -92,5 +85,5 @@ def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, node
         seconds=state.deadline.left,
         nodes=nodes,
         eager=state.is_network,
-        rounds=effort.rounds,
+        rounds=ROUNDS,
     )
