@@ -1,4 +1,4 @@
-"""Census-like tables of counts, generated from a seed: sex x age x region, and with marital status and citizenship.
+"""Census-like tables of counts, generated from a seed: sex x age x region, with status and citizenship, commuters.
 
 The expected count of a leaf cell is the number of people times shares: of the region (lognormal: few large, many small
 ones), of the age (a pyramid that thins out), of the sex at that age, of the status at that age, of the citizenship in
@@ -69,6 +69,26 @@ def census_five_way(
         Dimension.flat("status", STATUSES),
         Dimension.flat("citizenship", CITIZENSHIPS),
     ]
+    return small_counts(dimensions, _drawn(expected, rng), threshold)
+
+
+def commuters(places: int = 500, *, people: int | None = None, threshold: int = 3, seed: int = 1) -> Problem:
+    """Place of living x place of work, two-way; about four people a cell unless told, most of them in few cells."""
+    rng = np.random.default_rng(seed)
+    home, work = region_sizes(places, rng), region_sizes(places, rng)
+    stay = np.diag(home)
+    expected = (4 * places**2 if people is None else people) * (0.8 * np.outer(home, work) + 0.2 * stay)
+    codes = [f"{i + 1}" for i in range(places)]
+    dimensions = [Dimension.flat("home", codes), Dimension.flat("work", codes)]
+    return small_counts(dimensions, _drawn(expected, rng), threshold)
+
+
+def cube_of_counts(size: int, *, mean: float = 4.0, threshold: int = 3, seed: int = 1) -> Problem:
+    """A flat three-way table, all dimensions of the same size."""
+    rng = np.random.default_rng(seed)
+    shares = [region_sizes(size, rng) for _ in range(3)]
+    dimensions = [Dimension.flat(name, [f"{name}{i + 1}" for i in range(size)]) for name in "abc"]
+    expected = mean * size**3 * _product("a,b,c->abc", *shares)
     return small_counts(dimensions, _drawn(expected, rng), threshold)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,39 @@ def generator_one(rows: int, columns: int, sensitive_cells: int, seed: int) -> P
     return _some_sensitive(two_way(_with_zeros((rows, columns), rng)), sensitive_cells, rng)
 
 
+def generator_two(rows: int, columns: int, sensitive_cells: int, seed: int) -> Problem:
+    """Castro's generator 2 (2002): so many sensitive cells of 1 to 4 anywhere, the others 0 or 5..500, 15% levels."""
+    return _at_fifteen_percent(_with_small((rows, columns), sensitive_cells, seed))
+
+
+def hierarchical_generator_one(
+    rows: tuple[int, ...], columns: tuple[int, ...], sensitive_cells: int, seed: int
+) -> Problem:
+    """As generator 1, both dimensions nested: so many codes at the top, so many in each of them, and so on."""
+    rng = np.random.default_rng(seed)
+    shape = math.prod(rows), math.prod(columns)
+    dimensions = [nested("r", rows), nested("c", columns)]
+    names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
+    cells: dict[str, Any] = {
+        "r": np.repeat(names[0], shape[1]),
+        "c": np.tile(names[1], shape[0]),
+        "value": _with_zeros(shape, rng).ravel(),
+    }
+    table = Table.from_cells(dimensions, cells, recompute=True)
+    return _some_sensitive(table, sensitive_cells, rng)
+
+
+def nested(name: str, counts: tuple[int, ...]) -> Dimension:
+    """Codes in codes: so many at the top, so many in each of them, and so on."""
+    pairs: list[tuple[str, str]] = []
+    above = ["Total"]
+    for level, count in enumerate(counts):
+        below = [(f"{code if level else name}.{i + 1}", code) for code in above for i in range(count)]
+        pairs += below
+        above = [code for code, _ in below]
+    return Dimension.of(name, Hierarchy.from_pairs(pairs))
+
+
 # ---------------------------------------------------------------------- three-way tables
 
 
@@ -112,6 +146,11 @@ def three_way_generator_one(rows: int, columns: int, layers: int, sensitive_cell
     return _some_sensitive(three_way(_with_zeros((rows, columns, layers), rng)), sensitive_cells, rng)
 
 
+def three_way_generator_two(rows: int, columns: int, layers: int, sensitive_cells: int, seed: int) -> Problem:
+    """As generator 2: so many sensitive cells of 1 to 4 anywhere, the others 0 or 5..500, 15% levels."""
+    return _at_fifteen_percent(_with_small((rows, columns, layers), sensitive_cells, seed))
+
+
 # ---------------------------------------------------------------------- what they have in common
 
 
@@ -131,6 +170,21 @@ def _with_zeros(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.
     inner = rng.integers(1, 1001, size=shape)
     inner[rng.random(shape) < 0.2] = 0
     return inner
+
+
+def _with_small(shape: tuple[int, ...], count: int, seed: int) -> Table:
+    """A table of values 0 or 5..500, all equally likely, but so many internal cells of 1 to 4."""
+    rng = np.random.default_rng(seed)
+    inner = rng.choice(np.array([0, *range(5, 501)]), size=shape)
+    inner.flat[rng.choice(inner.size, count, replace=False)] = rng.integers(1, 5, count)
+    return two_way(inner) if len(shape) == 2 else three_way(inner)
+
+
+def _at_fifteen_percent(table: Table) -> Problem:
+    """Internal cells of 1 to 4 are sensitive, levels ceil(0.15 a), zeros published."""
+    sensitive = table.is_leaf & (table.values >= 1) & (table.values <= 4)
+    level = np.where(sensitive, np.ceil(0.15 * table.values), 0.0)
+    return Problem.of(table, sensitive, Levels.of(len(table), level, level), hide_zeros=False)
 
 
 def _some_sensitive(table: Table, count: int, rng: np.random.Generator) -> Problem:

@@ -22,6 +22,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,23 +92,51 @@ def minutes(seconds: float) -> int:
 def _attempt(problem: Problem, scale: float, limit: int) -> PeerRun:
     """The peer on a problem that is scaled down."""
     text, ids = peer_text(problem, scale)
-    command, end = [str(environment("pytauargus")), str(SCRIPT)], 150.0 * limit + 60.0
+    end = 150.0 * limit + 60.0
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "problem.jj").write_text(text, encoding="utf-8")
-        order, start = json.dumps({"folder": folder, "minutes": limit}), time.perf_counter()
-        try:
-            done = subprocess.run(
-                command, input=order, capture_output=True, text=True, timeout=end, cwd=folder
-            )
-        except subprocess.TimeoutExpired:
-            return PeerRun(f"killed after {end:.0f} s", end, scale=scale)
-        spent = time.perf_counter() - start
+        said = ask("pytauargus", SCRIPT, {"folder": folder, "minutes": limit}, end)
+    if said.answer is None:
+        return PeerRun(said.status, said.seconds, scale=scale)
+    return judged(problem, ids, said.answer, scale)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a script of a peer said: its answer, or how it ended without one."""
+
+    status: str
+    seconds: float
+    answer: dict[str, Any] | None = None
+    text: str = ""
+    """All that it printed."""
+
+
+def ask(name: str, script: Path, order: dict[str, Any], end: float) -> Said:
+    """Run a script in the environment of a peer, in the folder of the order; it is killed after `end` seconds."""
+    command, start = [str(environment(name)), str(script)], time.perf_counter()
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(order),
+            capture_output=True,
+            text=True,
+            timeout=end,
+            cwd=order["folder"],
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return Said(f"killed after {end:.0f} s", end)
+    spent = time.perf_counter() - start
     if done.returncode < 0:
-        return PeerRun(f"crashed: signal {-done.returncode}", spent, scale=scale)
+        return Said(f"crashed: signal {-done.returncode}", spent)
     if done.returncode > 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return PeerRun(f"error: {last[:200]}", spent, scale=scale)
-    return judged(problem, ids, json.loads(done.stdout.splitlines()[-1]), scale)
+        return Said(f"error: {last[:200]}", spent)
+    answers = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not answers:
+        return Said("error: no answer", spent)
+    return Said("", spent, json.loads(answers[-1]), done.stdout)
 
 
 def judged(problem: Problem, ids: Sequence[str], answer: dict[str, object], scale: float) -> PeerRun:

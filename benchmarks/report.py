@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
 import plots
+from layout import NOTHING, cells, geometric, number, peer_seconds, seconds_of, share, table
 from paper import NOTHING_NEEDED, TABLES
 from parts.base import OURS, PEER, trace_points
 from parts.study import INSTANCES, VARIANTS
+from report_ways import SECTIONS
 from runner import RESULTS, Row, Store
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
-NOTHING = "No rows are stored yet."
-LEAST_SECONDS = 0.001
 CORE = {
     "audit_network": (
         "cells", "sensitive", "first_audit_s", "verdict_us_a_cell", "interval_us_a_cell", "warm_primal_us_a_cell",
@@ -64,12 +65,18 @@ class Report:
             "fronts": self.fronts,
             "growth": self.growth,
             "study": self.study,
+            **{name: partial(self._section, name) for name in SECTIONS},
         }
         for page in sorted(self.docs.rglob("*.md")):
             text = page.read_text(encoding="utf-8")
             fresh = BLOCK.sub(lambda found: f"{found[1]}\n{sections[found[2]]()}\n\n{found[3]}", text)
             if fresh != text:
                 page.write_text(fresh, encoding="utf-8")
+
+    def _section(self, part: str) -> str:
+        """A section that is made of the rows of the part of its name alone."""
+        rows = self.rows(part)
+        return SECTIONS[part](rows) if rows else NOTHING
 
     # ------------------------------------------------------------------ the core
 
@@ -369,50 +376,6 @@ def gap_points(trace: str) -> list[tuple[float, float]]:
         if math.isfinite(best):
             found.append((max(seconds, 0.01), 100.0 * (best - proven) / best if best else 0.0))
     return found
-
-
-# ---------------------------------------------------------------------- small things
-
-
-def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    rows = [f"| {' | '.join(line)} |" for line in (head, *lines)]
-    return "\n".join([rows[0], "|---" * len(head) + "|", *rows[1:]])
-
-
-def cells(row: Row, columns: str) -> list[str]:
-    """Columns of a row, empty where it has none."""
-    return [tidy(row.get(column) or "") for column in columns.split()]
-
-
-def tidy(text: str) -> str:
-    """Whole numbers without their ``.0``."""
-    return text.removesuffix(".0")
-
-
-def number(text: str) -> float:
-    return float(text)
-
-
-def seconds_of(row: Row) -> float:
-    """Seconds of a row; the limit where it crashed or was killed."""
-    return max(LEAST_SECONDS, number(row.get("seconds") or row["limit_s"]))
-
-
-def peer_seconds(row: Row, column: str = "seconds") -> float:
-    """Seconds of the peer; its limit where it did not finish."""
-    finished = row["status"] == "optimal" and row.get(column)
-    return max(LEAST_SECONDS, number(row[column] if finished else row["limit_s"]))
-
-
-def share(marks: Sequence[bool]) -> str:
-    """How many of them, in percent."""
-    return f"{100 * mean(marks):.1f}" if marks else "–"
-
-
-def geometric(ratios: Sequence[float]) -> float:
-    """The geometric mean."""
-    return math.exp(mean(math.log(ratio) for ratio in ratios))
 
 
 if __name__ == "__main__":

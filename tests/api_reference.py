@@ -23,7 +23,9 @@ CHAPTERS = {
     ],
     "Problems": ["Problem", "Levels", "Attacker", "Mark", "Reason", "weights"],
     "Patterns": ["Pattern", "View", "Suppression", "Intervals", "Rounding", "Perturbation", "Mixed"],
-    "Methods and results": ["METHODS", "Method", "Result", "Status", "Report", "Audit", "Publication"],
+    "Methods and results": [
+        "METHODS", "Method", "Result", "Status", "Report", "Audit", "Publication", "compare", "Comparison",
+    ],
     "Proofs and explanations": [
         "certify", "verify", "Certificate", "Verification", "bounds", "Bound", "exposure", "Exposure", "explain",
         "Explanation",

@@ -204,3 +204,24 @@ def test_small_levels_of_large_values_are_judged_as_precisely_as_large_ones(inte
     assert found.safe is safe
     if intervals:
         assert found.high[0] - table.values[cell] == pytest.approx(950.0, rel=1e-6)
+
+
+def test_what_only_rounding_noise_leaves_of_a_width_is_not_asked_for_again():
+    """A linear program that answers 2.9999999999999996 for 3: nothing is missing, and no cell needs a program more."""
+    from tablecloak.audit.judge import DECISION_SLACK, _Answers, _push
+
+    asked = []
+
+    class Noisy:
+        def reach(self, cells, need_down, need_up, tick, size):
+            asked.append(need_down.copy())
+            return need_down, need_up * np.array([1.0 - 1e-15, 1.0 - 1e-12, 0.5, 2.0])
+
+    zero, three = np.zeros(4), np.full(4, 3.0)
+    found = _Answers(np.arange(4), zero, zero, three, zero.copy(), zero.copy(), np.full(4, DECISION_SLACK))
+    _push(Noisy(), np.arange(4), found, np.arange(4), False, lambda settled: None)
+    assert asked[1].tolist() == [0.0, 0.0, 1.5, 0.0]
+    assert found.down.tolist() == [0.0, 0.0, 1.5, 0.0] and (found.up + found.down >= 3 * (1 - 1e-9)).all()
+    exact = replace(found, slack=np.full(4, 1e-15))
+    _push(Noisy(), np.arange(4), exact, np.arange(4), False, lambda settled: None)
+    assert 0 < asked[3][1] < 1e-11, "an exact engine leaves no such noise: what is missing is asked for"

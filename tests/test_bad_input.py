@@ -423,7 +423,7 @@ def of_problems() -> Iterator[Case]:
     yield Case("protect a table", lambda p: protect(table()), words)  # type: ignore[arg-type]
     yield Case("exposure of a table", lambda p: exposure(table()), words)  # type: ignore[arg-type]
     stuck = made([4], Levels.at(9, [4], 100, 100), forced=[0, 1, 2, 3, 5, 6, 7, 8])
-    words = ("No suppression pattern", "region=N, size=a", "must be published", "Lower the levels")
+    words = ("Nothing that hides or blurs cells", "region=N, size=a", "must be published", "Lower the levels")
     yield Case("infeasible", lambda p: protect(stuck(p)), words, InfeasibleProblem)
     bounded = made([4], most_touched=3)
     words = ("cannot honour a bound", "suppress-compact")
@@ -579,7 +579,7 @@ COMMANDS: list[tuple[str, tuple[str, ...], int]] = [
     ("protect p.jj --set seconds --pattern out/s.csv", ("--set seconds", "KEY=VALUE"), 2),
     ("protect p.jj --pattern out/s.csv --json out/s.csv", ("s.csv", "asked for twice"), 2),
     ("protect p.jj --pattern p.jj", ("p.jj", "it is an input file"), 2),
-    ("protect stuck.jj --pattern out/s.csv", ("No suppression pattern", "cell=0"), 3),
+    ("protect stuck.jj --pattern out/s.csv", ("Nothing that hides or blurs cells", "cell=0"), 3),
     ("audit p.jj --pattern none.csv", ("none.csv", "no such file"), 2),
     ("audit p.jj --pattern d.csv", ("d.csv",), 2),
     ("publish p.jj --pattern s.csv -o out/t.pdf", ("t.pdf", ".xlsx"), 2),

@@ -317,7 +317,7 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (freedom.Freedom, "set_bounds"),
     (freedom.Programs, "set_bounds"),
     (integer_phase, "Guess"),
-    (study.RECIPE, "in_parts"),
+    (study.exact_run, "in_parts"),
     (Twins, "of"),
     (Walk, "_merge"),
 )
@@ -443,8 +443,8 @@ def test_what_a_variant_replaces_comes_back_after_an_error_too() -> None:
 def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() -> None:
     stages = study.VARIANTS["no rows from inside points"].changes
     with study.replaced(*stages):
-        assert run_state.ROOT_STAGES == study.RECIPE.ROOT_STAGES == (LAST,)
-        assert tree.STAGES == (LAST,)
+        assert run_state.ROOT_STAGES == study.exact_run.ROOT_STAGES == (LAST,)
+        assert tree.HARD.stages == tree.LITTLE.stages == (LAST,)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
         assert separation.attack_on is thinning.attack_on is freedom.Programs
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.methods.lengths import on_grid, skewed, snapped, start_room, stated, tightened
+from tablecloak.methods.lengths import on_grid, repaired, skewed, snapped, stated, tightened
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Levels, Problem
-from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay
 
 
-def test_a_start_is_safe_and_everything_is_hidden_when_there_is_no_time() -> None:
+def test_what_is_open_is_repaired_and_nothing_is_given_when_there_is_no_time() -> None:
     problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12)
-    assert_protected(problem, stated(problem, *start_room(problem, NEVER, silent)))
-    below, above = start_room(problem, Deadline.after(0.0), silent)
-    assert np.isposinf(below).all() and np.isposinf(above).all()
-    assert_protected(problem, stated(problem, below, above))
+    room = repaired(problem, np.zeros(16), np.zeros(16), silent)
+    assert room is not None
+    assert_protected(problem, stated(problem, *room))
+    assert repaired(problem, *room, silent, Deadline.after(0.0)) is not None, "it is safe as it is"
+    assert repaired(problem, np.zeros(16), np.zeros(16), silent, Deadline.after(0.0)) is None
 
 
 def test_tightened_intervals_are_attainable_and_say_the_same() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tablecloak import Problem, Result, protect
-from tablecloak.methods import parts
+from tablecloak.methods import exact_run, parts
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.parts import in_parts
 from tablecloak.methods.rows import Row
@@ -21,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from instances import class_two
 
-RECIPE = import_module("tablecloak.methods.suppress_optimal")
 SEEDS = range(6)
 
 
@@ -45,7 +43,7 @@ def test_parts_find_the_optimum_that_others_find_often_before_any_guess(
 ) -> None:
     found = [solved(with_large_levels(seed)) for seed in SEEDS]
     assert sum(result.report.counters["guesses"] == 0 for result in found) > len(found) // 2
-    monkeypatch.setattr(RECIPE, "in_parts", lambda state: None)
+    monkeypatch.setattr(exact_run, "in_parts", lambda state: None)
     others = [solved(with_large_levels(seed)) for seed in SEEDS]
     assert sum(result.report.counters["guesses"] == 0 for result in others) < len(found) // 2
     for result, other in zip(found, others, strict=True):

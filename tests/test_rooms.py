@@ -5,23 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tablecloak.arrays import Floats
 from tablecloak.audit import audit
+from tablecloak.methods.deviations import Side
 from tablecloak.methods.lengths import stated
 from tablecloak.methods.network_search import Boxes, is_network
-from tablecloak.methods.rooms import (
-    LinearProver,
-    NetworkProver,
-    Prover,
-    all_levels,
-    conditional_widths,
-    prover_of,
-)
+from tablecloak.methods.provers import LinearProver, NetworkProver, prover_of
+from tablecloak.methods.rooms import Proof, Prover, all_levels, conditional_widths, own_proofs
 from tablecloak.problem import Mark
 from tablecloak.testing import KINDS, random_problem
+from two_way import TwoWay
 
 
+@pytest.mark.parametrize("depth", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
+def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int) -> None:
     checked = 0
     for seed in range(12):
         rng = np.random.default_rng([seed, 9])
@@ -35,15 +33,22 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
         safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
         for prover in provers:
             for room in rooms:
-                found = prover.proofs(*room, tasks, extent=np.ones(len(tasks)), most=100)
+                share = (
+                    np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
+                )
+                found = prover.proofs(
+                    room[0], room[1], tasks, extent=np.ones(len(tasks)), most=100, share=share, depth=depth
+                )
                 for proof in found:
                     down, up = boxes[proof.task.attacker]
 
-                    def left(other: np.ndarray, proof=proof, down=down, up=up) -> float:
+                    def left(
+                        other: Floats, proof: Proof = proof, down: Floats = down, up: Floats = up
+                    ) -> float:
                         below, above = np.minimum(other[0], down), np.minimum(other[1], up)
                         return float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
 
-                    assert left(room) < proof.task.level * (1 - 1e-8)
+                    assert share is not None or left(room) < proof.task.level * (1 - 1e-8)
                     assert all(left(other) >= proof.task.level * (1 - 1e-6) for other in safe)
                     checked += 1
     assert checked > 20
@@ -70,3 +75,24 @@ def test_conditional_widths_are_asked_of_free_cells_only() -> None:
         np.flatnonzero(free & (problem.levels.conditional > 0)).tolist()
     )
     assert {task.attacker for task in tasks} == {0, 1}
+
+
+def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
+    """On a network with little room there are many cuts behind each other."""
+    grid = TwoWay(np.arange(1, 65).reshape(8, 8).tolist())
+    problem = grid.problem([(2, 3)], 5, 5)
+    tasks, none = all_levels(problem), np.zeros(len(problem.table))
+    one, many = (
+        NetworkProver(problem).proofs(none, none, tasks, extent=np.ones(len(tasks)), most=9, depth=depth)
+        for depth in (1, 5)
+    )
+    assert len(many) > len(one) > 0
+    assert {proof.task for proof in many} == {proof.task for proof in one}
+    assert len({proof.cells.tobytes() for proof in many}) > len({proof.cells.tobytes() for proof in one})
+
+
+def test_a_cells_own_room_must_hold_its_levels() -> None:
+    problem = random_problem("two-way", np.random.default_rng(5), sliding=True)
+    for proof in own_proofs(all_levels(problem)):
+        assert proof.cells.tolist() == [proof.task.cell]
+        assert (proof.above[0] + proof.below[0] == 2.0) == (proof.task.side is Side.SLIDE)

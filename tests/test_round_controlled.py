@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,8 +98,84 @@ def test_bases_by_kind_and_by_cell() -> None:
     kept = rounded(problem, bases=bases.tolist()).pattern
     assert isinstance(kept, Rounding) and kept.shown[1] == 50 and kept.base.tolist() == bases.tolist()
     bases[4] = 0.0  # 8 among multiples of 5: no rounding adds up
-    with pytest.raises(InfeasibleProblem, match="within 3 steps"):
-        protect(problem, "round-controlled", params={"bases": bases.tolist()})
+    refused(problem, [4], bases=bases.tolist())
+
+
+def refused(problem: Problem, cells: list[int], **params: object) -> str:
+    """The words of a refusal that names exactly these cells, and no number of the table."""
+    with pytest.raises(InfeasibleProblem) as caught:
+        protect(problem, "round-controlled", params=params)
+    labels = problem.table.labels(np.array(cells, dtype=np.int64))
+    words = str(caught.value)
+    assert list(caught.value.forced) == labels
+    assert all(label in words for label in labels)
+    return words
+
+
+def plain(values: list[list[int]], **options: object) -> Problem:
+    """A two-way table with its totals, all weights 1, nothing sensitive."""
+    grid = TwoWay(values)
+    return grid.problem([], 0, 0, weights=np.ones(len(grid.table)), **options)
+
+
+def test_forced_cells_that_are_no_multiples_are_named() -> None:
+    """Cells are in rows of four, the total last: 20 51 10 81, 8 19 22 49, 28 70 32 130."""
+    values = [[20, 51, 10], [8, 19, 22]]
+    words = refused(plain(values, forced=[11]), [11], base=7.0)
+    assert "no rounding with these bases adds up: 1 cell that must keep the true value" in words
+    assert "130" not in words
+    assert rounded(plain(values, forced=[11]), base=10.0).pattern.shown[11] == 130, "a multiple is no trouble"
+    refused(plain(values, forced=[5, 11]), [5], base=10.0)
+    refused(plain(values, forced=[0, 4, 5]), [4, 5], base=10.0)
+
+
+def test_cells_that_keep_their_values_may_make_up_for_each_other() -> None:
+    """3 and 7 are no multiples of 5, and 10 is: no equation is in trouble."""
+    problem = plain([[3, 7], [7, 3]], forced=[0, 1, 3, 4])
+    shown = rounded(problem, base=5.0).pattern.shown
+    assert np.array_equal(shown, problem.table.values)
+
+
+def test_where_all_divides_the_program_finds_who_is_in_the_way() -> None:
+    """The cube again: its 11 multiples of 10 keep their values, which divide every equation; still nothing adds up."""
+    problem = cube()
+    table = problem.table
+    kept = [k for k in range(len(table)) if table.values[k] % 10 == 0]
+    bases = np.full(len(table), 10.0)
+    bases[kept] = 0.0
+    words = refused_any(problem, bases=bases.tolist())
+    assert "would have to change" in words and "within 3 steps" in words
+
+
+def refused_any(problem: Problem, **params: object) -> str:
+    with pytest.raises(InfeasibleProblem) as caught:
+        protect(problem, "round-controlled", params=params)
+    assert caught.value.forced
+    return str(caught.value)
+
+
+def test_multiples_that_do_not_move_are_not_touched() -> None:
+    """Of the 27 cells of the cube 16 are no multiples of 10: four 5s and the twelve sums of a 5 and a 0."""
+    values = cube().table.values
+    least = int((values % 10 != 0).sum())
+    assert least == 16
+    free = rounded(cube(), base=10.0, steps=1)
+    many = int((free.pattern.shown != values).sum())
+    assert least < many < 27
+    tight = rounded(replace(cube(), most_touched=many), base=10.0, steps=1)
+    assert tight.cost == free.cost and int(tight.pattern.touched(cube()).sum()) <= many
+    fewest = least
+    while True:
+        try:
+            found = rounded(replace(cube(), most_touched=fewest), base=10.0, steps=1)
+            break
+        except InfeasibleProblem as refusal:
+            assert f"at most {fewest} cells touched" in str(refusal)
+            fewest += 1
+    assert least < fewest <= many and found.audit.safe
+    assert int(found.pattern.touched(cube()).sum()) == fewest
+    with pytest.raises(InfeasibleProblem, match="no multiples of their base"):
+        rounded(replace(cube(), most_touched=least - 1), base=10.0, steps=1)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.methods.search import Search
+from tablecloak.methods.thinning import Thinner
 from tablecloak.pattern import Suppression
 from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
@@ -67,14 +71,43 @@ def test_ctrl_c_in_the_clean_up_returns_the_pattern_so_far():
     assert result.report.notes == ()
 
 
-def test_progress_reports_an_incumbent():
-    costs = []
-    protect(
-        three_way(),
-        "suppress-greedy",
-        progress=lambda *step: costs.append(step[3] if len(step) > 3 else None),
+@pytest.mark.parametrize("name", ["three way", "conditional", "two hierarchies"])
+def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
+    """Whenever a cost is told, the pattern that costs so much passes the audit; while one is built, none is told."""
+    problem = three_way() if name == "three way" else FIXTURES[name]()
+    told, searches = [], []
+    monkeypatch.setattr(Thinner, "fits", lambda *_: False)  # the clean-up that tells of every cell
+
+    class Watched(Search):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named)
+            searches.append(self)
+
+    monkeypatch.setattr(import_module("tablecloak.methods.suppress_greedy"), "Search", Watched)
+
+    def listen(phase, done, total, incumbent=None, bound=None):
+        told.append((phase, incumbent))
+        if incumbent is not None:
+            pattern = Suppression.of(problem.table, searches[-1].hidden.copy())
+            assert pattern.loss(problem) == pytest.approx(incumbent)
+            assert_protected(problem, pattern)
+
+    result = protect(problem, "suppress-greedy", progress=listen)
+    phases = [phase for phase, _ in told]
+    assert "protecting levels" in phases and "cleaning up" in phases
+    assert all(cost is None for phase, cost in told if phase == "protecting levels")
+    costs = [cost for _, cost in told if cost is not None]
+    assert costs[-1] == pytest.approx(result.cost) and costs == sorted(costs, reverse=True)
+    assert [cost for _, cost, _ in result.report.trace if cost is not None] == sorted(
+        set(costs), reverse=True
     )
-    assert any(cost is not None and cost > 0 for cost in costs)
+
+
+def test_the_quick_clean_up_tells_its_cost_too():
+    told = []
+    result = protect(three_way(), "suppress-greedy", progress=lambda *step: told.append(step))
+    costs = [step[3] for step in told if len(step) > 3 and step[3] is not None]
+    assert costs[-1] == pytest.approx(result.cost) and costs[0] >= costs[-1]
 
 
 def test_cells_that_can_never_be_wide_enough_are_published():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods.base import Method, Proposal
 from tablecloak.pattern import Intervals, Pattern, Perturbation, Rounding
@@ -24,12 +25,25 @@ class Steps:
     step: float = 10.0
 
 
+def moved(problem: Problem, move: Floats) -> Floats:
+    """The table with its inner cells moved, added up again: totals follow from the equations."""
+    table = problem.table
+    inner, matrix = table.is_leaf, table.equations.toarray()
+    totals = np.linalg.lstsq(matrix[:, ~inner], -matrix[:, inner] @ move[inner])[0]
+    change = np.where(inner, move, 0.0)
+    change[~inner] = np.rint(totals / table.unit) * table.unit
+    return np.asarray(table.values + change)
+
+
 def rounded(problem: Problem, step: float) -> Pattern:
-    return Rounding.of(step * np.round(problem.table.values / step), step)
+    value = problem.table.values
+    shown = moved(problem, step * np.round(value / step) - value)
+    return Rounding.of(shown, np.maximum(step, np.abs(shown - value)))
 
 
 def perturbed(problem: Problem, step: float) -> Pattern:
-    return Perturbation.of(problem.table.values + np.where(problem.sensitive, step, 0.0), 2 * step)
+    shown = moved(problem, np.where(problem.sensitive, step, 0.0))
+    return Perturbation.of(shown, np.maximum(2 * step, np.abs(shown - problem.table.values)))
 
 
 def stated(problem: Problem, step: float) -> Pattern:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from parts import core, fronts, grid, growth, library, study, tabulating
+from parts import (
+    adjustment,
+    core,
+    fronts,
+    grid,
+    growth,
+    library,
+    models,
+    rounding,
+    study,
+    tabulating,
+    ways,
+    widths,
+)
 from parts.base import Part
 
 PARTS: dict[str, Part] = {
@@ -15,6 +28,11 @@ PARTS: dict[str, Part] = {
         *fronts.PARTS,
         *growth.PARTS,
         *study.PARTS,
+        *ways.PARTS,
+        *adjustment.PARTS,
+        *models.PARTS,
+        *rounding.PARTS,
+        *widths.PARTS,
     )
 }
 """All parts in the order in which they are run."""

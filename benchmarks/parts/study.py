@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
@@ -21,7 +20,7 @@ from tablecloak import Problem, Result, protect
 from tablecloak.engines.branching import Callbacks, branch_and_cut
 from tablecloak.engines.freedom import Programs
 from tablecloak.engines.mip import MixedSolution
-from tablecloak.methods import run_state, separation, thinning, tree
+from tablecloak.methods import exact_run, run_state, separation, thinning, tree
 from tablecloak.methods.neighbourhoods import Neighbourhoods
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.run_state import LAST, Exact
@@ -29,10 +28,8 @@ from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
 from tablecloak.methods.walk import Walk
 
-RECIPE = import_module("tablecloak.methods.suppress_optimal")
-"""The module; the function of the same name hides it from an ordinary import."""
 SECONDS = 120.0
-AT_ONCE = RECIPE.Guesses(1e6, 2.0, 0.0)
+AT_ONCE = exact_run.Guesses(1e6, 2.0, 0.0)
 """A guess so large that the cost of the best pattern is the limit."""
 ALL = "all of it"
 
@@ -100,15 +97,15 @@ VARIANTS: dict[str, Variant] = {
     "no rows from inside points": Variant(
         (
             (run_state, "ROOT_STAGES", (LAST,)),
-            (RECIPE, "ROOT_STAGES", (LAST,)),
+            (exact_run, "ROOT_STAGES", (LAST,)),
             (Exact.missed, "__defaults__", ((LAST,), None)),
-            (tree, "STAGES", (LAST,)),
+            (tree, "HARD", tree.HARD._replace(stages=(LAST,))),
         )
     ),
     "no covers and roundings": Variant(((separation, "sharper", no_rows),)),
     "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
     "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
-    "not in parts": Variant(((RECIPE, "in_parts", nothing),)),
+    "not in parts": Variant(((exact_run, "in_parts", nothing),)),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
     "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
     "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
@@ -117,10 +114,10 @@ VARIANTS: dict[str, Variant] = {
     ),
     "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
     "guess everything at once": Variant(
-        ((RECIPE, "ON_NETWORKS", AT_ONCE), (RECIPE, "ON_GENERAL_TABLES", AT_ONCE))
+        ((exact_run, "ON_NETWORKS", AT_ONCE), (exact_run, "ON_GENERAL_TABLES", AT_ONCE))
     ),
     "guesses that double": Variant(
-        ((RECIPE, "ON_GENERAL_TABLES", RECIPE.Guesses(0.05, 2.0, 0.0)),), on_networks=False
+        ((exact_run, "ON_GENERAL_TABLES", exact_run.Guesses(0.05, 2.0, 0.0)),), on_networks=False
     ),
     "rows only at whole points": Variant(((tree, "branch_and_cut", tree_with_whole_points),)),
 }

@@ -13,6 +13,7 @@ from tablecloak.apriori import Marks
 from tablecloak.assess import assess
 from tablecloak.audit import Certificate, Verification, audit, certify, verify
 from tablecloak.bounds import Bound, bounds
+from tablecloak.compare import Comparison, compare
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.errors import (
@@ -59,6 +60,7 @@ __all__ = [
     "Bound",
     "CellData",
     "Certificate",
+    "Comparison",
     "Contributions",
     "Dimension",
     "Dominance",
@@ -103,6 +105,7 @@ __all__ = [
     "audit",
     "bounds",
     "certify",
+    "compare",
     "explain",
     "exposure",
     "link",

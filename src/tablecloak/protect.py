@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tablecloak.audit import audit
-from tablecloak.errors import InputError, SolverError, check_kind
+from tablecloak.errors import InputError, SolverError, check_kind, counted
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method
-from tablecloak.pattern import Suppression
+from tablecloak.pattern import Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit, Report, Result
@@ -53,6 +53,7 @@ def protect(
     proposal = chosen.function(
         problem, params=settings, rng=np.random.default_rng(seed), progress=watch, executor=executor
     )
+    _check_sums(name, problem, proposal.pattern)
     verdict = audit(problem, proposal.pattern, progress=progress)
     if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
         raise SolverError(
@@ -75,6 +76,20 @@ def protect(
     alone = isinstance(proposal.pattern, Suppression)
     cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)
     return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+
+
+def _check_sums(name: str, problem: Problem, pattern: Pattern) -> None:
+    """Raise if rounded or perturbed numbers do not add up like the table."""
+    if not isinstance(pattern, Rounding | Perturbation):
+        return
+    table, shown = problem.table, pattern.shown
+    noise = 1e-6 * table.unit + 1e-9 * (abs(table.equations) @ np.abs(shown))
+    count = int((np.abs(table.equations @ shown - table.rhs) > noise).sum())
+    if count:
+        raise SolverError(
+            f"{name} proposed numbers that do not add up ({counted(count, 'equation')}); they are dropped. "
+            "This is a fault of the method: please report it with the instance."
+        )
 
 
 def _only_open(verdict: Audit) -> bool:

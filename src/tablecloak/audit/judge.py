@@ -247,7 +247,10 @@ def _push(attack: Attack, cells: Ints, found: _Answers, rows: Ints, intervals: b
     else:
         zero = np.zeros(rows.size)
         _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
-        down, _ = attack.reach(cells, np.maximum(lower, sliding - up), zero, tick, size)
+        # What is nearly enough leaves nothing but rounding noise to ask for.
+        enough = up >= sliding * (1.0 - found.slack[rows])
+        rest = np.where(enough, 0.0, sliding - np.minimum(up, sliding))
+        down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
         found.down[rows], found.up[rows] = down, up
 
 

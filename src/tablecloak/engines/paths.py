@@ -38,7 +38,9 @@ class Roads(NamedTuple):
     opened: Ints  # by node: its latest open entry, or NONE
     before: Ints  # by entry: the open entry of the same node before it
     entries: Ints  # by arc: 2 * arc the entry at its tail, 2 * arc + 1 that at its head
-    flow: Floats  # by arc, of the route under way
+    flow: Floats  # by arc, of the route under way; zero between routes
+    used: Ints  # the arcs of the route under way, and whether an arc is one of them
+    in_route: Bools
     distance: Floats
     arrived: Ints  # by node: the entry by which the shortest path arrives
     done: Bools
@@ -47,7 +49,7 @@ class Roads(NamedTuple):
 
 
 _i, _f, _b = np.zeros(0, np.int32), np.zeros(0, np.float64), np.zeros(0, np.bool_)
-roads_type = typeof(Roads(_i, _i, _i, _b, _f, _b, _i, _i, _i, _f, _f, _i, _b, _f, _i))
+roads_type = typeof(Roads(_i, _i, _i, _b, _f, _b, _i, _i, _i, _f, _i, _b, _f, _i, _b, _f, _i))
 
 
 @compiled(void(roads_type, int64))
@@ -142,6 +144,15 @@ def _shortest(
     return False
 
 
+@compiled(int64(roads_type, int64))
+def _forget(roads: Roads, count: int) -> int:
+    """Take the flow off the arcs of a route."""
+    for k in range(count):
+        roads.flow[roads.used[k]] = 0.0
+        roads.in_route[roads.used[k]] = False
+    return 0
+
+
 @compiled(float64(roads_type, floats_type, floats_type, int64, boolean, float64, float64))
 def route(roads: Roads, up: Floats, down: Floats, own: int, upward: bool, need: float, step: float) -> float:
     """Open arcs until arc `own` can deviate by `need`; gives what is still missing (zero unless impossible)."""
@@ -150,10 +161,10 @@ def route(roads: Roads, up: Floats, down: Floats, own: int, upward: bool, need: 
         return 0.0
     head, tail = roads.target[tail_entry], roads.target[head_entry]
     source, sink = (head, tail) if upward else (tail, head)
-    roads.flow[:] = 0.0
-    missing = need
+    missing, count = need, 0
     while missing > 1e-9 * need:
         if not _shortest(roads, up, down, source, sink, own, missing, step):
+            _forget(roads, count)
             return missing
         amount, node = missing, sink
         while node != source:
@@ -168,8 +179,13 @@ def route(roads: Roads, up: Floats, down: Floats, own: int, upward: bool, need: 
             entry = roads.arrived[node]
             arc = roads.arc[entry]
             roads.flow[arc] += amount if roads.forward[entry] else -amount
+            if not roads.in_route[arc]:
+                roads.in_route[arc] = True
+                roads.used[count] = arc
+                count += 1
             open_arc(roads, arc)
             other = roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]
             node = roads.target[other]
         missing -= amount
+    _forget(roads, count)
     return 0.0

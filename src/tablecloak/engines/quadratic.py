@@ -16,6 +16,7 @@ Reference: Li, Swetits (1993) and Qi, Sun (1993) for Newton methods on the dual 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,9 +41,19 @@ class Quadratic:
 
 
 def least_squares(
-    matrix: csr_array, right: Floats, weights: Floats, low: Floats, high: Floats, start: Floats | None = None
+    matrix: csr_array,
+    right: Floats,
+    weights: Floats,
+    low: Floats,
+    high: Floats,
+    start: Floats | None = None,
+    *,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Quadratic:
-    """The least weighted sum of squares with matrix d = right and low <= d <= high."""
+    """The least weighted sum of squares with matrix d = right and low <= d <= high.
+
+    `stop` is asked before every Newton step; the point then misses equations by `residual`, and `dual` is a bound.
+    """
     across = csr_array(matrix.T)
     y = np.zeros(right.size) if start is None else start.copy()
     size = float(abs(matrix).sum(axis=1).max(initial=1.0)) if matrix.nnz else 1.0
@@ -56,7 +67,7 @@ def least_squares(
     d = np.clip(price / (2 * weights), low, high)
     value, slope = _dual(right, y, weights, d, price), right - matrix @ d
     for _ in range(MOST_STEPS):
-        if float(np.abs(slope).max(initial=0.0)) <= enough:
+        if float(np.abs(slope).max(initial=0.0)) <= enough or stop():
             break
         step = _newton(matrix, weights, (d > low) & (d < high), slope)
         ascent, t = float(slope @ step), 1.0

@@ -40,6 +40,8 @@ class RoadMap:
             before=np.full(arc.size, paths.NONE, dtype=np.int32),
             entries=entries,
             flow=np.zeros(count),
+            used=np.zeros(count, dtype=np.int32),
+            in_route=np.zeros(count, dtype=np.bool_),
             distance=np.zeros(nodes),
             arrived=np.zeros(nodes, dtype=np.int32),
             done=np.zeros(nodes, dtype=np.bool_),

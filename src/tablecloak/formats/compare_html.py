@@ -7,16 +7,15 @@ the same bytes. Plots need matplotlib (``pip install tablecloak[report]``); ``pl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from tablecloak.errors import NotApplicable
-from tablecloak.formats.plots import BLUE, GREY, INK, ORANGE, _figure, _percent, _plain, _short, _svg
+from tablecloak.formats.pages import confidential_page
+from tablecloak.formats.plots import BLUE, GREY, INK, ORANGE, drawing, percent_text, plain_text, short, svg_of
 from tablecloak.formats.report_tables import many, percent
 
 if TYPE_CHECKING:
@@ -60,15 +59,7 @@ def compare_html(comparison: Comparison, *, title: str = "", plots: bool = True)
             "quantiles": Markup(quantiles_svg(rows) if plots else ""),
         },
     }
-    source = files("tablecloak").joinpath("templates/compare.html").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.from_string(source).render(**context)
+    return confidential_page("compare.html", context)
 
 
 def check_drawing() -> None:
@@ -139,7 +130,7 @@ def costs_svg(outcomes: Sequence[Outcome]) -> str:
     first, last = max(min(moments), LEAST_SECONDS) / 1.6, max(*moments, LEAST_SECONDS) * 1.6
     named = [sum(outcome.kind == kind for outcome in outcomes) for kind in kinds]
     heights = [max(2.5, 0.8 + 0.2 * number) for number in named]  # room for the names beside the lines
-    with _figure("cost", 7.4, 0.6 + sum(heights)) as (figure, _):
+    with drawing("cost", 7.4, 0.6 + sum(heights)) as (figure, _):
         figure.clear()
         fields = figure.subplots(len(kinds), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
         for axes, kind in zip(fields, kinds, strict=True):
@@ -148,13 +139,13 @@ def costs_svg(outcomes: Sequence[Outcome]) -> str:
                     _cost_line(axes, outcome, number)
             axes.set_xscale("log")
             axes.set_xlim(first, last)
-            axes.xaxis.set_major_formatter(_plain)
+            axes.xaxis.set_major_formatter(plain_text)
             axes.xaxis.set_minor_formatter(lambda *_: "")
             _cost_axis(axes, [outcome for outcome in outcomes if outcome.kind == kind])
             axes.set_title(kind, fontsize=9, loc="left")
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         fields[-1].set_xlabel("seconds")
-        return _svg(figure, "cost", "Cost over time of each method, and the proven bound at its end.")
+        return svg_of(figure, "cost", "Cost over time of each method, and the proven bound at its end.")
 
 
 def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
@@ -165,7 +156,7 @@ def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
     costs = np.array([cost for _, cost in known] + [outcome.cost], dtype=np.float64)
     look = {"color": COLOURS[number % len(COLOURS)]}
     style = STYLES[number // len(COLOURS) % len(STYLES)]
-    axes.plot(seconds, costs, drawstyle="steps-post", linestyle=style, label=_short(outcome.name), **look)
+    axes.plot(seconds, costs, drawstyle="steps-post", linestyle=style, label=short(outcome.name), **look)
     axes.plot(end, outcome.cost, marker="o", markersize=5, linestyle="", clip_on=False, **look)
     if outcome.bound is not None and np.isfinite(outcome.bound):
         axes.plot([end, end], [outcome.bound, outcome.cost], linewidth=0.8, linestyle=":", **look)
@@ -192,7 +183,7 @@ def _cost_axis(axes: Any, outcomes: Sequence[Outcome]) -> None:
         axes.margins(y=0.12)
     else:
         axes.set_ylim(0.0, 1.12 * max(figures) or 1.0)
-    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_major_formatter(plain_text)
     axes.set_ylabel("cost")
 
 
@@ -201,7 +192,7 @@ def touched_svg(rows: Sequence[Mapping[str, Any]]) -> str:
     used = [row for row in rows if row["touched"] is not None]
     if not used:
         return ""
-    with _figure("touched", 7.4, 0.9 + 0.42 * len(used)) as (figure, axes):
+    with drawing("touched", 7.4, 0.9 + 0.42 * len(used)) as (figure, axes):
         place = np.arange(len(used))
         parts = (
             ("touched_share", -0.19, BLUE, "of the cells"),
@@ -216,9 +207,9 @@ def touched_svg(rows: Sequence[Mapping[str, Any]]) -> str:
             0.0,
             1.15 * max(max(row["touched_share"] or 0.0, row["value_share"] or 0.0) for row in used) or 1.0,
         )
-        axes.xaxis.set_major_formatter(_percent)
+        axes.xaxis.set_major_formatter(percent_text)
         axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12 - 0.4 / len(used)), ncols=2)
-        return _svg(figure, "touched", "The share of cells and of value that each method touches.")
+        return svg_of(figure, "touched", "The share of cells and of value that each method touches.")
 
 
 def quantiles_svg(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -231,7 +222,7 @@ def quantiles_svg(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     if not used:
         return ""
-    with _figure("quantiles", 9.2, 1.3 + 0.34 * len(used)) as (figure, _):
+    with drawing("quantiles", 9.2, 1.3 + 0.34 * len(used)) as (figure, _):
         figure.clear()
         fields = figure.subplots(1, len(drawn), squeeze=False, sharey=True)[0]
         for axes, (name, label) in zip(fields, drawn, strict=True):
@@ -248,7 +239,7 @@ def quantiles_svg(rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         words = ("half of the cells at most", "nine in ten at most", "the largest")
         figure.legend(handles, words, loc="outside lower center", ncols=3)
-        return _svg(figure, "quantiles", "Quantiles of relative vagueness and change of each method.")
+        return svg_of(figure, "quantiles", "Quantiles of relative vagueness and change of each method.")
 
 
 def _quantile_line(axes: Any, place: int, amounts: Sequence[float | None]) -> None:
@@ -287,6 +278,6 @@ def _no_ticks() -> Any:
 
 
 def _name_methods(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    axes.set_yticks(np.arange(len(rows)), [_short(row["name"]) for row in rows])
+    axes.set_yticks(np.arange(len(rows)), [short(row["name"]) for row in rows])
     axes.set_ylim(len(rows) - 0.45, -0.55)
     axes.tick_params(axis="y", length=0)

@@ -64,7 +64,7 @@ def widths_svg(problem: Problem, audit: Audit) -> str:
     positive = np.concatenate([x, y[inside & (y > 0)]])
     floor, roof, right = (float(edge) for edge in (positive.min() / 2, positive.max() * 2, x.max() * 2))
     y = np.clip(np.where(inside, y, roof), floor, roof)
-    with _figure("widths", 6.4, 4.2) as (figure, axes):
+    with drawing("widths", 6.4, 4.2) as (figure, axes):
         _log_axes(axes, (floor, right), (floor * 0.8, roof * 1.25))
         axes.plot(
             [floor, right], [floor, right], color=INK, linewidth=1, linestyle=(0, (5, 3)), label="required"
@@ -93,7 +93,7 @@ def widths_svg(problem: Problem, audit: Audit) -> str:
         text = (
             "Distances left to attackers against distances required; what lies below the dashed line is open."
         )
-        return _svg(figure, "widths", text)
+        return svg_of(figure, "widths", text)
 
 
 def _log_axes(axes: Any, across: tuple[float, float], upward: tuple[float, float]) -> None:
@@ -107,7 +107,7 @@ def _log_axes(axes: Any, across: tuple[float, float], upward: tuple[float, float
     for axis, (low, high) in ((axes.xaxis, across), (axes.yaxis, upward)):
         near = high / low < 300
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if near else (1.0,), numticks=12))
-        axis.set_major_formatter(_percent)
+        axis.set_major_formatter(percent_text)
         axis.set_minor_formatter(lambda *_: "")
 
 
@@ -128,7 +128,7 @@ def _density(figure: Any, axes: Any, x: Floats, y: Floats) -> None:
     fields.set_norm(LogNorm(1, max(10.0, float(counts.max()))))
     axes.add_collection(fields, autolim=False)
     bar = figure.colorbar(fields, ax=axes, label="questions")
-    bar.ax.yaxis.set_major_formatter(_plain)
+    bar.ax.yaxis.set_major_formatter(plain_text)
     bar.ax.yaxis.set_minor_formatter(lambda *_: "")
 
 
@@ -167,7 +167,7 @@ def trace_svg(report: Report) -> str:
         return ""
     seconds = np.array([row[0] for row in report.trace])
     cost, bound = (np.array([np.nan if row[i] is None else row[i] for row in report.trace]) for i in (1, 2))
-    with _figure("trace", 6.4, 3.2) as (figure, axes):
+    with drawing("trace", 6.4, 3.2) as (figure, axes):
         for line, colour, name in ((cost, BLUE, "cost"), (bound, RED, "proven bound")):
             known = np.isfinite(line)
             if known.any():
@@ -184,10 +184,10 @@ def trace_svg(report: Report) -> str:
         axes.set_xlim(0.0, float(seconds[-1]) * 1.03 or 1.0)
         axes.set_xlabel("seconds")
         axes.set_ylabel("cost")
-        axes.yaxis.set_major_formatter(_plain)
-        axes.xaxis.set_major_formatter(_plain)
+        axes.yaxis.set_major_formatter(plain_text)
+        axes.xaxis.set_major_formatter(plain_text)
         axes.legend()
-        return _svg(figure, "trace", "Cost and proven bound over time.")
+        return svg_of(figure, "trace", "Cost and proven bound over time.")
 
 
 # ---------------------------------------------------------------------- maps and bars
@@ -203,7 +203,7 @@ def _map(problem: Problem, pattern: Pattern, first: int, second: int) -> str:
     grid = grid[np.ix_(*used)]
     height = float(np.clip(0.19 * grid.shape[0] + 1.3, 2.2, 10.0))
     width = float(np.clip(0.3 * grid.shape[1] + 2.6, 4.8, 9.0))
-    with _figure("loss", width, height) as (figure, axes):
+    with drawing("loss", width, height) as (figure, axes):
         from matplotlib.colors import ListedColormap
 
         colours: Any = ListedColormap([PALE, BLUE, RED, GREY]) if kinds else "cividis_r"
@@ -229,8 +229,8 @@ def _map(problem: Problem, pattern: Pattern, first: int, second: int) -> str:
             _legend(axes, grid)
         else:
             bar = figure.colorbar(drawn, ax=axes, label=_measure(pattern), shrink=0.8)
-            bar.ax.yaxis.set_major_formatter(_percent)
-        return _svg(figure, "loss", f"The loss by {rows.name} and {columns.name}.")
+            bar.ax.yaxis.set_major_formatter(percent_text)
+        return svg_of(figure, "loss", f"The loss by {rows.name} and {columns.name}.")
 
 
 def _kinds(problem: Problem, pattern: Pattern, first: int, second: int) -> Floats:
@@ -274,12 +274,12 @@ def _bars(problem: Problem, pattern: Pattern, dimension: int) -> str:
         cells, touched = (getattr(found.leaves, n) + getattr(found.totals, n) for n in ("cells", "touched"))
         amount, kind = np.divide(touched, np.maximum(cells, 1)), np.ones(cells.size, dtype=np.int64)
     chosen = np.sort(np.argsort(-amount, kind="stable")[:MOST_BARS])
-    with _figure("loss", 6.4, float(np.clip(0.2 * chosen.size + 1.0, 1.8, 9.0))) as (figure, axes):
+    with drawing("loss", 6.4, float(np.clip(0.2 * chosen.size + 1.0, 1.8, 9.0))) as (figure, axes):
         colours = np.array([GREY if single else PALE, BLUE, RED, INK])
         axes.barh(np.arange(chosen.size), amount[chosen], color=colours[kind[chosen]], height=0.75)
-        axes.set_yticks(np.arange(chosen.size), [_short(axis.codes[code]) for code in chosen])
+        axes.set_yticks(np.arange(chosen.size), [short(axis.codes[code]) for code in chosen])
         axes.set_ylim(chosen.size - 0.4, -0.6)
-        axes.xaxis.set_major_formatter(_plain if single else _percent)
+        axes.xaxis.set_major_formatter(plain_text if single else percent_text)
         axes.set_xlabel("value" if single else _measure(pattern))
         if single:
             names = ((GREY, "published"), (BLUE, "complementary"), (RED, "sensitive"), (INK, "marked"))
@@ -289,7 +289,7 @@ def _bars(problem: Problem, pattern: Pattern, dimension: int) -> str:
                 Patch(color=c, label=name) for n, (c, name) in enumerate(names) if (kind[chosen] == n).any()
             ]
             axes.legend(handles=there, handlelength=1, handleheight=1)
-        return _svg(figure, "loss", f"The loss by {axis.name}.")
+        return svg_of(figure, "loss", f"The loss by {axis.name}.")
 
 
 def _measure(pattern: Pattern) -> str:
@@ -304,7 +304,7 @@ def _name_codes(axes: Any, columns: tuple[Dimension, Ints], rows: tuple[Dimensio
             zip(dimension.hierarchies[0].codes, dimension.hierarchies[0].depth.tolist(), strict=True)
         )
         names = [
-            ("" if sideways else "\u2002" * int(depth.get(code, 0))) + _short(code)
+            ("" if sideways else "\u2002" * int(depth.get(code, 0))) + short(code)
             for code in (dimension.codes[used[place]] for place in places)
         ]
         upright = sideways and (len(places) > 12 or max(map(len, names)) > 5)
@@ -316,15 +316,15 @@ def _name_codes(axes: Any, columns: tuple[Dimension, Ints], rows: tuple[Dimensio
             axis.set_tick_params(pad=5.4 * longest + 2)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel(_short(columns[0].name))
-    axes.set_ylabel(_short(rows[0].name))
+    axes.set_xlabel(short(columns[0].name))
+    axes.set_ylabel(short(rows[0].name))
 
 
 # ---------------------------------------------------------------------- drawing
 
 
 @contextmanager
-def _figure(name: str, width: float, height: float) -> Iterator[tuple[Any, Any]]:
+def drawing(name: str, width: float, height: float) -> Iterator[tuple[Any, Any]]:
     """A figure and its axes, in our style; needs matplotlib."""
     try:
         import matplotlib
@@ -339,7 +339,7 @@ def _figure(name: str, width: float, height: float) -> Iterator[tuple[Any, Any]]
         yield figure, figure.subplots()
 
 
-def _svg(figure: Any, name: str, description: str) -> str:
+def svg_of(figure: Any, name: str, description: str) -> str:
     """The figure as an element for a page: no addresses, no date, no names that could clash with other plots."""
     stream = StringIO()
     figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
@@ -368,14 +368,17 @@ def _first(where: Bools, most: int) -> Bools:
     return where & (np.cumsum(where) <= most)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A label on one line, cut where it is too long for a plot."""
     plain = " ".join(text.split()) or " "
     return plain if len(plain) <= LONGEST_LABEL else plain[: LONGEST_LABEL - 1] + "…"
 
 
-def _percent(share: float, _position: int | None = None) -> str:
+def percent_text(share: float, _position: int | None = None) -> str:
+    """A share in percent, for the ticks of an axis."""
     return f"{100 * share:,.6g} %"
 
 
-def _plain(number: float, _position: int | None = None) -> str:
+def plain_text(number: float, _position: int | None = None) -> str:
+    """A number with separators, for the ticks of an axis."""
     return f"{number:,.6g}"

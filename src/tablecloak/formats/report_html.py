@@ -6,17 +6,14 @@ CONFIDENTIAL. The same input gives the same bytes. What may leave the building i
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from tablecloak.errors import InputError
+from tablecloak.formats.pages import confidential_page
 from tablecloak.formats.plots import loss_svg, trace_svg, widths_svg
 from tablecloak.formats.report_tables import SHOWN_CELLS, Tables, many, percent
 from tablecloak.pattern import Pattern, Perturbation, Rounding, Suppression
@@ -56,6 +53,7 @@ def report_html(
     _check_subjects(problem, pattern, verdict, explanation)
     tables = Tables(problem, pattern, verdict, most_rows)
     context = {
+        "counted": many,
         "title": title
         or f"{problem.table.response} by {', '.join(d.name for d in problem.table.dimensions)}",
         "verdict": verdict,
@@ -74,7 +72,7 @@ def report_html(
         if plots
         else dict.fromkeys(("widths", "loss", "trace"), ""),
     }
-    return _rendered(context)
+    return confidential_page("report.html", context)
 
 
 def _plots(problem: Problem, pattern: Pattern, verdict: Audit, made: Result | None) -> dict[str, Markup]:
@@ -83,21 +81,6 @@ def _plots(problem: Problem, pattern: Pattern, verdict: Audit, made: Result | No
         "loss": Markup(loss_svg(problem, pattern)),
         "trace": Markup(trace_svg(made.report) if made is not None and len(made.report.trace) > 1 else ""),
     }
-
-
-def _rendered(context: dict[str, Any]) -> str:
-    """The template filled in; a policy allows its own script and nothing from elsewhere."""
-    source = files("tablecloak").joinpath("templates/report.html").read_text(encoding="utf-8")
-    script = source.partition("<script>")[2].partition("</script>")[0]
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.from_string(source).render(script_digest=digest, counted=many, **context)
 
 
 def _check_subjects(

@@ -3,17 +3,33 @@
 from tablecloak.methods.base import Method
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
+from tablecloak.methods.mixed_joint import mixed_joint
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
+from tablecloak.methods.plans import MixedParams
 from tablecloak.methods.round_controlled import ControlledParams, round_controlled
 from tablecloak.methods.round_random import RandomParams, round_random
 from tablecloak.methods.round_rapid import RapidParams, round_rapid
+from tablecloak.methods.suppress_auto import AutoParams, suppress_auto
 from tablecloak.methods.suppress_compact import CompactParams, suppress_compact
+from tablecloak.methods.suppress_cox import CoxParams, suppress_cox
+from tablecloak.methods.suppress_elimination import EliminationParams, suppress_elimination
+from tablecloak.methods.suppress_general import GeneralParams, suppress_general
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
+from tablecloak.methods.suppress_kelly import KellyParams, suppress_kelly
+from tablecloak.methods.suppress_kelly_lp import KellyLpParams, suppress_kelly_lp
+from tablecloak.methods.suppress_network_flow import NetworkFlowParams, suppress_network_flow
 from tablecloak.methods.suppress_optimal import OptimalParams, suppress_optimal
+from tablecloak.methods.suppress_shortest_path import ShortestPathParams, suppress_shortest_path
 from tablecloak.methods.suppress_three_phase import ThreePhaseParams, suppress_three_phase
 
 METHODS = {
+    "suppress-auto": Method(
+        suppress_auto,
+        AutoParams,
+        "the best of the fast methods, then the exact recipe from there: better with every second; any table",
+        "the papers of the methods it uses",
+    ),
     "suppress-greedy": Method(
         suppress_greedy,
         GreedyParams,
@@ -38,6 +54,48 @@ METHODS = {
         "the compact integer model, one deviation a level and attacker; exact, for small tables",
         "Kelly, Golden & Assad 1992; Salazar 2002, first model",
     ),
+    "suppress-network-flow": Method(
+        suppress_network_flow,
+        NetworkFlowParams,
+        "cycles or cheapest flows a level, what they prove carried to the next cells; any table, any attackers",
+        "Castro 2002",
+    ),
+    "suppress-kelly": Method(
+        suppress_kelly,
+        KellyParams,
+        "both sides of a level by one combined flow; tables that are networks, sliding levels; any attackers",
+        "Kelly, Golden & Assad 1992",
+    ),
+    "suppress-kelly-lp": Method(
+        suppress_kelly_lp,
+        KellyLpParams,
+        "one linear program a level, at the paper's linear prices or at fixed charges; any table, any attackers",
+        "Kelly, Golden & Assad 1992 (LP heuristic); Serpell et al. 2013",
+    ),
+    "suppress-elimination": Method(
+        suppress_elimination,
+        EliminationParams,
+        "everything hidden, then published cell by cell while all levels are met; any table, any attackers, anytime",
+        "Serpell et al. 2013 (elimination LP)",
+    ),
+    "suppress-cox": Method(
+        suppress_cox,
+        CoxParams,
+        "cycles through each sensitive cell until they carry its level; tables that are networks; any attackers",
+        "Cox 1995, as in Castro 2007",
+    ),
+    "suppress-general": Method(
+        suppress_general,
+        GeneralParams,
+        "the shortest cycle through each sensitive cell; tables that are networks, values of any sign",
+        "Carvalho, Dellaert & Osorio 1994",
+    ),
+    "suppress-shortest-path": Method(
+        suppress_shortest_path,
+        ShortestPathParams,
+        "a few shortest paths a level, with strata or weights; huge positive tables that are networks; any attackers",
+        "Castro 2007",
+    ),
     "interval-partial": Method(
         interval_partial,
         PartialParams,
@@ -48,6 +106,12 @@ METHODS = {
         interval_combined,
         CombinedParams,
         "intervals with a price for touching a cell at all; bounds on touched cells and conditional widths",
+        "Salazar 2002",
+    ),
+    "mixed-joint": Method(
+        mixed_joint,
+        MixedParams,
+        "different ways for different cells, decided together (intervals inside, rounded totals), beside old figures",
         "Salazar 2002",
     ),
     "round-controlled": Method(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
@@ -25,6 +26,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.audit.reduce import working_columns
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import DUAL, Outcome, Session
+from tablecloak.engines.sifting import Sifted, sift
 from tablecloak.errors import SolverError
 from tablecloak.methods.reaches import Ranges
 from tablecloak.problem import Problem
@@ -33,6 +35,12 @@ from tablecloak.progress import Deadline
 UNCLEAR, AT_ONCE, FEW = 1e-6, 0.3, 12
 """A sense is decided when its share is this near to 0 or 1; so many of the others are taken in one step, or a few."""
 LARGEST_COST = 1e6
+SIFTED_COLUMNS, SIFTED_SHAPE = 20_000, 20
+"""Programs of more columns than this, and so many times more than rows, are solved over some of the columns."""
+CELLS_A_SECOND = 1000
+"""Roughly, for a word of advice: a first perturbation of so many cells a second was seen on slow machines."""
+LEAST_SECONDS = 1.0
+"""Each program without which there is no result at all has so many seconds at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +50,8 @@ class Move:
     moved: Floats
     cost: float
     prices: Floats
+    bound: float = -math.inf
+    """No move with the senses that were given costs less, where that was shown."""
 
 
 class Adjustment:
@@ -66,19 +76,27 @@ class Adjustment:
         self.cost_scale = max(float(weights.max(initial=0.0)) / LARGEST_COST, 1.0)
         self.cost = np.concatenate([weights, weights, weights[self.choice] * self.slope]) / self.cost_scale
         self.constant = float(weights @ np.abs(self.offset))
-        right = -(self.columns @ self.offset) / self.scale
-        matrix = csc_array(hstack([self.columns, -self.columns, self.columns[:, self.choice]]))
-        self.session = Session(
-            matrix,
+        self.right = -(self.columns @ self.offset) / self.scale
+        self.matrix = csc_array(hstack([self.columns, -self.columns, self.columns[:, self.choice]]))
+        self.size = self.offset.size
+        self.sifts = self.cost.size > max(SIFTED_COLUMNS, SIFTED_SHAPE * self.right.size)
+        """Whether linear programs are solved over some of their columns at a time."""
+        self._used = np.zeros(self.cost.size, dtype=bool)
+        self._used[2 * self.size :] = True
+
+    @cached_property
+    def session(self) -> Session:
+        """The linear program of all columns."""
+        return Session(
+            self.matrix,
             np.zeros(self.cost.size),
             self._highest(),
             cost=self.cost,
-            row_low=right,
-            row_high=right,
+            row_low=self.right,
+            row_high=self.right,
             strategy=DUAL,
             presolve=True,
         )
-        self.size = self.offset.size
 
     def _scale(self) -> float:
         """Units in which lengths are of the order of one: the median of what sensitive cells must move."""
@@ -91,8 +109,14 @@ class Adjustment:
 
     # ------------------------------------------------------------------ linear programs
 
-    def solve(self, given: Ints | None = None, seconds: float = math.inf) -> tuple[Outcome, Move, Floats]:
-        """With senses 1 (up), 0 (down) or -1 (relaxed) for the cells with a choice; gives y of these cells too."""
+    def solve(
+        self, given: Ints | None = None, seconds: float = math.inf, *, near: Floats | None = None
+    ) -> tuple[Outcome, Move, Floats]:
+        """With senses 1 (up), 0 (down) or -1 (relaxed) for the cells with a choice; gives y of these cells too.
+
+        When the time is up the move is empty, or one that is feasible but not the nearest. `near`: a move that shows
+        which cells may be worth moving.
+        """
         low, high = np.zeros(self.cost.size), self._highest()
         if given is not None:
             up, down = given == 1, given == 0
@@ -101,15 +125,45 @@ class Adjustment:
             high[self.size + self.choice[up]] = 0.0
             low[last:][up] = high[last:][up]
             high[last:][down] = 0.0
-        self.session.set_many_bounds(np.arange(self.cost.size), low, high)
-        solution = self.session.solve(seconds)
-        if solution.outcome is not Outcome.OPTIMAL:  # all columns are bounded: never unbounded
+        solution = self._sifted(low, high, seconds, near) if self.sifts else None
+        if solution is None:
+            self.session.set_many_bounds(np.arange(self.cost.size), low, high)
+            whole = self.session.solve(seconds)
+            bound = whole.objective if whole.outcome is Outcome.OPTIMAL else -math.inf
+            values = whole.values if whole.outcome is Outcome.OPTIMAL else np.zeros(0)
+            solution = Sifted(whole.outcome, values, whole.objective, bound, whole.duals, 1)
+        bound = self._cost(solution.bound)
+        if solution.values.size == 0:  # all columns are bounded: never unbounded
             outcome = Outcome.INFEASIBLE if solution.outcome is Outcome.UNBOUNDED else solution.outcome
-            return outcome, Move(np.zeros(0), math.inf, np.zeros(0)), np.zeros(0)
+            return outcome, Move(np.zeros(0), math.inf, np.zeros(0), bound), np.zeros(0)
         moved = self._moved(solution.values)
-        cost = (solution.objective * self.cost_scale * self.scale + self.constant) * self.problem.table.unit
         share = solution.values[2 * self.size :] * self.scale / self.middle
-        return solution.outcome, Move(moved, cost, solution.duals), share
+        return solution.outcome, Move(moved, self._cost(solution.objective), solution.duals, bound), share
+
+    def _cost(self, objective: float) -> float:
+        """The cost of a move from the objective of the program."""
+        return (objective * self.cost_scale * self.scale + self.constant) * self.problem.table.unit
+
+    def _sifted(self, low: Floats, high: Floats, seconds: float, near: Floats | None) -> Sifted | None:
+        """Over columns that were of use before, and those of cells that a move near by moves. None: it found nothing.
+
+        That no point was found although the time is not up is left to the whole program to say.
+        """
+        if near is not None:
+            extra = np.abs(near) - np.abs(np.clip(0.0, *self.ranges_of_cells(near)))
+            most = min(extra.size, SIFTED_SHAPE // 2 * self.right.size)
+            cells: Ints = np.argpartition(-extra, most - 1)[:most]
+            cells = cells[extra[cells] > 0]
+            self._used[cells] = self._used[cells + self.size] = True
+        first = np.flatnonzero(self._used)
+        found = sift(self.matrix, self.right, self.cost, low, high, first, seconds=seconds)
+        if found.values.size:
+            self._used |= (found.values > 0) & (high > low)
+        return None if found.outcome is Outcome.INFEASIBLE else found
+
+    def ranges_of_cells(self, moved: Floats) -> tuple[Floats, Floats]:
+        """low, high of all cells with the senses of a move."""
+        return self.ends(self.senses(moved))
 
     def _moved(self, x: Floats) -> Floats:
         moved = self.offset + self.scale * (x[: self.size] - x[self.size : 2 * self.size])
@@ -145,7 +199,11 @@ class Adjustment:
                 count = max(FEW, int(AT_ONCE * left.size))
                 taken = left[np.argsort(unclear[left], kind="stable")[:count]]
                 given[taken] = share[taken] > 0.5
-            outcome, move, share = self.solve(given)
+            outcome, move, share = self.solve(given, self.least_seconds)
+            if outcome is Outcome.TIME_LIMIT:
+                if last and move.moved.size:
+                    return move
+                raise SolverError(self.too_late())
             if outcome is not Outcome.OPTIMAL:
                 return self._decided(before) or self._decided(np.full_like(before, -1))
             if last:
@@ -153,11 +211,23 @@ class Adjustment:
 
     def _decided(self, given: Ints) -> Move | None:
         """An integer program for the senses that are not given, until it has a solution."""
-        seconds = max(self.deadline.left, 60.0)
-        found, _, finished = self.integer(given, seconds, nodes=None, gap=0.05)
+        found, _, finished = self.integer(given, self.least_seconds, nodes=None, gap=0.05)
         if found is None and not finished:
-            raise SolverError("the time was up before any perturbation was found")
+            raise SolverError(self.too_late())
         return found
+
+    @property
+    def least_seconds(self) -> float:
+        """What a program has without which there would be no result."""
+        return max(self.deadline.left, LEAST_SECONDS)
+
+    def too_late(self) -> str:
+        """What to say when there is nothing to return."""
+        enough = max(10.0, self.size / CELLS_A_SECOND)
+        return (
+            "The time was up before any perturbation was found. "
+            f"For a table of {self.size:,} cells about {enough:,.0f} seconds or more might do."
+        )
 
     # ------------------------------------------------------------------ integer programs
 

@@ -86,7 +86,8 @@ def _converted(value: Any, kind: str) -> Any:
     if value is None or (isinstance(value, str) and value.lower() in ("none", "null")):
         if "None" in kind:
             return None
-        raise ValueError
+        if value is None:
+            raise ValueError
     converters: dict[str, Callable[[Any], Any]] = {"bool": _boolean, "int": int, "float": float, "str": str}
     return converters.get(kind.split(" | ")[0], lambda given: given)(value)
 

@@ -104,11 +104,12 @@ class Descent:
 
     def _polish(self) -> None:
         """All cells take part, senses as they are."""
-        outcome, move, _ = self.adjustment.solve(self.adjustment.senses(self.best.moved), self.deadline.left)
+        senses = self.adjustment.senses(self.best.moved)
+        outcome, move, _ = self.adjustment.solve(senses, self.deadline.left, near=self.best.moved)
         if outcome is Outcome.OPTIMAL:
             self.prices = move.prices
-            if move.cost < self.best.cost:
-                self.best = move
+        if move.moved.size and move.cost < self.best.cost:
+            self.best = move
 
     def _block(self, size: int) -> Bools:
         """A cell where others pay for sensitive ones, and cells near it, by chance."""

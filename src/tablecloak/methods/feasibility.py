@@ -21,6 +21,9 @@ EXPLAINED = 5
 def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
     """The largest set of cells that may be hidden together; it meets every level, or the problem is infeasible.
 
+    What hiding cannot protect, no statement about the same cells can: intervals, roundings and perturbations state
+    more than nothing. So the words of the refusal fit every way to publish.
+
     A hidden cell whose conditional width is not met even now cannot be met by hiding less, so it must be published;
     the rest is judged again. What remains meets all conditional widths and contains every feasible pattern.
     """
@@ -44,13 +47,13 @@ def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProble
     blocking = forced_in_the_way(problem, allowed, found)
     labels, forced = problem.table.labels(cells), problem.table.labels(blocking)
     message = (
-        f"No suppression pattern can protect {counted(cells.size, 'cell')}, "
+        f"Nothing that hides or blurs cells can protect {counted(cells.size, 'cell')}, "
         f"even when everything that may be hidden is hidden:\n{listed(labels)}"
     )
     if forced:
         message += f"\nCells that must be published and stand in the way:\n{listed(forced)}"
     message += (
-        "\nLower the levels of these cells, allow more cells to be hidden, or widen what attackers know."
+        "\nLower the levels of these cells, let more cells be hidden or blurred, or let attackers know less."
     )
     return InfeasibleProblem(
         message, cells=labels, forced=forced, confidential={"shortfall": found.shortfalls(problem)}

@@ -12,6 +12,7 @@ Reference: Salazar-Gonzalez (2002), section on combining methodologies.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,33 +20,28 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, combined_form, room_by_box
 from tablecloak.methods.lengths import (
     HAIR,
-    LEAST_ASYMMETRY,
     check_blur,
-    columns_of,
     hidden_by_mark,
-    on_grid,
-    settled,
-    skewed,
+    may_be_touched,
+    repaired,
     snapped,
-    start_room,
     stated,
 )
 from tablecloak.methods.network_search import is_network
-from tablecloak.methods.rooms import all_levels, conditional_widths
+from tablecloak.methods.rooms import Proof, all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.methods.touching import Touching
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.progress import NEVER, Deadline, Progress
 
 
 @dataclass(frozen=True)
@@ -85,112 +81,91 @@ def interval_combined(
             f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
         },
     )
-    half = None if params.seconds is None or params.asymmetry == 0 else params.seconds / 2
     deadline = Deadline.after(params.seconds)
     progress("is it feasible at all", 0, 1)
-    exact, answer = _cheapest(
-        problem, params, Deadline.after(half if half is not None else params.seconds), progress
+    half = Deadline.after(params.seconds / 2) if params.seconds and params.asymmetry else deadline
+    exact, answer, known = _cheapest(problem, params, half, progress)
+
+    def cheapest(larger: Problem) -> Intervals:
+        return _cheapest(larger, params, deadline, progress, known)[0]
+
+    found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest)
+    sensitive = params.touch * float(problem.weights[problem.sensitive].sum())
+    bound = max(0.0, answer.bound - sensitive)
+    limit = f"proven for intervals of at most {params.reach:g} times the largest level on a side"
+    return proposal_of(
+        problem,
+        found,
+        answer,
+        params.model,
+        bound=bound,
+        proven=exact.loss(problem) <= bound + 20 * HAIR * max(1.0, answer.bound),
+        more=() if is_network(problem) else (limit,),
     )
-    printed, asymmetry = exact, params.asymmetry
-    share = rng.bit_generator.random_raw()
-    while asymmetry > 0:
-        larger = skewed(problem, asymmetry, np.random.default_rng(share))
-        try:
-            printed, _ = _cheapest(larger, params, deadline, progress)
-            break
-        except InfeasibleProblem:
-            asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
-    return _proposal(problem, params, on_grid(problem, printed, params.grid), exact, answer, asymmetry)
 
 
 def _cheapest(
-    problem: Problem, params: CombinedParams, deadline: Deadline, progress: Progress
-) -> tuple[Intervals, Answer]:
-    """The cheapest intervals for the levels of a problem."""
-    allowed = largest_pattern(replace(problem, most_touched=None), progress)
-    form = _form(problem, params, allowed)
-    answer = _answer(problem, params, form, allowed, deadline, progress)
-    if not answer.safe:
-        endless = np.where(allowed, np.inf, 0.0)
-        return stated(problem, endless, endless, params.touch), answer
+    problem: Problem,
+    params: CombinedParams,
+    deadline: Deadline,
+    progress: Progress,
+    known: Sequence[Proof] = (),
+) -> tuple[Intervals, Answer, list[Proof]]:
+    """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
+    allowed = may_be_touched(problem, progress)
+    form, far = _form(problem, params, allowed)
+    answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
     below, above = form.below.at(answer.values), form.above.at(answer.values)
     if problem.is_monotone:
-        below, above = settled(problem, below, above, progress)
+        room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
+        endless = np.where(allowed, np.inf, 0.0)
+        below, above = (endless, endless) if room is None else room
     else:
         most_below, most_above = room_by_box(problem)
         below, above = snapped(problem, below, most_below, HAIR), snapped(problem, above, most_above, HAIR)
-    return stated(problem, np.maximum(below, 0.0), np.maximum(above, 0.0), params.touch), answer
-
-
-def _proposal(
-    problem: Problem,
-    params: CombinedParams,
-    pattern: Intervals,
-    exact: Intervals,
-    answer: Answer,
-    asymmetry: float,
-) -> Proposal:
-    same = bool((pattern.low == exact.low).all() and (pattern.high == exact.high).all())
-    optimal, before = answer.outcome is Outcome.OPTIMAL, exact.loss(problem)
-    sensitive = params.touch * float(problem.weights[problem.sensitive].sum())
-    bound = max(0.0, answer.bound - sensitive)
-    proven = optimal and before <= bound + 20 * HAIR * max(1.0, answer.bound)
-    notes = []
-    if optimal and not same:
-        notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
-    if asymmetry < params.asymmetry:
-        notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
-    if not is_network(problem):
-        notes.append(f"proven for intervals of at most {params.reach:g} times the largest level on a side")
-    return Proposal(
-        pattern,
-        Status.TIME_LIMIT if not optimal else Status.OPTIMAL if same and proven else Status.FEASIBLE,
-        f"{params.model} model (HiGHS) on {structure_of(problem.table).description}",
-        bound=min(bound, before, pattern.loss(problem)),
-        counters={
-            "cost before blurring": before,
-            "touched cells": int(exact.touched(problem).sum()),
-            "rounds": answer.rounds,
-            "rows": answer.rows,
-        },
-        notes=tuple(notes),
+    return (
+        stated(problem, np.maximum(below, 0.0), np.maximum(above, 0.0), params.touch),
+        answer,
+        proofs,
     )
 
 
-def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> Form:
+def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Form, float]:
+    """The form, and how long its intervals may be."""
     levels = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
     far = (1.0 if is_network(problem) else params.reach) * max(levels, problem.table.unit)
     hidden, weights = hidden_by_mark(problem), problem.weights
     fixed = params.touch * weights
     form = combined_form(problem, allowed, hidden, weights, weights, fixed, far)
-    return form.at_most_touched(problem.most_touched)
+    return form.at_most_touched(problem.most_touched), far
 
 
 def _answer(
     problem: Problem,
     params: CombinedParams,
     form: Form,
+    far: float,
     allowed: Bools,
     deadline: Deadline,
     progress: Progress,
-) -> Answer:
+    known: Sequence[Proof],
+) -> tuple[Answer, list[Proof]]:
     """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
     levels, widths = all_levels(problem), conditional_widths(problem, allowed & ~problem.must_hide)
     if params.model == "first":
         found = solve_first(problem, form, levels, widths, deadline.left)
-        answer = Answer(
-            found.outcome, found.values, bool(found.values.size), found.objective, found.bound, 1, 0
-        )
+        there = bool(found.values.size)
+        answer = Answer(found.outcome, found.values, there, found.objective, found.bound, 1, 0)
+        proofs: list[Proof] = []
     else:
-        model = SecondModel(problem, form, levels, widths, deadline, progress)
-        if problem.is_monotone:
-            start = _start(problem, form, deadline, progress)
-            if start is not None:
-                model.offer(start)
+        model = SecondModel(problem, form, levels, widths, deadline, progress, known)
         try:
+            if problem.is_monotone:
+                _prepare(model, Touching(problem, form, params.touch, far, levels, deadline), allowed)
             answer = model.solve()
         except KeyboardInterrupt:
             answer = model.best_so_far(Outcome.TIME_LIMIT)
+        proofs = model.tight_proofs()
     if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         raise InfeasibleProblem(
@@ -198,18 +173,19 @@ def _answer(
         )
     if not answer.safe and not problem.is_monotone:
         raise SolverError("the time was up before safe intervals were found; give it more seconds")
-    return answer
+    if answer.values.size < form.size:
+        answer = replace(answer, values=np.zeros(form.size))
+    return answer, proofs
 
 
-def _start(problem: Problem, form: Form, deadline: Deadline, progress: Progress) -> Floats | None:
-    """Every level gets its cheapest deviation by itself, if these are not too long for the form."""
-    below, above = start_room(problem, deadline, progress)
-    if not np.isfinite(below).all():
-        return None
-    lengths = columns_of(form, below, above)
-    linked = form.switch >= 0
-    x = np.where(linked, np.minimum(lengths, form.high), 0.0)
-    if (x[linked] < lengths[linked] * (1 - 1e-9)).any():
-        return None
-    np.maximum.at(x, form.switch[linked], (x[linked] > 0).astype(float))
-    return x
+def _prepare(model: SecondModel, touching: Touching, allowed: Bools) -> None:
+    """Safe points to begin with, and from whole points of the model that miss something."""
+    for point in touching.start(allowed):
+        model.offer(point)
+
+    def near(x: Floats) -> list[Floats]:
+        form = model.form
+        cells = (form.touched.at(x) > 0.5) | (form.touched.at(model.best) > 0.5 if model.best.size else False)
+        return touching.points(cells, form.above.at(x) + form.below.at(x))
+
+    model.repair = near

@@ -13,39 +13,37 @@ References: Fischetti & Salazar (2003), Partial cell suppression; Salazar-Gonzal
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Floats
-from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
+from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, interval_form
 from tablecloak.methods.lengths import (
     HAIR,
-    LEAST_ASYMMETRY,
     check_blur,
-    columns_of,
     hidden_by_mark,
-    on_grid,
-    settled,
-    skewed,
-    start_room,
+    may_be_touched,
+    repaired,
     stated,
     tightened,
 )
-from tablecloak.methods.rooms import all_levels
+from tablecloak.methods.rooms import Proof, all_levels
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.progress import NEVER, Deadline, Progress
+
+RESERVED = 0.25
+"""So much of the time is kept for making safe what the model has when its time is up."""
 
 
 @dataclass(frozen=True)
@@ -78,41 +76,53 @@ def interval_partial(
     _check(problem, params)
     deadline = Deadline.after(params.seconds)
     progress("is it feasible at all", 0, 1)
-    largest_pattern(problem, progress)
-    half = None if params.seconds is None or params.asymmetry == 0 else params.seconds / 2
-    exact, answer = _narrowest(problem, params, deadline if half is None else Deadline.after(half), progress)
-    printed, asymmetry = exact, params.asymmetry
-    share = rng.bit_generator.random_raw()
-    while asymmetry > 0:
-        larger = skewed(problem, asymmetry, np.random.default_rng(share))
-        try:
-            largest_pattern(larger, progress)
-        except InfeasibleProblem:
-            asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
-            continue
-        printed, _ = _narrowest(larger, params, deadline, progress)
-        break
-    return _proposal(problem, params, on_grid(problem, printed, params.grid), exact, answer, asymmetry)
+    half = Deadline.after(params.seconds / 2) if params.seconds and params.asymmetry else deadline
+    exact, answer, known = _narrowest(problem, params, half, progress)
+
+    def narrowest(larger: Problem) -> Intervals:
+        return _narrowest(larger, params, deadline, progress, known)[0]
+
+    found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest)
+    plain, bound = params.up == params.down == 1.0, max(0.0, answer.bound)
+    return proposal_of(
+        problem,
+        found,
+        answer,
+        params.model,
+        bound=bound if plain else None,
+        proven=plain and exact.loss(problem) <= bound * (1 + 10 * HAIR) + 1e-12,
+    )
 
 
 def _narrowest(
-    problem: Problem, params: PartialParams, deadline: Deadline, progress: Progress
-) -> tuple[Intervals, Answer]:
-    """The narrowest intervals for the levels of a problem."""
+    problem: Problem,
+    params: PartialParams,
+    deadline: Deadline,
+    progress: Progress,
+    known: Sequence[Proof] = (),
+) -> tuple[Intervals, Answer, list[Proof]]:
+    """The narrowest intervals for the levels of a problem, and the proofs that held them up."""
     weights = problem.weights
+    allowed = may_be_touched(problem, progress)
     form = interval_form(
-        problem, ~problem.forced, hidden_by_mark(problem), params.up * weights, params.down * weights
+        problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
-    start = start_room(problem, deadline, progress)
-    answer = _answer(problem, params, form, start, deadline, progress)
-    if not answer.safe:
-        return stated(problem, *start), answer
-    below, above = settled(problem, form.below.at(answer.values), form.above.at(answer.values), progress)
+    answer, proofs = _answer(problem, params, form, deadline, progress, known)
+    if answer.outcome is Outcome.INFEASIBLE:
+        largest_pattern(problem, progress)  # tells which cells cannot be protected
+    at = answer.values if answer.values.size == form.size else np.zeros(form.size)
+    room = repaired(
+        problem, form.below.at(at), form.above.at(at), progress, NEVER if answer.safe else deadline
+    )
+    if room is None:
+        endless = np.where(problem.forced, 0.0, np.inf)
+        return stated(problem, endless, endless), answer, proofs
+    below, above = room
     optimal = answer.outcome is Outcome.OPTIMAL
     loose = ~problem.forced & (weights == 0.0) if optimal else ~problem.forced
-    if (loose & ((below > 0) | (above > 0))).any():
+    if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
         below, above = tightened(problem, below, above, loose, progress)
-    return stated(problem, below, above), answer
+    return stated(problem, below, above), answer, proofs
 
 
 def _check(problem: Problem, params: PartialParams) -> None:
@@ -139,53 +149,20 @@ def _answer(
     problem: Problem,
     params: PartialParams,
     form: Form,
-    start: tuple[Floats, Floats],
     deadline: Deadline,
     progress: Progress,
-) -> Answer:
-    """The optimum, or what there is when the time is up."""
-    tasks = all_levels(problem)
+    known: Sequence[Proof],
+) -> tuple[Answer, list[Proof]]:
+    """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
+    tasks, most = all_levels(problem), Deadline.after((1 - RESERVED) * deadline.left)
+    limit = most if deadline.moment is not None else deadline
     if params.model == "first":
-        found = solve_first(problem, form, tasks, [], deadline.left)
+        found = solve_first(problem, form, tasks, [], limit.left)
         safe = found.values.size == form.size
-        return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
-    model = SecondModel(problem, form, tasks, [], deadline, progress)
-    if np.isfinite(start[0]).all():
-        model.offer(columns_of(form, *start))
+        return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0), []
+    model = SecondModel(problem, form, tasks, [], limit, progress, known)
     try:
-        return model.solve()
+        answer = model.solve()
     except KeyboardInterrupt:
-        return model.best_so_far(Outcome.TIME_LIMIT)
-
-
-def _proposal(
-    problem: Problem,
-    params: PartialParams,
-    pattern: Intervals,
-    exact: Intervals,
-    answer: Answer,
-    asymmetry: float,
-) -> Proposal:
-    plain = params.up == params.down == 1.0
-    before, bound = exact.loss(problem), max(0.0, answer.bound)
-    same = bool((pattern.low == exact.low).all() and (pattern.high == exact.high).all())
-    optimal = answer.outcome is Outcome.OPTIMAL
-    proven = optimal and plain and before <= bound * (1 + 10 * HAIR) + 1e-12
-    notes = []
-    if optimal and not same:
-        notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
-    if asymmetry < params.asymmetry:
-        notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
-    return Proposal(
-        pattern,
-        Status.TIME_LIMIT if not optimal else Status.OPTIMAL if same and proven else Status.FEASIBLE,
-        f"{params.model} model (HiGHS) on {structure_of(problem.table).description}",
-        bound=min(bound, before, pattern.loss(problem)) if plain else None,
-        counters={
-            "cost before blurring": before,
-            "touched cells": int(exact.touched(problem).sum()),
-            "rounds": answer.rounds,
-            "rows": answer.rows,
-        },
-        notes=tuple(notes),
-    )
+        answer = model.best_so_far(Outcome.TIME_LIMIT)
+    return answer, model.tight_proofs()

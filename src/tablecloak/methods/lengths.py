@@ -12,7 +12,9 @@ from tablecloak.audit import audit
 from tablecloak.audit.reduce import working_equations
 from tablecloak.errors import InputError, SolverError
 from tablecloak.methods.deviations import Router, Task, open_tasks
+from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.forms import Form, room_by_box
+from tablecloak.methods.network_search import is_network
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Mark, Problem
 from tablecloak.progress import NEVER, Deadline, Progress
@@ -21,6 +23,10 @@ HAIR = 1e-6
 """The bound of a linear program is trusted up to this share."""
 ROUNDS = 20
 """So often are levels that the audit still finds open given room by their own deviations."""
+MANY, LONGER, GROWTHS = 100, 1.3, 8
+"""While more levels than this are open and time is short, all intervals are made so much longer, so often at most."""
+QUICKLY_ASKED = 10_000
+"""Of tables that are no networks and larger than this it is not asked beforehand whether levels can be met."""
 LEAST_ASYMMETRY = 0.05
 """Below this the levels are left as they are."""
 GRIDS = (1.0, 2.0, 5.0)
@@ -95,21 +101,26 @@ class Widener:
         return self.price * task.level
 
 
-def start_room(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats]:
-    """Safe room to begin with: every open level gets its cheapest deviation; all hidden if the time is up first."""
-    none = np.zeros(len(problem.table))
-    tasks = open_tasks(problem, audit(problem, stated(problem, none, none), progress=progress))
-    room = None if deadline.passed() else Widener(problem, problem.weights, deadline).widen(none, none, tasks)
-    if room is not None:
-        return room
-    endless = np.where(problem.forced, 0.0, np.inf)
-    return endless, endless
+def may_be_touched(problem: Problem, progress: Progress) -> Bools:
+    """The cells that may be touched; raises if even all of them together do not meet the levels.
+
+    Without conditional levels, and where asking takes long, that is left to who finds no intervals.
+    """
+    if problem.is_monotone and not is_network(problem) and len(problem.table) > QUICKLY_ASKED:
+        return np.asarray(~problem.forced)
+    return largest_pattern(replace(problem, most_touched=None), progress)
 
 
-def settled(problem: Problem, below: Floats, above: Floats, progress: Progress) -> tuple[Floats, Floats]:
-    """Room that the audit accepts: what a linear program leaves open is within its tolerance, and is closed here."""
+def repaired(
+    problem: Problem, below: Floats, above: Floats, progress: Progress, deadline: Deadline = NEVER
+) -> tuple[Floats, Floats] | None:
+    """Room that the audit accepts: levels that are open get their cheapest deviations. None if the time is up first.
+
+    What a linear program leaves open is within its tolerance; what one leaves that was stopped can be much: then all
+    intervals are lengthened first, and deviations are for the few levels that this does not help.
+    """
     most_below, most_above = room_by_box(problem)
-    widener = Widener(problem, problem.weights, NEVER)
+    widener = Widener(problem, problem.weights, deadline)
     below, above = np.maximum(below, 0.0), np.maximum(above, 0.0)
     for number in range(ROUNDS):
         hair = HAIR if number else 0.0
@@ -119,8 +130,14 @@ def settled(problem: Problem, below: Floats, above: Floats, progress: Progress) 
         tasks = open_tasks(problem, audit(problem, stated(problem, below, above), progress=progress))
         if not tasks:
             return below, above
+        if deadline.passed():
+            return None
+        if deadline.moment is not None and len(tasks) > MANY and number < GROWTHS and below.any():
+            below, above = LONGER * below, LONGER * above
+            continue
         wider = widener.widen(below, above, tasks)
-        assert wider is not None
+        if wider is None:
+            return None
         below, above = wider
     raise SolverError(f"intervals stayed open after {ROUNDS} rounds of audit and repair")
 

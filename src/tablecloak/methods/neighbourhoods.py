@@ -32,7 +32,7 @@ NODES = 1
 ON_NETWORKS, ON_GENERAL_TABLES = (8, 16), (2, 16)
 """The first and the longest wait for a neighbourhood, in nodes."""
 LEVELS_A_NODE = 10
-"""On general tables the time of a neighbourhood grows with the levels: the longest wait is at least a node for so many."""
+"""On general tables a neighbourhood takes longer the more levels there are: a node of waiting for so many of them."""
 EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""

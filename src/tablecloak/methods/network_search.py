@@ -9,7 +9,7 @@ as prices and residual arcs as in Kelly, Golden & Assad (1992).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -59,7 +59,11 @@ def is_network(problem: Problem) -> bool:
 
 
 class NetworkSearch:
-    """The hidden cells so far; `tasks` are the levels that need work."""
+    """The hidden cells so far; `tasks` are the levels that need work.
+
+    `weights` are the prices of the construction, `start` the cells hidden to begin with, and `met` the levels that they
+    meet already, as in `search`.
+    """
 
     def __init__(
         self,
@@ -70,11 +74,14 @@ class NetworkSearch:
         deadline: Deadline,
         *,
         weights: Floats | None = None,
+        start: Bools | None = None,
+        met: Sequence[Task] = (),
     ) -> None:
         self.problem, self.allowed, self.progress, self.deadline = problem, allowed, progress, deadline
         self.weights = problem.weights if weights is None else weights
-        self.tasks = sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell))
-        self.hidden: Bools = problem.must_hide.copy()
+        self.tasks = _largest_first(tasks)
+        self.all_tasks = _largest_first(dict.fromkeys([*tasks, *met]))
+        self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.complete = False
         self.graph = CellNetwork(problem)
         self.boxes = Boxes(problem)
@@ -105,7 +112,6 @@ class NetworkSearch:
                 raise SolverError(
                     f"no route found for cell {self.problem.table.label(task.cell)} although one exists"
                 )
-        self.hidden = self.problem.must_hide.copy()
         self.hidden[cells[roads.is_open]] = True
         self.complete = True
 
@@ -137,12 +143,16 @@ class NetworkSearch:
                 self.progress("cleaning up", number, order.size, cost)
 
 
+def _largest_first(tasks: Iterable[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell))
+
+
 class _Flows:
     """Witness flows of all levels on the hidden cells, one network an attacker."""
 
     def __init__(self, search: NetworkSearch, cells: Ints) -> None:
         graph = search.graph
-        self.tasks = search.tasks
+        self.tasks = search.all_tasks
         self.networks = {}
         self.rooms = {}
         for attacker in {task.attacker for task in self.tasks}:

@@ -4,7 +4,9 @@
     M v = M a,   |v_i - a_i| <= f_i(v_i),   every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p
 
 with a binary sense for each sensitive cell (`adjustment`). Small tables: the integer program, to the end. Large ones:
-the linear relaxation gives the bound, its undecided senses are taken step by step, then block coordinate descent.
+senses that nearly balance every equation (`balancing`), or, where there are few, the undecided senses of the linear
+relaxation taken step by step; then block coordinate descent. The bound is the better of the relaxation's and of what
+cells must make up for (`balancing`).
 The least sum of squares: quadratic programs over senses (`squares`). What is shown is in whole data units.
 
 Attackers are not in this model. What they can work out from the stated reach the audit tells; on small tables rows
@@ -28,6 +30,7 @@ from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods.adjustment import Adjustment, Move
+from tablecloak.methods.balancing import distance_bound, quick_move
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.descent import CLOSE, Descent
 from tablecloak.methods.feasibility import largest_pattern
@@ -50,6 +53,9 @@ ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
 """Up to this size rows against attackers are added."""
 BETWEEN = (0.75, 0.5, 0.25)
 """Shares of the least-squares move that are tried between it and a safe one."""
+
+LEAST_WHOLE = 5.0
+"""Whole units are sought for so many seconds, also when the time is up: fractions would tell who was moved."""
 
 Distance = Literal["L1", "L2"]
 
@@ -106,7 +112,7 @@ def perturb_cta(
     adjustment = Adjustment(problem, run.ranges, deadline)
     _until_interrupted(run, lambda: _search(run, adjustment))
     if run.best is None:
-        raise SolverError("stopped before any perturbation was found")
+        raise SolverError("Stopped before any perturbation was found.")
     moved = run.best.moved
     if params.distance == "L2":
         moved = _squared(run, adjustment, moved)
@@ -138,18 +144,13 @@ def _until_interrupted(run: _Run, work: Callable[[], None]) -> None:
 
 
 def _search(run: _Run, adjustment: Adjustment) -> None:
-    """Relaxation, start, integer program, block descent."""
-    run.progress("relaxation", 0, 1)
-    outcome, relaxed, share = adjustment.solve()
-    if outcome is Outcome.INFEASIBLE:
-        raise _refusal(run.problem)
-    if outcome is not Outcome.OPTIMAL:
-        raise SolverError(f"the relaxation ended as {outcome.value}")
-    run.bound = max(relaxed.cost, 0.0)
-    run.progress("senses", 0, 1, None, run.bound)
-    run.best = adjustment.start(share)
-    if run.best is None:
-        raise _refusal(run.problem)
+    """Bounds, a start, the integer program, block descent."""
+    run.bound = distance_bound(adjustment, run.deadline.left)
+    run.progress("bound", 1, 1, None, run.bound)
+    if adjustment.choice.size > SMALL_CHOICES or adjustment.sifts:
+        run.best = quick_move(adjustment, run.rng, run.progress)
+    _relax(run, adjustment)
+    assert run.best is not None
     run.counters["start"] = run.best.cost
     run.progress("senses", 1, 1, run.best.cost, run.bound)
     cells, choices = len(run.problem.table), adjustment.choice.size
@@ -164,6 +165,36 @@ def _search(run: _Run, adjustment: Adjustment) -> None:
         finally:
             run.best = descent.best
             run.counters |= {"blocks": descent.blocks, "improvements": descent.improved}
+
+
+def _relax(run: _Run, adjustment: Adjustment) -> None:
+    """The relaxation: another bound, and a start from its shares where there is none yet or the table is not large."""
+    run.progress("relaxation", 0, 1, None if run.best is None else run.best.cost, run.bound)
+    seconds = run.deadline.left if run.best is not None else adjustment.least_seconds
+    outcome, relaxed, share = adjustment.solve(None, seconds)
+    if outcome is Outcome.INFEASIBLE:
+        raise _refusal(run.problem)
+    run.bound = max(run.bound, relaxed.bound)
+    if outcome is Outcome.TIME_LIMIT:
+        run.finished = False
+        if run.best is None:
+            raise SolverError(adjustment.too_late())
+        return
+    if outcome is not Outcome.OPTIMAL:
+        raise SolverError(f"the relaxation ended as {outcome.value}")
+    if run.best is not None and (adjustment.sifts or run.deadline.passed()):
+        return
+    try:
+        found = adjustment.start(share)
+    except SolverError:
+        if run.best is None:
+            raise
+        run.finished = False
+        return
+    if found is None:
+        raise _refusal(run.problem)
+    if run.best is None or found.cost < run.best.cost:
+        run.best = found
 
 
 def _exactly(run: _Run, adjustment: Adjustment, seconds: float) -> None:
@@ -240,7 +271,8 @@ def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     """In whole units if that can be."""
     low, high = adjustment.ends(adjustment.senses(moved))
     squares = run.params.distance == "L2"
-    found, whole = fewest_digits(run.problem, moved, low, high, squares=squares)
+    seconds = max(run.deadline.left, LEAST_WHOLE)
+    found, whole = fewest_digits(run.problem, moved, low, high, squares=squares, seconds=seconds)
     if not whole:
         run.notes.append(FRACTIONS)
     return found

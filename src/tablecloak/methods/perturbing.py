@@ -29,7 +29,7 @@ from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, with_senses
-from tablecloak.methods.whole_units import fewest_digits
+from tablecloak.methods.whole_units import adds_up, fewest_digits
 from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -170,18 +170,25 @@ def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer) -> 
     """The answer in whole units, audited."""
     unit = problem.table.unit
     if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
-        bound = answer.bound * price_unit(problem) if math.isfinite(answer.bound) else 0.0
-        return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.rows)
+        return _none(problem, answer)
     moved = (shown.value.at(answer.values) - problem.table.values) / unit
     low, high = ranges.with_senses(moved > 0).ends()
     still = _still(problem, shown, answer.values)
     low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
     moved, whole = fewest_digits(problem, moved, low, high)
+    if not adds_up(problem, moved):
+        return _none(problem, answer)
     pattern = pattern_of(problem, ranges, moved)
     cost = cost_of(problem, moved)
     bound = max(answer.bound * price_unit(problem), 0.0)
     safe = audit(problem, pattern).safe
     return Attempt(answer.outcome, moved, pattern, safe, cost, bound, answer.rounds, answer.rows, whole=whole)
+
+
+def _none(problem: Problem, answer: Answer) -> Attempt:
+    """Nothing was found."""
+    bound = answer.bound * price_unit(problem) if math.isfinite(answer.bound) else 0.0
+    return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.rows)
 
 
 def _still(problem: Problem, shown: Shown, x: Floats) -> Bools:

@@ -19,22 +19,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
-from tablecloak.engines.flow import Network
-from tablecloak.engines.freedom import attack_on
 from tablecloak.methods.deviations import Side, Task, undominated
-from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.separation import DIRECTIONS
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
-
-SHORT = 1e-7
-"""A level is missed if more than this share of it is missing."""
-NOISE = 1e-9
-"""Smaller coefficients of a proof, and room below this share of a level, are rounding noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +47,16 @@ class Prover(Protocol):
         *,
         extent: Floats,
         most: int,
+        share: Floats | None = None,
+        depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[Proof]:
-        """Proofs for at most `most` of the levels, asked to some extent each, that this room misses."""
+        """Proofs for at most `most` of the levels, asked to some extent each, that this room misses.
+
+        `share`: to what extent each cell is touched; for level L a cell then counts with no more room than L times it,
+        which is enough where cells that are touched have room L (any proof is valid, whatever it was found with).
+        `depth`: so many proofs are looked for behind each other, each as if the cells of those before it had room.
+        """
 
 
 def all_levels(problem: Problem) -> list[Task]:
@@ -96,146 +92,15 @@ def _largest_first(tasks: list[Task]) -> list[Task]:
     return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
 
 
-def prover_of(problem: Problem) -> Prover:
-    """The engine that fits the equations of the table."""
-    return NetworkProver(problem) if is_network(problem) else LinearProver(problem)
-
-
-class NetworkProver:
-    """Minimum cuts, the nearest to each end: rho is 1 for cells that leave the source side, -1 for cells that enter."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.boxes, self.graph = Boxes(problem), CellNetwork(problem)
-
-    def proofs(
-        self,
-        below: Floats,
-        above: Floats,
-        tasks: Sequence[Task],
-        *,
-        extent: Floats,
-        most: int,
-        deadline: Deadline = NEVER,
-    ) -> list[Proof]:
-        asked = [t for t in range(len(tasks)) if extent[t] > NOISE]
-        if not asked:
-            return []
-        support = (below > 0) | (above > 0)
-        support[[tasks[t].cell for t in asked]] = True
-        cells = np.flatnonzero(support)
-        who = sorted({tasks[t].attacker for t in asked})
-        down = np.array([np.minimum(self.boxes[k][0], below)[cells] for k in who])
-        up = np.array([np.minimum(self.boxes[k][1], above)[cells] for k in who])
-        queries = [(t, upward) for t in asked for upward in DIRECTIONS[tasks[t].side]]
-        level = np.array([tasks[t].level for t, _ in queries])
-        need = level * np.array([extent[t] for t, _ in queries])
-        arcs = np.searchsorted(cells, [tasks[t].cell for t, _ in queries]).astype(np.int32)
-        attackers = np.array([who.index(tasks[t].attacker) for t, _ in queries], dtype=np.int32)
-        upward = np.array([direction for _, direction in queries])
-        limit = np.minimum(need, np.where(upward, up[attackers, arcs], down[attackers, arcs]))
-        ones = np.ones(cells.size)
-        network = Network(self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], ones, ones)
-        flows, near, far = network.least_cuts(arcs, upward, limit, level, attackers, (up, down), ones)
-        got: dict[int, float] = {}
-        parts: dict[int, list[int]] = {}
-        for q, (t, _) in enumerate(queries):
-            got[t] = got.get(t, 0.0) + float(flows[q])
-            parts.setdefault(t, []).append(q)
-        missed = [t for t in asked if got[t] < tasks[t].level * (extent[t] - SHORT)]
-        missed.sort(key=lambda t: got[t] / tasks[t].level)
-        own = flows >= limit * (1 - NOISE)
-        return [
-            self._proof(tasks[t], [(bool(upward[q]), bool(own[q]), cuts[q]) for q in parts[t]])
-            for t in missed[:most]
-            for cuts in (near, far)
-        ]
-
-    def _proof(self, task: Task, sides: list[tuple[bool, bool, Bools]]) -> Proof:
-        """From the source sides of minimum cuts; where the cell's own room is the limit, that is the proof."""
-        tail, head = self.graph.tail, self.graph.head
-        above, below = np.zeros((2, tail.size))
-        for upward, own, source in sides:
-            if own:
-                (above if upward else below)[task.cell] += 1.0
-                continue
-            leaves, enters = source[tail], source[head]
-            out, into = leaves & ~enters, enters & ~leaves
-            out[task.cell] = into[task.cell] = False
-            above[out] += 1.0
-            below[into] += 1.0
-        return _sparse(task, above, below)
-
-
-class LinearProver:
-    """Duals of the attackers' programs, over the cells that have any room."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.boxes = Boxes(problem)
-        self.columns = working_columns(problem.table)
-        self.transposed = csc_array(working_equations(problem.table)).T.tocsr()
-        self._missed: dict[Task, int] = {}
-        self._calls = 0
-
-    def proofs(
-        self,
-        below: Floats,
-        above: Floats,
-        tasks: Sequence[Task],
-        *,
-        extent: Floats,
-        most: int,
-        deadline: Deadline = NEVER,
-    ) -> list[Proof]:
-        order = [t for t in range(len(tasks)) if extent[t] > NOISE]
-        order.sort(key=lambda t: -self._missed.get(tasks[t], 0))
-        support = (below > 0) | (above > 0)
-        support[[tasks[t].cell for t in order]] = True
-        cells = np.flatnonzero(support)
-        matrix = self.columns[:, cells]
-        used = np.unique(matrix.indices).astype(np.int64)
-        attack = attack_on(without_empty_rows(csc_array(matrix)))
-        self._calls += 1
-        found: list[Proof] = []
-        groups: dict[tuple[int, float], list[int]] = {}
-        for t in order:
-            groups.setdefault((tasks[t].attacker, tasks[t].level), []).append(t)
-        for (attacker, level), group in groups.items():
-            box = self.boxes[attacker]
-            attack.set_bounds(
-                -np.minimum(box[0], below)[cells] / level, np.minimum(box[1], above)[cells] / level
-            )
-            for t in group:
-                if len(found) >= most or deadline.passed():
-                    return found
-                task, need, got = tasks[t], extent[t] - SHORT, 0.0
-                place, parts = int(np.searchsorted(cells, task.cell)), []
-                for upward in DIRECTIONS[task.side]:
-                    missing = need - got
-                    reached = attack.reach(place, upward, missing)
-                    got = need if reached >= missing else got + reached
-                    if got >= need:
-                        break
-                    parts.append((upward, attack.multipliers(place, upward)))
-                if got < need:
-                    self._missed[task] = self._calls
-                    found.append(self._proof(task, used, parts))
-        return found
-
-    def _proof(self, task: Task, used: Ints, sides: list[tuple[bool, Floats]]) -> Proof:
-        """rho from multipliers; any are valid, so noise is cleaned away first."""
-        above, below = np.zeros((2, self.columns.shape[1]))
-        for upward, duals in sides:
-            clean = np.round(duals * 840.0) / 840.0
-            multipliers = np.zeros(self.columns.shape[0])
-            multipliers[used] = np.where(np.abs(duals - clean) < 1e-5, clean, duals)
-            rho = -(self.transposed @ multipliers)
-            rho[task.cell] += 1.0 if upward else -1.0
-            rho[np.abs(rho) < NOISE] = 0.0
-            above += np.maximum(rho, 0.0)
-            below += np.maximum(-rho, 0.0)
-        return _sparse(task, above, below)
-
-
-def _sparse(task: Task, above: Floats, below: Floats) -> Proof:
-    cells = np.flatnonzero((above > 0) | (below > 0))
-    return Proof(task, cells, above[cells], below[cells])
+def own_proofs(tasks: Sequence[Task]) -> list[Proof]:
+    """What needs no multipliers: a cell's own room must hold its levels."""
+    one, none = np.ones(1), np.zeros(1)
+    return [
+        Proof(
+            task,
+            np.array([task.cell]),
+            none if task.side is Side.DOWN else one,
+            none if task.side is Side.UP else one,
+        )
+        for task in tasks
+    ]

@@ -22,14 +22,16 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
+from tablecloak.methods.forms import Form
 from tablecloak.methods.rooms import all_levels, conditional_widths
+from tablecloak.methods.rounding import cells_in_the_way, indivisible_cells
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, rounding_form
 from tablecloak.pattern import Rounding
@@ -40,6 +42,9 @@ from tablecloak.result import Status
 NAME = "round-controlled"
 MOST_STEPS = 3
 """So many steps are tried when none were asked for and no rounding exists."""
+HINT = " (this can happen in tables of three and more dimensions, and with several bases)"
+LONGEST_SEARCH = 60.0
+"""So many seconds at most go into the names of cells in the way, when nothing adds up."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,14 @@ def round_controlled(
     cells = ~problem.forced
     notes: list[str] = []
     levels = all_levels(problem) if params.protect else []
+    exactly = not problem.is_monotone  # then it matters which multiples are touched
+    _check_divisible(problem, base)
     for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
-        shown = rounding_form(problem, cells, base, steps, problem.weights)
-        shown = Shown(shown.form.with_rows(added_up(problem, shown.value)), shown.value, shown.reach)
-        widths = conditional_widths(problem, shown.form.touched.constant > 0) if params.protect else []
-        _check_touched(problem, shown)
+        bare = rounding_form(problem, cells, base, steps, problem.weights, exactly)
+        _check_touched(problem, bare)
+        added = bare.form.with_rows(added_up(problem, bare.value))
+        shown = Shown(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
+        widths = conditional_widths(problem, _may_be_touched(shown.form)) if params.protect else []
         answer = _answer(problem, params, shown, levels, widths, deadline, progress)
         imposed = params.protect or not problem.sensitive.any()
         if answer.outcome is Outcome.INFEASIBLE and (levels or widths):
@@ -94,18 +102,53 @@ def round_controlled(
             return _proposal(problem, params, shown, answer, steps, notes)
         if deadline.passed():
             raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
-        notes.append(_why_not(steps))
-    raise InfeasibleProblem(
-        f"{notes[-1]}\nAllow more steps, take one base for all cells, or see round-rapid, which lets totals go further."
+        notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
+    raise _refusal(problem, bare, base, _why_not(steps), deadline)
+
+
+def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: Deadline) -> InfeasibleProblem:
+    """Nothing adds up: which cells that keep their values, or which bound, is in the way."""
+    kept = np.flatnonzero(base == 0)
+    limited = problem.most_touched is not None
+    if kept.size or limited:
+        cells = cells_in_the_way(problem, bare, kept, min(deadline.left, LONGEST_SEARCH))
+        if cells is not None and cells.size:
+            return _kept_in_the_way(problem, cells, why)
+        if cells is not None and limited:
+            return InfeasibleProblem(
+                f"{why} with at most {problem.most_touched} cells touched.\nAllow more cells to be touched, more "
+                "steps, or give some cells base 0 (`bases`)."
+            )
+    return InfeasibleProblem(
+        f"{why}{HINT}\nAllow more steps, take one base for all cells, or see round-rapid, which lets totals go further."
     )
+
+
+def _kept_in_the_way(problem: Problem, cells: Ints, why: str) -> InfeasibleProblem:
+    labels = problem.table.labels(cells)
+    return InfeasibleProblem(
+        f"{why}: {counted(cells.size, 'cell')} that must keep the true value (forced, or with base 0) would have "
+        f"to change:\n{listed(labels)}\nLet these cells be rounded, let the cells that they are added to keep their "
+        "values too, or take a base that divides them all.",
+        forced=labels,
+    )
+
+
+def _check_divisible(problem: Problem, base: Floats) -> None:
+    """Refuse at once, with names, where a cell that keeps its value cannot be made up for by multiples."""
+    cells = indivisible_cells(problem.table, base)
+    if cells.size:
+        raise _kept_in_the_way(problem, cells, "no rounding with these bases adds up")
+
+
+def _may_be_touched(form: Form) -> Bools:
+    """Cells that are touched in some point of the form."""
+    return np.asarray((form.touched.constant > 0) | (np.diff(form.touched.matrix.indptr) > 0))
 
 
 def _why_not(steps: int) -> str:
     if steps == 0:
-        return (
-            "no rounding of every cell to the next multiple up or down adds up (this can happen in tables of three "
-            "and more dimensions, and with several bases)"
-        )
+        return "no rounding of every cell to the next multiple up or down adds up"
     return f"no rounding within {steps} steps of the next multiples adds up"
 
 
@@ -146,7 +189,7 @@ def _bases(problem: Problem, params: ControlledParams) -> Floats:
 
 
 def _check_touched(problem: Problem, shown: Shown) -> None:
-    """Which cells change is settled by the bases: all that are no multiples."""
+    """All cells that are no multiples change, whatever is decided."""
     count = int(shown.form.touched.constant.sum())
     if problem.most_touched is not None and count > problem.most_touched:
         raise InfeasibleProblem(

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.engines.growing import Program
 from tablecloak.errors import InputError, NotApplicable
+from tablecloak.methods.forms import Affine, Rows, at_cells
+from tablecloak.methods.shown_forms import Shown, added_up
 from tablecloak.problem import Mark, Problem
 from tablecloak.table import Table
 
@@ -89,6 +92,59 @@ def check_marks(method: str, problem: Problem, instead: Sequence[str]) -> None:
             needs="no bound on touched cells",
             instead=[*instead, "suppress-optimal", "suppress-compact"],
         )
+
+
+def indivisible_cells(table: Table, base: Floats) -> Ints:
+    """Cells with base 0 (they keep their values) of equations in which no multiples can make up for them.
+
+    In an equation  sum_i m_i v_i = rhs  let g be the greatest common divisor of m_i r_i over the cells with a base,
+    all in data units. What the other cells leave of the right-hand side must be a multiple of g; where it is not, those
+    of them are named that are no multiples themselves. Quick and sufficient, not necessary.
+    """
+    matrix = csr_array(table.equations)
+    whole, bases, rhs = (np.rint(each * 10.0**table.decimals) for each in (table.values, base, table.rhs))
+    of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    kept = base[matrix.indices] == 0
+    fine = np.ones(matrix.shape[0], dtype=bool)
+    large = np.abs(matrix.data) * np.maximum(np.abs(whole), bases)[matrix.indices] * matrix.shape[1]
+    fine[of[(matrix.data != np.rint(matrix.data)) | (large > LARGEST_WHOLE)]] = False
+    fine[np.diff(matrix.indptr) == 0] = False
+    step = np.where(kept | ~fine[of], 0.0, np.abs(matrix.data) * bases[matrix.indices]).astype(np.int64)
+    divisor = np.zeros(matrix.shape[0], dtype=np.int64)
+    np.gcd.at(divisor, of, step)
+    amount = np.where(kept & fine[of], matrix.data * whole[matrix.indices], 0.0).astype(np.int64)
+    left = np.where(fine, rhs, 0.0).astype(np.int64)
+    np.subtract.at(left, of, amount)
+    by = np.maximum(divisor, 1)
+    wrong = (divisor > 0) & (left % by != 0)
+    return np.unique(matrix.indices[wrong[of] & kept & (amount % by[of] != 0)])
+
+
+def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float) -> Ints | None:
+    """Which of the cells that keep their values would have to change so that a rounding adds up; None: not known.
+
+    The program of the rounding, in which these cells may change too; the least sum of their changes is sought. No cell
+    at all: something else is in the way.
+    """
+    size, form = len(problem.table), shown.form
+    free = at_cells(kept, size, 0, kept.size, max(float(shown.reach.max(initial=0.0)), problem.table.unit))
+    value = Affine(shown.value.constant, csr_array(hstack([shown.value.matrix, free, -free])))
+    columns = form.size + 2 * kept.size
+    program = Program(
+        np.concatenate([np.zeros(form.size), np.ones(2 * kept.size)]),
+        np.concatenate([form.low, np.zeros(2 * kept.size)]),
+        np.concatenate([form.high, np.full(2 * kept.size, np.inf)]),
+        np.concatenate([form.whole, np.zeros(2 * kept.size, dtype=bool)]),
+    )
+    own, sums = form.rows, added_up(problem, value)
+    wider = csr_array(hstack([own.matrix, csr_array((own.matrix.shape[0], columns - form.size))]))
+    for rows in (Rows(wider, own.low, own.high), sums):
+        program.add_rows(rows.matrix, rows.low, rows.high)
+    solution = program.solve(seconds)
+    if solution.values.size < columns:
+        return None
+    up, down = solution.values[form.size :].reshape(2, -1)
+    return kept[np.abs(up - down) > 1e-6]
 
 
 def adds_up(matrix: csr_array, deviation: Ints) -> Bools:

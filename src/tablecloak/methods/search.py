@@ -5,6 +5,8 @@ Shared by the methods that need a pattern to start from. See `suppress_greedy` f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
@@ -26,7 +28,8 @@ class Search:
     """The hidden cells so far, and a witness for every level that needed work.
 
     `weights` are the prices of the construction (the problem's own unless given); the clean-up goes by the problem's.
-    `start`: cells hidden to begin with (those that must be, unless given).
+    `start`: cells hidden to begin with (those that must be, unless given); `met`: levels that they meet already, which
+    the clean-up must mind too.
     """
 
     def __init__(
@@ -38,9 +41,10 @@ class Search:
         *,
         weights: Floats | None = None,
         start: Bools | None = None,
+        met: Sequence[Task] = (),
         reweight: int = 2,
     ) -> None:
-        self.problem, self.allowed, self.reweight = problem, allowed, reweight
+        self.problem, self.allowed, self.reweight, self.met = problem, allowed, reweight, met
         self.weights = problem.weights if weights is None else weights
         self.progress, self.deadline = progress, deadline
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
@@ -55,6 +59,11 @@ class Search:
     def routed(self) -> int:
         return 0 if self.router is None else self.router.solves
 
+    @property
+    def cost(self) -> float:
+        """The weights of the complementary cells hidden now. Told to others only once the pattern is safe."""
+        return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+
     # ------------------------------------------------------------------ construction
 
     def construct(self) -> None:
@@ -66,6 +75,7 @@ class Search:
             self.tasks_seen += len(tasks)
             if not tasks:
                 self.complete = True
+                self.progress("safe", 1, 1, self.cost)
                 return
             before = int(self.hidden.sum())
             self._protect(tasks)
@@ -76,16 +86,20 @@ class Search:
                 self._protect([Task(t.cell, t.attacker, t.side, t.level * (1 + 1e-6)) for t in tasks])
         raise SolverError(f"no safe pattern was found in {MOST_ROUNDS} rounds of audit and repair")
 
-    def _protect(self, tasks: list[Task]) -> None:
+    def _router(self) -> Router:
+        """Made when it is first needed."""
         if self.router is None:
-            self.router = Router(
-                self.problem, working_equations(self.problem.table), self.allowed, self.deadline
-            )
+            equations = working_equations(self.problem.table)
+            self.router = Router(self.problem, equations, self.allowed, self.deadline)
+        return self.router
+
+    def _protect(self, tasks: list[Task]) -> None:
+        router = self._router()
         queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
         total = len(queue)
         while queue and not self.deadline.passed():
             task = queue.pop(0)
-            witness = self.router.cheapest(task, self._price(), reweight=self.reweight)
+            witness = router.cheapest(task, self._price(), reweight=self.reweight)
             if witness is None and self.deadline.passed():
                 return
             if witness is None:
@@ -96,8 +110,9 @@ class Search:
             for other in met_by(self.problem, witness, task.attacker, queue):
                 self.witness[other] = witness
                 queue.remove(other)
-            cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
-            self.progress("protecting levels", total - len(queue), total, cost)
+            self.progress(
+                "protecting levels", total - len(queue), total
+            )  # not safe yet: it has no cost to tell
 
     def _price(self) -> Floats:
         """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""
@@ -111,32 +126,32 @@ class Search:
 
     def clean_up(self) -> None:
         """Publish again what no level needs, dearest first."""
-        if self.router is None:
+        if self.router is None and not self.met:
             return
-        tasks = [*self.witness, *self._conditional()]
+        tasks = [*self.witness, *self._unwatched()]
         if Thinner.fits(self.problem, tasks, self.hidden):
             thinner = Thinner(self.problem, tasks, self.hidden, self.deadline)
             thinner.run(self.progress)
             self.hidden, self.published_again = thinner.hidden, thinner.published
+            self.progress("cleaned up", 1, 1, self.cost)
             return
-        if not self._watch_conditional_widths():
+        if not self._watch():
             return
         self._drop_unused()
         candidates = np.flatnonzero(self.hidden & ~self.problem.must_hide)
         order = candidates[np.argsort(-self.problem.weights[candidates], kind="stable")]
-        self.router.allowed[:] = self.hidden
+        self._router().allowed[:] = self.hidden
         for number, cell in enumerate(order):
             if self.deadline.passed():
                 return
             if self._can_publish(int(cell)):
                 self.published_again += 1
-            cost = float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
-            self.progress("cleaning up", number + 1, order.size, cost)
+            self.progress("cleaning up", number + 1, order.size, self.cost)
 
-    def _conditional(self) -> list[Task]:
-        """The conditional widths in force that have no witness yet."""
+    def _unwatched(self) -> list[Task]:
+        """The levels met from the start and the conditional widths in force that have no witness yet."""
         cells = np.flatnonzero((self.problem.levels.conditional > 0) & self.hidden)
-        tasks = []
+        tasks = list(self.met)
         for attacker in range(len(self.problem.attacker_names)):
             _, _, widths = self.problem.required(attacker, cells)
             tasks += [
@@ -144,25 +159,23 @@ class Search:
                 for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
                 if width > 0
             ]
-        return [task for task in tasks if task not in self.witness]
+        return [task for task in dict.fromkeys(tasks) if task not in self.witness]
 
-    def _watch_conditional_widths(self) -> bool:
-        """A witness for every conditional width in force: it may have been met without anybody's doing.
+    def _watch(self) -> bool:
+        """A witness for every level met without anybody's doing.
 
         False if one could not be found (in time): then nothing may be published again.
         """
-        assert self.router is not None
-        self.router.allowed[:] = self.hidden
-        cells = np.flatnonzero((self.problem.levels.conditional > 0) & self.hidden)
-        for attacker in range(len(self.problem.attacker_names)):
-            _, _, widths = self.problem.required(attacker, cells)
-            for cell, width in zip(cells, widths, strict=True):
-                task = Task(int(cell), attacker, Side.SLIDE, float(width))
-                if width > 0 and task not in self.witness:
-                    witness = self.router.cheapest(task, np.zeros(self.hidden.size))
-                    if witness is None:
-                        return False
-                    self.witness[task] = witness
+        router = self._router()
+        router.allowed[:] = self.hidden
+        for task in self._unwatched():
+            if task not in self.witness:
+                witness = router.cheapest(task, np.zeros(self.hidden.size))
+                if witness is None:
+                    return False
+                self.witness[task] = witness
+                rest = [other for other in self.met if other not in self.witness]
+                self.witness |= dict.fromkeys(met_by(self.problem, witness, task.attacker, rest), witness)
         return True
 
     def _drop_unused(self) -> None:

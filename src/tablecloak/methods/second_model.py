@@ -1,13 +1,12 @@
 """The second model of any form: only the form's own columns, and proofs of what is missed as rows, on demand.
 
-    min  c x   over the form's own rows, and for every proof (`rooms`):
+    min  c x   over the form's own rows, and for every proof (`rooms`, as rows: `proof_rows`):
     sum_i above_i min(U_i(x), UB_i^k) + below_i min(D_i(x), LB_i^k) >= level        (times t_p for a conditional width)
 
-Of each minimum the smaller side at the point at hand is taken, which is linear and valid. First the linear relaxation
-is solved until it misses nothing, then the integer program, again and again while its optimum misses something. Rows
-over binary columns are sharpened: with negative coefficients complemented, x = 1 - x', no coefficient need be larger
-than the right-hand side (the two-sided form d'x + d''(1 - x)); a column that a binary one switches off can be replaced
-by it, at min(coefficient times its limit, right-hand side).
+First the linear relaxation is solved until it misses nothing, then the integer program, again and again while its
+optimum misses something. Where binary columns switch others off (`Form.switches`), a gap is guessed: suppose that the
+optimum is at most a little above the relaxation. Then columns whose reduced cost is larger than the gap are 0, which
+leaves few. Either the optimum is found among them, or the guess was too low, which is a bound; then it is enlarged.
 
 References: Salazar-Gonzalez (2002), second models; Salazar-Gonzalez (2010) for solving again and again.
 """
@@ -15,8 +14,8 @@ References: Salazar-Gonzalez (2002), second models; Salazar-Gonzalez (2010) for 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,21 +23,46 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.growing import Program
 from tablecloak.engines.lp import Outcome
+from tablecloak.engines.mip import MixedSolution
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.forms import Form
 from tablecloak.methods.network_search import Boxes
-from tablecloak.methods.rooms import Proof, prover_of
+from tablecloak.methods.proof_rows import RowMaker, Switched
+from tablecloak.methods.provers import prover_of
+from tablecloak.methods.rooms import Proof, own_proofs
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
-STAGES = ((0.3, 1000), (0.1, 1000), (0.03, 1000), (0.01, 500), (0.0, 0))
-"""Where proofs are looked for while the relaxation is solved: so many promising columns are this much larger than the
-point says, in units of the levels; in the end at the point itself. See `_inside`."""
+STAGES = (
+    (30.0, 1.0),
+    (10.0, 1.0),
+    (3.0, 1.0),
+    (1.0, 1.0),
+    (0.3, 1.0),
+    (0.1, 1.0),
+    (0.03, 1.0),
+    (0.01, 0.5),
+    (0.0, 0.0),
+)
+"""Where proofs are looked for while the relaxation is solved: promising columns are this much larger than the point
+says, in units of the levels, this share of `PROMISING`; in the end at the point itself. See `_inside`."""
+PROMISING = 10
+"""Promising columns for each level, but at least a hundred times as many."""
+SLOW, PATIENCE = 1e-3, 3
+"""A stage ends after so many rounds that raise the bound by less than this share."""
+TAILING, STALLED = 1e-4, 6
+"""With integer columns the relaxation ends after so many rounds that raise the bound by less than this share."""
 MOST_ROWS = 2000
 """At most so many levels get a row in one round."""
 GAP = 0.01
 """Integer programs are solved up to this gap while their points are unsafe, then to the end."""
-TINY = 1e-9
+LATELY = 3
+"""Levels that were missed in one of so many rounds are asked first; the others when those are met."""
+DEPTH, DEEP = 5, 2_000_000
+"""So many proofs behind each other are looked for where levels times cells are no more than this."""
+FIRST_GUESS, LARGER, MOST_GUESSED = 0.02, 2.5, 4.0
+"""Guesses of the gap, as shares of the bound of the relaxation: the first, how much larger the next, the largest."""
+HAIR, TINY = 1e-6, 1e-9
 MISSED = 1e-6
 """A row is missed if more than this share of its level is missing."""
 
@@ -67,22 +91,27 @@ class SecondModel:
         widths: Sequence[Task],
         deadline: Deadline,
         progress: Progress,
+        known: Sequence[Proof] = (),
     ) -> None:
+        """`known`: proofs for the same levels, or for levels of another size of the same cells."""
         self.problem, self.form, self.deadline, self.progress = problem, form, deadline, progress
         self.tasks, self.levels = [*tasks, *widths], len(tasks)
-        self.prover, self.boxes = prover_of(problem), Boxes(problem)
-        self._linear = self._program(np.zeros_like(form.whole))
+        self.prover, self._maker = prover_of(problem), RowMaker(form, Boxes(problem))
+        self._linear = _Narrowed(form, np.ones(form.size, dtype=bool), relaxed=True)
         self._found: list[tuple[csr_array, Floats]] = []
+        self._proofs: list[Proof] = []
+        self._known = self._for_these_levels(known)
+        self._missed_in = np.full(len(self.tasks), -LATELY)
+        small = len(self.tasks) * len(problem.table) <= DEEP
+        self.depth = DEPTH if small and self._grows() else 1
+        self._share = Switched(form)
         self.rounds, self.bound = 0, -math.inf
         self.best: Floats = np.zeros(0)
         self._last: Floats = np.zeros(0)
-        self.cost = math.inf
-
-    def _program(self, whole: Bools) -> Program:
-        form = self.form
-        program = Program(form.cost, form.low, form.high, whole)
-        program.add_rows(form.rows.matrix, form.rows.low, form.rows.high)
-        return program
+        self._asked = False
+        self.cost, self._relaxed = math.inf, -math.inf
+        self.repair: Callable[[Floats], Sequence[Floats]] | None = None
+        """Safe points near a whole one that misses something."""
 
     def offer(self, x: Floats) -> None:
         """Keep a safe point if it is the best."""
@@ -100,7 +129,7 @@ class SecondModel:
     def best_so_far(self, outcome: Outcome) -> Answer:
         """What there is, also after an interruption."""
         safe, rows = math.isfinite(self.cost), sum(right.size for _, right in self._found)
-        values = self.best if safe else self._last
+        values = self.best if safe else self._whole_last()
         if outcome is Outcome.INFEASIBLE and not safe:
             return Answer(outcome, np.zeros(0), False, math.inf, math.inf, self.rounds, rows)
         if not safe and values.size < self.form.size:
@@ -108,24 +137,40 @@ class SecondModel:
         cost = self.cost if safe else float(self.form.cost @ values) + self.form.constant
         return Answer(outcome, values, safe, cost, min(self.bound, cost), self.rounds, rows)
 
+    def _whole_last(self) -> Floats:
+        """The last point; none if it is one of the relaxation, whose fractions mean nothing."""
+        whole = self._last[self.form.whole] if self._last.size else self._last
+        return self._last if (np.abs(whole - np.rint(whole)) <= MISSED).all() else np.zeros(0)
+
     def _relax(self) -> Outcome:
         """The linear relaxation with all rows that it misses."""
-        stage, stages = 0, STAGES if self._grows() else STAGES[-1:]
+        stages = list(STAGES if self._grows() else STAGES[-1:])
+        slow, stalled, integer = 0, 0, bool(self.form.whole.any())
+        simple = [*own_proofs(self.tasks[: self.levels]), *self._known]
         while not self.deadline.passed():
             solution = self._linear.relax(self.deadline.left)
             if solution.outcome is not Outcome.OPTIMAL:
                 return solution.outcome
             x = self._last = solution.values
-            self.bound = max(self.bound, solution.objective + self.form.constant)
+            before, self._relaxed = self._relaxed, solution.objective + self.form.constant
+            gained = (self._relaxed - before) / max(abs(self._relaxed), TINY)
+            slow, stalled = (
+                count + 1 if gained < share else 0 for count, share in ((slow, SLOW), (stalled, TAILING))
+            )
+            if slow >= PATIENCE and len(stages) > 1:
+                stages.pop(0)
+                slow = 0
+            self.bound = max(self.bound, self._relaxed)
             self._tell("relaxation")
-            missed = 0
-            while not missed and stage < len(stages):
-                missed = self._add_missed(x, [self._linear], self._inside(x, *stages[stage]))
-                stage += missed == 0
+            missed, simple = self._add(simple, x, x, [self._linear]) if simple else 0, []
+            if not missed:
+                missed = self._add_missed(x, [self._linear], stages)
+            if integer and stalled > STALLED:
+                return Outcome.OPTIMAL
             if not missed:
                 if self.deadline.passed():  # then not every level was asked
                     return Outcome.TIME_LIMIT
-                if not self.form.whole.any():
+                if not integer:
                     self.offer(x)
                 return Outcome.OPTIMAL
         return Outcome.TIME_LIMIT
@@ -134,11 +179,12 @@ class SecondModel:
         """Whether larger columns leave more room to every cell: then points further inside can be asked."""
         return all((room.matrix.data >= 0).all() for room in (self.form.above, self.form.below))
 
-    def _inside(self, x: Floats, extent: float, count: int) -> Floats:
+    def _inside(self, x: Floats, extent: float, share: float) -> Floats:
         """The point with promising columns larger: what is missed there is missed at x all the more.
 
         Such proofs weigh columns that x does not use yet, and so they are fewer and cut deeper.
         """
+        count = int(share * PROMISING * max(100, len(self.tasks)))
         columns = np.flatnonzero(x < np.minimum(extent, self.form.high))
         if columns.size > count:
             columns = columns[np.argpartition(self._linear.reduced[columns], count)[:count]]
@@ -147,20 +193,39 @@ class SecondModel:
         return inside
 
     def _integer(self) -> Outcome:
-        """The integer program over all rows, solved again while its optimum is unsafe."""
-        program, near = self._program(self.form.whole), GAP
+        """The integer program over all rows, by guesses of the gap where reduced costs leave few columns."""
+        if not (self.form.switch >= 0).any():
+            return self._within(math.inf)
+        least, share = self.bound, FIRST_GUESS
+        while not self.deadline.passed():
+            highest = least * (1 + share) + TINY
+            if least <= 0 or highest >= self.cost or share > MOST_GUESSED:
+                highest = math.inf
+            outcome = self._within(highest)
+            if outcome is not Outcome.INFEASIBLE or math.isinf(highest):
+                return outcome
+            self.bound = max(self.bound, highest)
+            share *= LARGER
+        return Outcome.TIME_LIMIT
+
+    def _within(self, highest: float) -> Outcome:
+        """The best point that costs at most `highest`: INFEASIBLE if there is none."""
+        limit = min(highest, self.cost)
+        program, near = _Narrowed(self.form, self._few(limit)), GAP
         for matrix, right in self._found:
-            program.add_rows(matrix, right, np.full(right.size, np.inf))
+            program.add_rows(matrix, right)
         while not self.deadline.passed():
             solution = program.solve(self.deadline.left, gap=near)
             if solution.outcome is Outcome.INFEASIBLE:
-                return Outcome.INFEASIBLE
-            self.bound = max(self.bound, solution.bound + self.form.constant)
-            if solution.values.size < self.form.size:
+                return self._nothing_below(highest)
+            self.bound = max(self.bound, min(solution.bound + self.form.constant, limit))
+            if self.bound >= limit * (1 - TINY):
+                return self._nothing_below(highest)
+            if solution.values.size == 0:
                 return Outcome.TIME_LIMIT
             x = self._last = np.where(self.form.whole, np.rint(solution.values), solution.values)
             self._tell("integer program")
-            if not self._add_missed(x, [program]):
+            if not self._add_missed(x, [program], whole=True):
                 if self.deadline.passed():
                     return Outcome.TIME_LIMIT
                 self.offer(x)
@@ -168,9 +233,28 @@ class SecondModel:
                     self.bound = max(self.bound, min(self.cost, solution.bound + self.form.constant))
                     return Outcome.OPTIMAL
                 near = 0.0
+            elif self.repair is not None:
+                for other in self.repair(x):
+                    self.offer(other)
             if math.isfinite(self.cost) and self.cost - self.bound <= 1e-9 * max(1.0, abs(self.cost)):
                 return Outcome.OPTIMAL
         return Outcome.TIME_LIMIT
+
+    def _nothing_below(self, highest: float) -> Outcome:
+        """Nothing is cheaper than the best point, or than the guess."""
+        if math.isfinite(self.cost) and self.cost <= highest:
+            self.bound = max(self.bound, self.cost)
+            return Outcome.OPTIMAL
+        return Outcome.INFEASIBLE
+
+    def _few(self, limit: float) -> Bools:
+        """The columns that points of at most this cost may use, by the reduced costs of the relaxation."""
+        form = self.form
+        if math.isinf(limit) or form.switches is None:
+            return np.ones(form.size, dtype=bool)
+        room = limit - self._relaxed + HAIR * max(1.0, abs(limit))
+        out = form.whole & (form.low == 0.0) & (self._linear.reduced > room)
+        return np.asarray(~out & ~((form.switch >= 0) & out[form.switch]))
 
     def _tell(self, phase: str) -> None:
         self.rounds += 1
@@ -179,102 +263,136 @@ class SecondModel:
 
     # ------------------------------------------------------------------ rows
 
-    def _add_missed(self, x: Floats, programs: list[Program], asked_at: Floats | None = None) -> int:
-        """Rows for the levels that a point misses, or one further inside; gives how many rows x misses."""
-        form, at = self.form, x if asked_at is None else asked_at
-        below, above = np.maximum(form.below.at(at), 0.0), np.maximum(form.above.at(at), 0.0)
+    def _add_missed(
+        self,
+        x: Floats,
+        programs: Sequence[_Narrowed],
+        stages: list[tuple[float, float]] | None = None,
+        whole: bool = False,
+    ) -> int:
+        """Rows for the levels that a point misses; gives how many it misses.
+
+        While there are stages, points further inside are asked, first about levels that were missed lately; a stage
+        ends when nothing is missed there.
+        """
+        stages = stages if stages is not None else []
+        everyone = np.arange(len(self.tasks))
+        if stages and not self._asked and not self._ask(x, everyone, whole, most=1)[1].size:
+            return 0
+        self._asked = True
+        while len(stages) > 1:
+            lately = self._missed_in > self.rounds - LATELY
+            for asked in (everyone[lately], everyone[~lately]):
+                added = self._add_inside(x, programs, stages[0], asked)
+                if added:
+                    return added
+            stages.pop(0)
+        proofs, missed = self._ask(x, everyone, whole)
+        self._missed_in[missed] = self.rounds
+        return self._add(proofs, x, x, programs)
+
+    def _add_inside(
+        self, x: Floats, programs: Sequence[_Narrowed], stage: tuple[float, float], asked: Ints
+    ) -> int:
+        """Rows that a point further inside misses."""
+        inside = self._inside(x, *stage)
+        proofs, missed = self._ask(inside, asked, False)
+        self._missed_in[missed] = self.rounds
+        return self._add(proofs, inside, x, programs)
+
+    def _ask(self, x: Floats, asked: Ints, whole: bool, most: int = MOST_ROWS) -> tuple[list[Proof], Ints]:
+        """Proofs for those of the levels that a point misses, and which these are."""
+        below, above = self._room(x)
         extent = np.ones(len(self.tasks))
         cells = np.array([task.cell for task in self.tasks[self.levels :]], dtype=np.int64)
-        extent[self.levels :] = form.touched.at(at)[cells]
+        extent[self.levels :] = self.form.touched.at(x)[cells]
         proofs = self.prover.proofs(
-            below, above, self.tasks, extent=extent, most=MOST_ROWS, deadline=self.deadline
+            below,
+            above,
+            [self.tasks[t] for t in asked],
+            extent=extent[asked],
+            most=most,
+            share=None if whole else self._share.at(x),
+            depth=self.depth,
+            deadline=self.deadline,
         )
+        missed = {id(proof.task) for proof in proofs}
+        return proofs, np.array([t for t in asked.tolist() if id(self.tasks[t]) in missed], dtype=np.int64)
+
+    def _room(self, x: Floats) -> tuple[Floats, Floats]:
+        return np.maximum(self.form.below.at(x), 0.0), np.maximum(self.form.above.at(x), 0.0)
+
+    def _add(self, proofs: Sequence[Proof], at: Floats, x: Floats, programs: Sequence[_Narrowed]) -> int:
+        """Rows of proofs that were found at a point, as far as x misses them."""
         if not proofs:
             return 0
         conditional = {id(task) for task in self.tasks[self.levels :]}
-        matrix, right = self._rows(proofs, below, above, [id(proof.task) in conditional for proof in proofs])
-        matrix, right = self._sharpened(matrix, right, x)
+        matrix, right = self._maker.rows(
+            proofs, *self._room(at), [id(proof.task) in conditional for proof in proofs]
+        )
+        matrix, right = self._maker.sharpened(matrix, right, x)
         worth = np.flatnonzero(right - matrix @ x > MISSED)
         if worth.size == 0:  # within the tolerance of linear programs, or missed only further inside
             return 0
         matrix, right = csr_array(matrix[worth]), right[worth]
         self._found.append((matrix, right))
+        self._proofs += [proofs[k] for k in worth.tolist()]
         for program in programs:
-            program.add_rows(matrix, right, np.full(right.size, np.inf))
+            program.add_rows(matrix, right)
         return int(worth.size)
 
-    def _rows(
-        self, proofs: list[Proof], below: Floats, above: Floats, conditional: list[bool]
-    ) -> tuple[csr_array, Floats]:
-        """The proofs over the columns, in units of the level: matrix x >= right."""
-        form, size = self.form, below.size
-        shape = (len(proofs), size)
-        right = np.ones(len(proofs))
-        parts: list[csr_array] = []
-        for which, room, affine in (("above", above, form.above), ("below", below, form.below)):
-            data, rows, columns = [], [], []
-            for k, proof in enumerate(proofs):
-                down, up = self.boxes[proof.task.attacker]
-                own = (up if which == "above" else down)[proof.cells]
-                entries = getattr(proof, which) / proof.task.level
-                used = entries > 0
-                boxed = used & ((own <= room[proof.cells]) | ~np.isfinite(affine.constant[proof.cells]))
-                right[k] -= float(entries[boxed] @ own[boxed])
-                open_ = used & ~boxed
-                data.append(entries[open_])
-                rows.append(np.full(int(open_.sum()), k))
-                columns.append(proof.cells[open_])
-            place = np.concatenate(rows), np.concatenate(columns)
-            chosen = csr_array((np.concatenate(data), place), shape=shape)
-            stated = np.where(np.isfinite(affine.constant), affine.constant, 0.0)
-            right -= chosen @ stated
-            parts.append(csr_array(chosen @ affine.matrix))
-        matrix = parts[0] + parts[1]
-        asked = np.flatnonzero(conditional)
-        if asked.size:
-            cells = [proofs[k].task.cell for k in asked]
-            at = csr_array((np.ones(asked.size), (asked, cells)), shape=shape)
-            matrix = matrix - at @ form.touched.matrix
-            right[asked] += form.touched.constant[cells] - 1.0
-        return csr_array(matrix), right
+    def tight_proofs(self) -> list[Proof]:
+        """The proofs whose rows the last point meets without slack: those that other sizes of the levels start with."""
+        if self._last.size < self.form.size or not self._found:
+            return []
+        slack = np.concatenate([matrix @ self._last - right for matrix, right in self._found])
+        return [self._proofs[k] for k in np.flatnonzero(slack <= MISSED)]
 
-    def _sharpened(self, matrix: csr_array, right: Floats, x: Floats) -> tuple[csr_array, Floats]:
-        """Truncated over binary columns; columns that a binary one switches off may be replaced by it."""
-        form = self.form
-        if not form.whole.any():
-            return matrix, right
-        binary = form.whole & (form.low == 0.0) & (form.high == 1.0)
-        switch = form.switch
-        rows, columns, data, rights = [], [], [], []
-        for k in range(right.size):
-            part = slice(matrix.indptr[k], matrix.indptr[k + 1])
-            where, entries = matrix.indices[part].astype(np.int64), matrix.data[part]
-            where, entries, need = _truncated(where, entries, float(right[k]), binary, switch, form.high, x)
-            rows.append(np.full(where.size, k))
-            columns.append(where)
-            data.append(entries)
-            rights.append(need)
-        place = np.concatenate(rows), np.concatenate(columns)
-        sharp = csr_array((np.concatenate(data), place), shape=matrix.shape)
-        sharp.sum_duplicates()
-        return sharp, np.array(rights)
+    def _for_these_levels(self, known: Sequence[Proof]) -> list[Proof]:
+        """Proofs with the levels of this model in the place of theirs: multipliers hold whatever the level is."""
+        mine = {(task.cell, task.attacker, task.side): task for task in self.tasks[: self.levels]}
+        keys = ((proof.task.cell, proof.task.attacker, proof.task.side) for proof in known)
+        return [
+            replace(proof, task=mine[key])
+            for key, proof in zip(keys, known, strict=True)
+            if key in mine and proof.cells.size > 1
+        ]
 
 
-def _truncated(
-    where: Ints, entries: Floats, need: float, binary: Bools, switch: Ints, high: Floats, x: Floats
-) -> tuple[Ints, Floats, float]:
-    """One row  entries x >= need  over columns `where`, sharpened at the point x."""
-    negative = binary[where] & (entries < 0)
-    total = need - float(entries[negative].sum())  # with x = 1 - x' all binary columns have positive entries
-    others = ~binary[where] & (switch[where] < 0)
-    if total <= TINY or (entries[others] < 0).any() or (entries[~binary[where]] < 0).any():
-        return where, entries, need
-    entries, where = entries.copy(), where.copy()
-    truncated = np.minimum(np.abs(entries), total)
-    entries = np.where(binary[where], np.sign(entries) * truncated, entries)
-    linked = np.flatnonzero(switch[where] >= 0)
-    full = np.minimum(entries[linked] * high[where[linked]], total)
-    by_switch = full * x[switch[where[linked]]] < entries[linked] * x[where[linked]]
-    replaced = linked[by_switch]
-    entries[replaced], where[replaced] = full[by_switch], switch[where[replaced]]
-    return where, entries, total + float(entries[negative].sum())
+class _Narrowed:
+    """The program of a form over some of its columns, the others 0; it takes and gives all columns."""
+
+    def __init__(self, form: Form, kept: Bools, *, relaxed: bool = False) -> None:
+        self._kept = np.flatnonzero(kept)
+        self._size = kept.size
+        whole = np.zeros(self._kept.size, dtype=bool) if relaxed else form.whole[self._kept]
+        self._program = Program(form.cost[self._kept], form.low[self._kept], form.high[self._kept], whole)
+        matrix = csr_array(form.rows.matrix[:, self._kept])
+        asks = (np.diff(matrix.indptr) > 0) | (form.rows.low > 0) | (form.rows.high < 0)
+        self._program.add_rows(matrix[np.flatnonzero(asks)], form.rows.low[asks], form.rows.high[asks])
+
+    @property
+    def reduced(self) -> Floats:
+        """Reduced costs of the last linear program (infinite where there is no column)."""
+        reduced = np.full(self._size, np.inf)
+        reduced[self._kept] = self._program.reduced
+        return reduced
+
+    def add_rows(self, matrix: csr_array, right: Floats) -> None:
+        """matrix x >= right, over all columns."""
+        self._program.add_rows(matrix[:, self._kept], right, np.full(right.size, np.inf))
+
+    def relax(self, seconds: float) -> MixedSolution:
+        """The linear program."""
+        return self._spread(self._program.relax(seconds))
+
+    def solve(self, seconds: float, *, gap: float) -> MixedSolution:
+        """The integer program, up to a relative gap."""
+        return self._spread(self._program.solve(seconds, gap=gap))
+
+    def _spread(self, solution: MixedSolution) -> MixedSolution:
+        if solution.values.size < self._kept.size or self._kept.size == self._size:
+            return solution
+        values = np.zeros(self._size)
+        values[self._kept] = solution.values
+        return replace(solution, values=values)

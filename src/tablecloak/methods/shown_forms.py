@@ -6,7 +6,9 @@ What is shown adds up like the truth, M v = M a, and is stated to be within `rea
 
 *Rounding* to multiples of r_i: v_i = r_i k_i, k_i whole. Zero-restricted (no steps): k_i is one of the two neighbours
 of a_i / r_i, or a_i / r_i itself where that is whole; x_i = 1 rounds up. With K steps: K neighbours more on each side,
-and the reach is (K + 1) r_i. Attackers are given the full reach also where a value is a multiple.
+and the reach is (K + 1) r_i. Attackers are given the full reach also where a value is a multiple. A cell is touched iff
+what is shown differs from the truth: all that are no multiples are, and with steps a multiple where its binary t_i is
+1, low_i t_i <= k_i <= high_i t_i.
 
 *Perturbation*: v = a + z+ - z-, 0 <= z+, z- <= reach. A sensitive cell must be shown at least a level away:
 z+_p >= UPL_p y_p, z-_p >= LPL_p (1 - y_p), z+_p <= reach_p y_p, z-_p <= reach_p (1 - y_p) with its sense y_p binary.
@@ -56,8 +58,13 @@ def added_up(problem: Problem, shown: Affine) -> Rows:
     )
 
 
-def rounding_form(problem: Problem, cells: Bools, base: Floats, steps: int, weights: Floats) -> Shown:
-    """Cells are rounded to multiples of their base (0: shown exactly), with so many steps more on each side."""
+def rounding_form(
+    problem: Problem, cells: Bools, base: Floats, steps: int, weights: Floats, counted: bool = False
+) -> Shown:
+    """Cells are rounded to multiples of their base (0: shown exactly), with so many steps more on each side.
+
+    Without `counted` multiples that steps could move are touched for good; with it a binary column says whether.
+    """
     value, size = problem.table.values, cells.size
     rounded = cells & (base > 0)
     safe_base = np.where(rounded, base, 1.0)
@@ -67,7 +74,8 @@ def rounding_form(problem: Problem, cells: Bools, base: Floats, steps: int, weig
     if steps == 0:
         return _zero_restricted(problem, rounded, np.where(rounded, floor, value), base, is_multiple, weights)
     mine = np.flatnonzero(rounded)
-    count, columns = mine.size, 3 * mine.size
+    still = np.flatnonzero(is_multiple[mine] & counted)
+    count, columns = mine.size, 3 * mine.size + still.size
     first = np.rint(floor[mine] / base[mine])
     low = np.full(count, -float(steps))  # columns count steps from the floor
     low = np.where(value[mine] >= 0, np.maximum(low, -np.maximum(first, 0.0)), low)
@@ -75,18 +83,31 @@ def rounding_form(problem: Problem, cells: Bools, base: Floats, steps: int, weig
     reach = np.where(rounded, (steps + 1) * base, 0.0)
     shown = Affine(np.where(rounded, floor, value), at_cells(mine, size, 0, columns, base[mine]))
     one, rest = diags_array(np.ones(count)), (value - floor)[mine] / base[mine]
-    moves = Rows(csr_array(hstack([one, -one, one])), rest, rest)  # k - z+ + z- = (a - floor) / r
+    no_count = csr_array((count, still.size))
+    moves = Rows(csr_array(hstack([one, -one, one, no_count])), rest, rest)  # k - z+ + z- = (a - floor) / r
     most, price = np.full(count, steps + 1.0), weights[mine] * base[mine]
+    surely = rounded & ~(is_multiple & counted)
     form = Form(
-        np.concatenate([np.zeros(count), price, price]),
-        np.concatenate([low, np.zeros(2 * count)]),
-        np.concatenate([high, most, most]),
-        np.arange(columns) < count,
-        moves,
+        np.concatenate([np.zeros(count), price, price, np.zeros(still.size)]),
+        np.concatenate([low, np.zeros(2 * count + still.size)]),
+        np.concatenate([high, most, most, np.ones(still.size)]),
+        (np.arange(columns) < count) | (np.arange(columns) >= 3 * count),
+        moves.and_(_unless_touched(still, low[still], high[still], 3 * count)),
         *_rooms(value, shown, reach),
-        Affine(rounded.astype(float), csr_array((size, columns))),
+        Affine(surely.astype(float), at_cells(mine[still], size, 3 * count, columns)),
     )
     return Shown(form, shown, reach)
+
+
+def _unless_touched(still: Ints, low: Floats, high: Floats, first: int) -> Rows:
+    """low t <= k <= high t for the steps k of multiples, columns `still`; their t are counted from `first`."""
+    count = still.size
+    if count == 0:
+        return Rows.none(first)
+    steps = csr_array((np.ones(count), (np.arange(count), still)), shape=(count, first))
+    upper, lower = (csr_array(hstack([steps, diags_array(-limit)])) for limit in (high, low))
+    zero, far = np.zeros(count), np.full(count, np.inf)
+    return Rows(csr_array(vstack([upper, lower])), np.concatenate([-far, zero]), np.concatenate([zero, far]))
 
 
 def _zero_restricted(

@@ -14,6 +14,7 @@ of any relaxation here, not always near.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -45,11 +46,19 @@ class Squares:
 def least_squares_move(
     adjustment: Adjustment, moved: Floats, deadline: Deadline, progress: Progress
 ) -> Squares:
-    """The best senses found from those of a given move."""
-    search = _Search(adjustment)
+    """The best senses found from those of a given move.
+
+    When the time is up before the first quadratic program is solved, the given move itself is what is found.
+    """
+    search = _Search(adjustment, deadline)
     senses = adjustment.senses(moved)
     best = search.program(senses, None)
     count, programs, finished = int(adjustment.choice.size), 1, True
+    if best.residual > search.tolerance and deadline.passed():
+        total = float(search.true_weights @ (moved / search.length) ** 2) * search.factor
+        return Squares(
+            moved, total, min(search.bound(best.multipliers) * search.factor, total), programs, False
+        )
     while count > 0 and programs < TURNS:
         if deadline.passed():
             finished = False
@@ -82,7 +91,8 @@ def least_squares_move(
 class _Search:
     """Everything in lengths of the adjustment's scale and weights around one."""
 
-    def __init__(self, adjustment: Adjustment) -> None:
+    def __init__(self, adjustment: Adjustment, deadline: Deadline) -> None:
+        self.deadline = deadline
         problem, ranges = adjustment.problem, adjustment.ranges
         self.adjustment, self.length = adjustment, adjustment.scale
         self.matrix = csr_array(adjustment.columns)
@@ -102,7 +112,13 @@ class _Search:
     def program(self, senses: Ints, start: Floats | None) -> Quadratic:
         low, high = self.adjustment.ends(senses)
         return least_squares(
-            self.matrix, self.right, self.weights, low / self.length, high / self.length, start
+            self.matrix,
+            self.right,
+            self.weights,
+            low / self.length,
+            high / self.length,
+            start,
+            stop=self.deadline.passed,
         )
 
     def total(self, found: Quadratic) -> float:
@@ -121,12 +137,19 @@ class _Search:
 
         def negative(y: Floats) -> tuple[float, Floats]:
             value, slope = self._lagrangian(y)
+            values.append(value)
             return -value, -slope
 
-        if start.size:
-            found = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": BOUND_STEPS})
-            best = max(best, -float(found.fun))
-        return max(best, 0.0)
+        def no_time_left(x: Any) -> None:
+            if self.deadline.passed():
+                raise StopIteration
+
+        values = [best]
+        if start.size and not self.deadline.passed():
+            stop: Any = no_time_left
+            options: Any = {"maxiter": BOUND_STEPS}
+            minimize(negative, start, jac=True, method="L-BFGS-B", options=options, callback=stop)
+        return max(*values, 0.0)
 
     def _lagrangian(self, y: Floats) -> tuple[float, Floats]:
         """sum of what cells ask for at prices y, each in its best sense, and the slope."""

@@ -1,83 +1,28 @@
 """suppress-optimal: the cheapest safe pattern, proven, or the best one found with its proven gap.
 
-    min  sum_i w_i x_i   over all capacity rows of all levels (`separation`),   x binary
-
-1. *Levels*: those that the cells hidden anyway meet are dropped (hiding more never narrows an interval). Cells that are
-   hidden together or not at all are one decision (`twins`).
-2. *Incumbent*: greedy deviations and clean-up (`search`, `network_search`, `thinning`).
-3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
-   sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
-4. *Parts*: where the rows split, each part is solved by itself (`parts`).
-5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long.
-6. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
-   the gap are published, which leaves few; branch and cut over them either finds the optimum or proves that the guess
-   was too low (`integer_phase`): then the relaxation is solved again with all rows found, and the guess enlarged.
-7. The outcome is audited by `protect` like any other.
+Branch and cut in the cells x, one capacity row for everything that an attacker could exclude: see `exact_run` for the
+recipe. What comes out is audited by `protect` like any other pattern.
 
 References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
-Salazar (2010) for cutting at the root and then handing over to an integer program.
+Salazar (2002), second model; Salazar (2010).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.audit.reduce import structure_of
-from tablecloak.engines import branching
-from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, InputError, SolverError
-from tablecloak.methods.base import Proposal, suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.integer_phase import branch, resolve
-from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
-from tablecloak.methods.parts import in_parts
-from tablecloak.methods.run_state import ROOT_STAGES, Exact, Stage
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.exact_run import ExactParams, ExactRun
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
-
-
-class Guesses(NamedTuple):
-    """The first guess of the gap, as a share of the bound at the root; the next is `larger` times it plus `more`."""
-
-    first: float
-    larger: float
-    more: float
-
-
-ON_NETWORKS, ON_GENERAL_TABLES = Guesses(0.02, 2.5, 0.0), Guesses(0.05, 1.0, 0.05)
-"""On general tables the time to settle a guess grows so fast with it that many small steps are better."""
-FEW = 1000
-"""On networks the first guess is as large as it can be with no more cells to decide on than this."""
-TAILING, STALLED = 1e-4, 10
-"""The root ends after so many rounds that raise the bound by less than this share."""
-PATIENCE = 3
-"""A stage of the root ends after so many of them."""
-GUIDED, FEW_LEVELS = 6, 300
-"""Every so many rounds the relaxation may guide a search, and on general tables with no more levels than this also the
-building of a pattern."""
+from tablecloak.progress import Progress
 
 
 @dataclass(frozen=True)
-class OptimalParams:
+class OptimalParams(ExactParams):
     """Parameters of suppress-optimal."""
-
-    seconds: float | None = None
-    """Stop after so long with the best pattern so far and its proven bound."""
-    gap: float = 0.0
-    """Stop when cost and bound differ by no more than this share of the cost."""
-    nodes: int | None = None
-    """Stop after so many nodes of a branch-and-cut tree (SCIP only)."""
-    engine: Literal["auto", "scip", "highs"] = "auto"
-    """The engine of the integer phase; auto: SCIP if it is installed (`pip install tablecloak[scip]`), else HiGHS."""
-    rows_a_round: int = 400
-    """At most so many levels get new rows in one round."""
 
 
 def suppress_optimal(
@@ -89,154 +34,4 @@ def suppress_optimal(
     executor: Executor | None,
 ) -> Proposal:
     """The cheapest safe pattern, or the best found in time with a proven bound on the cost of every safe pattern."""
-    run = _Run(problem, params, rng, progress)
-    try:
-        status = run.solve()
-    except KeyboardInterrupt:
-        status = Status.TIME_LIMIT
-    return run.proposal(status)
-
-
-class _Run:
-    """The recipe."""
-
-    def __init__(
-        self, problem: Problem, params: OptimalParams, rng: np.random.Generator, progress: Progress
-    ) -> None:
-        self.problem, self.params = problem, params
-        self.scip = _uses_scip(params)
-        deadline = Deadline.after(params.seconds)
-        progress("is it feasible at all", 0, 1)
-        allowed = largest_pattern(replace(problem, most_touched=None), progress)
-        self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
-        self.near = Neighbourhoods(self.state, rng, self.scip)
-
-    def solve(self) -> Status:
-        state = self.state
-        if not state.tasks and self.problem.most_touched is None:
-            state.hidden = self.problem.must_hide.copy()
-            return Status.OPTIMAL
-        state.search(self.problem.weights)
-        state.prepare()
-        if not self._root():
-            return self._ended()
-        in_parts(state)
-        self.near.early()
-        everything = float(self.problem.weights[state.free].sum())
-        guesses, least = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES, state.relaxation.bound
-        share = guesses.first
-        if least <= 1e-6 * everything:  # no scale for a guess
-            least = 1e-3 * everything
-        while share < 10.0 and self._is_small(least * (1 + guesses.larger * share)):
-            share *= guesses.larger
-        while not state.proven():
-            if state.deadline.passed() or not self._within(least * (1 + share)):
-                return self._ended()
-            if state.hidden is None and state.bound > everything * (1 + 1e-9):
-                raise self._infeasible()
-            if not state.proven():
-                state.polish()
-            share = guesses.larger * share + guesses.more
-        return self._ended()
-
-    def _within(self, highest: float) -> bool:
-        if not self.scip:
-            return resolve(self.state, highest)
-        nodes = math.inf if self.params.nodes is None else self.params.nodes - self.state.counters["nodes"]
-        return nodes > 0 and branch(self.state, highest, self.near, nodes)
-
-    def _is_small(self, highest: float) -> bool:
-        """Whether a guess leaves few cells to decide on, and nodes are fast."""
-        return self.state.is_network and self.state.cells_within(highest).size <= FEW
-
-    def _root(self) -> bool:
-        """Rows and columns until nothing is missed, or the bound stalls; False when the time is up."""
-        state, relaxation = self.state, self.state.relaxation
-        stalled, before, rounds = 0, 0.0, 0
-        guiding, building = Occasions(state), Occasions(state)
-        stages: Sequence[Stage] = ROOT_STAGES
-        while not state.deadline.passed():
-            outcome = relaxation.solve(state.deadline.left)
-            if outcome is Outcome.INFEASIBLE:
-                raise self._infeasible()
-            if outcome is not Outcome.OPTIMAL:
-                return False
-            rounds = state.counters["rounds"] = rounds + 1
-            new = len(relaxation.violated_in_pool(relaxation.x))
-            if stalled < STALLED:
-                rows, stages = state.missed(state.point, stages)
-                new += relaxation.add(rows)
-            if new == 0:
-                if relaxation.price():
-                    stalled = 0
-                    continue
-                state.raise_bound(relaxation.bound)
-                state.tell("root", rounds, rounds)
-                return True
-            if rounds % GUIDED == 0:
-                relaxation.price()
-                state.raise_bound(relaxation.bound)
-                guiding.take(lambda: state.search_near(state.point))
-                if not state.is_network and len(state.tasks) <= FEW_LEVELS:
-                    building.take(lambda: state.build_near(state.point))
-                if state.proven():
-                    return True
-            state.tell("root", rounds, rounds)
-            stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
-            before = relaxation.value
-            if stalled == PATIENCE and len(stages) > 1:
-                stages, stalled = stages[1:], 0
-        return False
-
-    def _infeasible(self) -> InfeasibleProblem:
-        most = self.problem.most_touched
-        return InfeasibleProblem(
-            f"No suppression pattern meets all levels with at most {most} cells touched.\n"
-            "Allow more cells to be touched, or lower the levels."
-        )
-
-    def _ended(self) -> Status:
-        """Optimal only if nothing is left between cost and bound, whatever gap was asked for."""
-        return Status.OPTIMAL if self.state.gap() <= 1e-9 else Status.TIME_LIMIT
-
-    def proposal(self, status: Status) -> Proposal:
-        """What was found, with the bound."""
-        state = self.state
-        if state.hidden is None:
-            raise SolverError(
-                "the time was up before any pattern within the bound on touched cells was found"
-            )
-        pool = state.relaxation.pool
-        kinds = sorted({row.kind for row in pool})
-        engine = "SCIP" if self.scip else "HiGHS"
-        return Proposal(
-            suppression(state.hidden),
-            status,
-            f"branch and cut ({engine}) on {structure_of(self.problem.table).description}",
-            bound=state.cost if status is Status.OPTIMAL else state.bound,
-            counters={
-                "levels": len(state.tasks),
-                **state.counters,
-                **{f"{kind} rows": sum(row.kind == kind for row in pool) for kind in kinds},
-            },
-        )
-
-
-def _uses_scip(params: OptimalParams) -> bool:
-    """Whether SCIP is to be used; asking for it when it is not there is an error, like every other parameter."""
-    faults = {
-        f"engine {params.engine!r} is not auto, scip or highs": params.engine
-        not in ("auto", "scip", "highs"),
-        "gap must be a number from 0 on": not params.gap >= 0,
-        "nodes must not be negative": params.nodes is not None and params.nodes < 0,
-        "rows_a_round must be at least 1": params.rows_a_round < 1,
-    }
-    if any(faults.values()):
-        raise InputError("suppress-optimal", [fault for fault, holds in faults.items() if holds])
-    if params.engine == "scip" and not branching.is_there():
-        raise InputError(
-            "suppress-optimal",
-            ["SCIP is not installed"],
-            advice="pip install tablecloak[scip], or engine='auto'.",
-        )
-    return params.engine != "highs" and branching.is_there()
+    return ExactRun(problem, params, rng, progress).run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +17,18 @@ WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
 
 
-STAGES = (Stage(0.01, 100), LAST)
-"""Where rows are looked for at a node: first a little inside."""
-ROWS, ROUNDS = 60, 5
-"""At most so many levels get rows in a round, in at most so many rounds at a node below the root."""
+class Effort(NamedTuple):
+    """How hard rows are looked for at a node: where, for at most how many levels a round, and in how many rounds."""
+
+    stages: Sequence[Stage]
+    levels: int
+    rounds: int
+
+
+HARD, LITTLE = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 20, 2)
+FEW_LEVELS = 50
+"""General tables with no more levels than this are asked little: the rows of the root say nearly all, and many nodes
+are needed."""
 
 
 class Columns:
@@ -56,13 +64,14 @@ class Watcher(NamedTuple):
 
 def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, nodes: float) -> MixedSolution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
+    effort = HARD if state.is_network or len(state.tasks) > FEW_LEVELS else LITTLE
 
     def separate(values: Floats, whole: bool) -> list[Cut]:
         x = columns.point(values)
         if whole:
             rows = state.check(x)
         else:
-            found, _ = state.missed(x, STAGES, ROWS)
+            found, _ = state.missed(x, effort.stages, effort.levels)
             rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [columns.cut(row) for row in rows]
@@ -85,5 +94,5 @@ def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, node
         seconds=state.deadline.left,
         nodes=nodes,
         eager=state.is_network,
-        rounds=ROUNDS,
+        rounds=effort.rounds,
     )

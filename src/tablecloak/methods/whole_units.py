@@ -10,10 +10,12 @@ tables other than networks), the same is done in tenths of them, and so on.
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import working_equations
 from tablecloak.engines.limited import solve_limited
 from tablecloak.methods.network_search import is_network
@@ -25,18 +27,36 @@ MOST_DIGITS = 3
 LARGEST = 2.0**52
 """Whole numbers above this are not exact as floats."""
 NODES = 2000
+FRACTION = 1e-6
+"""A move is whole up to this share of a unit."""
 
 
 def fewest_digits(
-    problem: Problem, moved: Floats, low: Floats, high: Floats, *, squares: bool = False
+    problem: Problem,
+    moved: Floats,
+    low: Floats,
+    high: Floats,
+    *,
+    squares: bool = False,
+    seconds: float = 1e9,
 ) -> tuple[Floats, bool]:
-    """`moved` in whole units (True), else in tenths, hundredths or thousandths of them, else as it is."""
+    """`moved` in whole units (True), else in tenths, hundredths or thousandths, else as it is, clipped to low..high.
+
+    What was clipped need not add up any more: see `adds_up`. Each of these attempts has so many seconds.
+    """
     for digits in range(MOST_DIGITS + 1):
         fine = 10.0**digits
-        found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares)
+        found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares, seconds=seconds)
         if found is not None:
             return found / fine, digits == 0
     return np.clip(moved, low, high), False
+
+
+def adds_up(problem: Problem, moved: Floats) -> bool:
+    """Whether moves (in units) keep all sums, up to the noise of floating point."""
+    equations = working_equations(problem.table)
+    size = abs(equations) @ (np.abs(moved) + np.abs(problem.table.values) / problem.table.unit)
+    return bool((np.abs(equations @ moved) <= 1e-6 + 1e-9 * size).all())
 
 
 def whole_units(
@@ -49,17 +69,31 @@ def whole_units(
     equations = working_equations(problem.table)
     if (equations.data != np.rint(equations.data)).any():
         return None
-    columns = csc_array(equations)
+    columns, until = csc_array(equations), time.monotonic() + seconds
     whole = np.clip(np.rint(np.clip(moved, -LARGEST, LARGEST)), low, high)
+    fractions = np.abs(moved - whole) > FRACTION
     for _ in range(ROUNDS):
         missing = -_sums(equations, whole)
         if not missing.any():
             return whole
-        correction = _correction(problem, columns, whole, missing, (low, high), squares, seconds)
+        left = max(until - time.monotonic(), 0.0)
+        # On a network cells that are whole already need not change: fractions can be rounded among themselves.
+        few = _among(fractions, whole, low, high) if is_network(problem) and fractions.any() else None
+        correction = None
+        if few is not None:
+            correction = _correction(problem, columns, whole, missing, few, squares, left)
+        if correction is None:
+            left = max(until - time.monotonic(), 0.0)
+            correction = _correction(problem, columns, whole, missing, (low, high), squares, left)
         if correction is None:
             return None
         whole = whole + correction
     return None if _sums(equations, whole).any() else whole
+
+
+def _among(cells: Bools, whole: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """low, high with all other cells kept where they are."""
+    return np.where(cells, low, whole), np.where(cells, high, whole)
 
 
 def _sums(equations: csr_array, whole: Floats) -> Ints:

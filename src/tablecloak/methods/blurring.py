@@ -1,0 +1,89 @@
+"""What interval methods do with their optimum: a second one for larger levels is printed, on a grid.
+
+See `lengths.skewed` for how much larger levels become, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.audit.reduce import structure_of
+from tablecloak.engines.lp import Outcome
+from tablecloak.errors import InfeasibleProblem
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.lengths import LEAST_ASYMMETRY, on_grid, skewed
+from tablecloak.methods.second_model import Answer
+from tablecloak.pattern import Intervals
+from tablecloak.problem import Problem
+from tablecloak.result import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Blurred:
+    """The intervals for the levels as they are, those that are printed, and how large the asymmetry could be."""
+
+    exact: Intervals
+    printed: Intervals
+    asked: float
+    asymmetry: float
+
+    @property
+    def same(self) -> bool:
+        """Whether blurring changed nothing."""
+        one, other = self.exact, self.printed
+        return bool((one.low == other.low).all() and (one.high == other.high).all())
+
+
+def blurred(
+    problem: Problem,
+    exact: Intervals,
+    asymmetry: float,
+    grid: float | None,
+    rng: np.random.Generator,
+    solve: Callable[[Problem], Intervals],
+) -> Blurred:
+    """Intervals for print: `solve` makes them for larger levels; the asymmetry is halved until these can be met."""
+    printed, asked, share = exact, asymmetry, rng.bit_generator.random_raw()
+    while asymmetry > 0:
+        try:
+            printed = solve(skewed(problem, asymmetry, np.random.default_rng(share)))
+            break
+        except InfeasibleProblem:
+            asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
+    return Blurred(exact, on_grid(problem, printed, grid), asked, asymmetry)
+
+
+def proposal_of(
+    problem: Problem,
+    found: Blurred,
+    answer: Answer,
+    model: str,
+    *,
+    bound: float | None,
+    proven: bool,
+    more: tuple[str, ...] = (),
+) -> Proposal:
+    """What is printed, with what was proven of the optimum. `proven`: if the cost before blurring is the bound."""
+    optimal, before = answer.outcome is Outcome.OPTIMAL, found.exact.loss(problem)
+    notes = []
+    if optimal and not found.same:
+        notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
+    if found.asymmetry < found.asked:
+        notes.append(f"the levels could be made larger by an asymmetry of {found.asymmetry:g} only")
+    finished = Status.OPTIMAL if found.same and proven else Status.FEASIBLE
+    return Proposal(
+        found.printed,
+        finished if optimal else Status.TIME_LIMIT,
+        f"{model} model (HiGHS) on {structure_of(problem.table).description}",
+        bound=None if bound is None else min(bound, before, found.printed.loss(problem)),
+        counters={
+            "cost before blurring": before,
+            "touched cells": int(found.exact.touched(problem).sum()),
+            "rounds": answer.rounds,
+            "rows": answer.rows,
+        },
+        notes=(*notes, *more),
+    )

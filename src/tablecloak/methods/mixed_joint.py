@@ -1,0 +1,351 @@
+"""mixed-joint: different ways for different cells of one table, decided together, beside what was published before.
+
+    min  sum of what each way costs:  w x (suppress),  w (z+ + z-) (interval),  w |v - a| (round, perturb)
+    what is printed adds up wherever all cells of an equation show a number by their way           (`mixing`)
+    every level of every attacker who has all of it at once, and what was published before         (`rooms`)
+
+By default inner cells are intervals and totals are rounded. What each way states is room for all the others: where
+totals are rounded anyway, narrower intervals protect. One program decides all of it, so nothing is protected twice.
+Cells published before keep their statement: it costs what it costs, and leaves the room that it leaves.
+
+Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, last section (combinations).
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of
+from tablecloak.engines.lp import Outcome
+from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.deviations import Task
+from tablecloak.methods.first_model import solve_first
+from tablecloak.methods.forms import length_unit, room_by_box
+from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped
+from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells, joint_of
+from tablecloak.methods.network_search import is_network
+from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS
+from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
+from tablecloak.methods.rooms import all_levels, conditional_widths
+from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.pattern import Intervals, Mixed
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+NAME = "mixed-joint"
+MOST_STEPS = 3
+"""So many steps of rounding are tried when none were asked for and nothing adds up."""
+GRACE = 10.0
+"""Seconds that finding numbers that add up has, also when the time is up already: something must be returned."""
+MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.0))
+"""Levels are raised by a share and by data units, one after the other, until the audit accepts what comes out; units
+only where cells are perturbed, for their whole units may take away room that a solution in fractions had."""
+HAIRS = (0.0, HAIR, 10 * HAIR)
+"""By such shares intervals are lengthened first: what linear programs leave open."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A publication, how the program ended, and sensitive cells that their own way could not protect. Confidential."""
+
+    joint: Joint
+    x: Floats
+    pattern: Mixed
+    intervals: Intervals
+    answer: Answer
+    left_open: bool
+
+
+def mixed_joint(
+    problem: Problem,
+    *,
+    params: MixedParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """The cheapest publication in these ways that protects, proven before its intervals are blurred."""
+    plan = plan_of(NAME, problem, params)
+    deadline = Deadline.after(params.seconds)
+    progress("is it feasible at all", 0, 1)
+    check_possible(plan, progress)
+    check_divisible(plan)
+    blurred = plan.interval & problem.sensitive
+    asymmetry = params.asymmetry if blurred.any() else 0.0
+    half = Deadline.after(params.seconds / 2) if params.seconds is not None and asymmetry > 0 else deadline
+    steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
+    printed = exact = _cheapest(plan, params, steps, half, progress)
+    if exact.answer.outcome is Outcome.TIME_LIMIT and not half.passed():
+        deadline = Deadline.after(0.0)  # somebody is tired of waiting
+    share = rng.bit_generator.random_raw()
+    while asymmetry > 0:
+        larger = _skewed(plan, blurred, asymmetry, share)
+        try:
+            check_possible(larger, progress)
+            printed = _cheapest(larger, params, [exact.joint.steps], deadline, progress, exact)
+            break
+        except InfeasibleProblem:
+            asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
+    pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
+    notes = _notes(plan, pattern, exact)
+    if blurred.any() and asymmetry < params.asymmetry:
+        notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
+    return _proposal(problem, params, pattern, exact, notes)
+
+
+def _skewed(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
+    """The plan with levels of sensitive intervals that chance made larger; those of other cells as they are."""
+    problem = plan.problem
+    larger = skewed(problem, asymmetry, np.random.default_rng(share)).levels
+    lower = np.where(blurred, larger.lower, problem.levels.lower)
+    upper = np.where(blurred, larger.upper, problem.levels.upper)
+    levels = replace(problem.levels, lower=lower, upper=upper)
+    return replace(plan, problem=replace(problem, levels=levels))
+
+
+# ---------------------------------------------------------------------- the cheapest
+
+
+def _cheapest(
+    plan: Plan,
+    params: MixedParams,
+    steps: list[int],
+    deadline: Deadline,
+    progress: Progress,
+    before: _Found | None = None,
+) -> _Found:
+    """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
+
+    After another one (`before`) it is of the same kind, and begins with the same numbers.
+    """
+    if before is not None and not plan.perturbed.any():
+        joint, numbers, least = joint_of(plan, before.joint.steps), before.x, 0.0
+    else:
+        joint, numbers, least = _adding_up(plan, steps, deadline, progress)
+    every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
+    kept = _without(plan, every[0]), _without(plan, every[1])
+    kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
+    for left_open in kinds if before is None else [before.left_open]:
+        model = _Asked(joint, params, kept if left_open else every, left_open, deadline, progress)
+        last = before is None and left_open == kinds[-1]
+        found = model.solve(joint.widest(numbers), least, last=last)
+        if found is not None:
+            return found
+    raise model.refusal(joint.widest(numbers))
+
+
+def _without(plan: Plan, tasks: list[Task]) -> list[Task]:
+    """Without those of cells that show numbers which need not be true."""
+    return [task for task in tasks if not plan.changed[task.cell]]
+
+
+def _adding_up(
+    plan: Plan, steps: list[int], deadline: Deadline, progress: Progress
+) -> tuple[Joint, Floats, float]:
+    """The program with the fewest steps of rounding for which numbers add up, such numbers, and what they cost."""
+    limit = deadline if deadline.left > GRACE else Deadline.after(GRACE)
+    for number in steps if plan.rounded.any() else [0]:
+        joint = joint_of(plan, number)
+        if not plan.changed.any():
+            return joint, np.zeros(joint.form.size), 0.0
+        answer = SecondModel(plan.problem, joint.free, [], [], limit, progress).solve()
+        if answer.safe:
+            return joint, answer.values, answer.bound
+        if answer.outcome is not Outcome.INFEASIBLE:
+            raise SolverError("the time was up before numbers that add up were found; give it more seconds")
+    raise cannot_add_up(plan, steps[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A program and the levels that are asked of it. Confidential."""
+
+    joint: Joint
+    params: MixedParams
+    asked: tuple[list[Task], list[Task]]
+    """Levels, and widths of cells if they are touched."""
+    left_open: bool
+    """Whether the cells that show numbers which need not be true may be open."""
+    deadline: Deadline
+    progress: Progress
+
+    def solve(self, start: Floats, least: float, *, last: bool) -> _Found | None:
+        """The cheapest that meets what is asked, audited; None if there is none (or not in time, if not the last).
+
+        `least` is what it costs in any case.
+        """
+        plan, bound = self.joint.plan, -math.inf
+        offer = start if self.accepted(start) is not None else None
+        for share, units in MARGINS if plan.perturbed.any() else MARGINS[:2]:
+            more = units * plan.problem.table.unit
+            levels, widths = (
+                [replace(task, level=task.level * (1 + share) + more) for task in tasks]
+                for tasks in self.asked
+            )
+            answer = self._answer(levels, widths, offer)
+            bound = max(answer.bound, least) if bound == -math.inf else bound
+            if not answer.safe and (answer.outcome is Outcome.INFEASIBLE or not last):
+                return None
+            if not answer.safe:
+                raise SolverError("the time was up before anything safe was found; give it more seconds")
+            x = np.where(self.joint.form.whole, np.rint(answer.values), answer.values)
+            intervals = self.accepted(x)
+            if intervals is not None:
+                if answer.outcome is Outcome.OPTIMAL:
+                    intervals = self._tightened(x, intervals)
+                pattern = self.joint.pattern(x, intervals)
+                return _Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
+        raise SolverError(
+            "what was found stayed open after repair; it is dropped. Please report the instance."
+        )
+
+    def _answer(self, levels: list[Task], widths: list[Task], offer: Floats | None) -> Answer:
+        """The optimum, or what there is when the time is up."""
+        problem, form, deadline = self.joint.problem, self.joint.form, self.deadline
+        if self.params.model == "first" and not deadline.passed():
+            found = solve_first(problem, form, levels, widths, deadline.left)
+            if found.values.size or found.outcome is not Outcome.TIME_LIMIT or offer is None:
+                there = found.values.size == form.size
+                safe = there and found.outcome in (Outcome.OPTIMAL, Outcome.TIME_LIMIT)
+                return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+        model = SecondModel(problem, form, levels, widths, deadline, self.progress)
+        if offer is not None:
+            model.offer(offer)
+        try:
+            return model.solve()
+        except KeyboardInterrupt:
+            return model.best_so_far(Outcome.TIME_LIMIT)
+
+    def refusal(self, start: Floats) -> InfeasibleProblem:
+        """What to say when nothing meets what is asked; names cells that are open even where all else is vague."""
+        problem = self.joint.problem
+        widest = self.joint.pattern(start, self._stated(*self.joint.room(start)))
+        cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
+        most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
+        least = f" Among others these cells are open:\n{listed(cells)}" if cells else ""
+        return InfeasibleProblem(
+            f"No publication in these ways{most} adds up and meets all levels.{least}\n"
+            "Publish more cells as intervals or suppress them, raise the base or the steps of rounding (or the reach "
+            "of perturbation), lower levels, or allow more cells to be touched.",
+            cells=cells,
+        )
+
+    # ------------------------------------------------------------------ what is printed
+
+    def accepted(self, x: Floats) -> Intervals | None:
+        """Intervals, a hair longer if need be, with which the audit accepts what the columns say; None: it does not."""
+        problem, unit = self.joint.problem, length_unit(self.joint.problem)
+        most = room_by_box(problem)
+        for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
+            rooms = (np.where(room > HAIR * unit, room + hair * unit, 0.0) for room in self.joint.room(x))
+            below, above = (
+                snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)
+            )
+            intervals = self._stated(below, above)
+            if self._passes(self.joint.pattern(x, intervals)):
+                return intervals
+        return None
+
+    def _passes(self, pattern: Mixed) -> bool:
+        """Whether the audit finds no fault, but open cells that may be so."""
+        verdict = audit(self.joint.problem, pattern, progress=self.progress)
+        may_be = self.joint.plan.changed & self.left_open
+        wrong = verdict.too_many_touched or verdict.against_marks.size > 0
+        return not wrong and bool(may_be[verdict.open_cells].all())
+
+    def _stated(self, below: Floats, above: Floats) -> Intervals:
+        """The intervals of the cells that are published so."""
+        interval, value = self.joint.plan.interval, self.joint.problem.table.values
+        return Intervals(np.where(interval, value - below, 0.0), np.where(interval, value + above, 0.0))
+
+    def _tightened(self, x: Floats, intervals: Intervals) -> Intervals:
+        """Only what the outsider cannot exclude: both ends attainable. An optimum is so where cells have weight."""
+        problem = self.joint.problem
+        loose = self.joint.plan.interval & (intervals.low < intervals.high)
+        loose &= problem.weights == 0.0
+        if not loose.any():
+            return intervals
+        pattern = self.joint.pattern(x, intervals)
+        found = audit(problem, pattern, intervals=True, every_hidden=True, progress=self.progress)
+        rows = np.flatnonzero((found.attackers == 0) & loose[found.cells])
+        cells: Ints = found.cells[rows]
+        low, high, value = intervals.low.copy(), intervals.high.copy(), problem.table.values[cells]
+        low[cells] = np.minimum(np.maximum(low[cells], found.low[rows]), value)
+        high[cells] = np.maximum(np.minimum(high[cells], found.high[rows]), value)
+        tight = Intervals(low, high)
+        return tight if self._passes(self.joint.pattern(x, tight)) else intervals
+
+
+def _notes(plan: Plan, pattern: Mixed, exact: _Found) -> list[str]:
+    """What a reader of the result should know."""
+    table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
+    if exact.left_open:
+        late = exact.answer.outcome is Outcome.TIME_LIMIT
+        why = (
+            "the time was up before numbers that protect"
+            if late
+            else "no numbers of this base or reach protect"
+        )
+        notes.append(f"{why} every cell{' were found' if late else ''}; the audit names those left open")
+    if exact.joint.steps:
+        away = exact.joint.steps + 1
+        notes.append(f"rounded cells may be {away} bases away from the truth: that is the stated reach")
+    if plan.perturbed.any():
+        notes.append(COUNTED_ON)
+        moved = (view.shown - table.values)[plan.perturbed] / table.unit
+        if (np.abs(moved - np.rint(moved)) > 1e-6).any():
+            notes.append(FRACTIONS)
+    if (plan.suppress.any() or counts_cells(plan.problem)) and not is_network(plan.problem):
+        notes.append(f"proven for deviations of at most {FAR:g} levels in hidden cells")
+    silent = np.isnan(view.shown)
+    full = abs(table.equations) @ silent.astype(float) == 0
+    off = np.abs(table.equations @ np.where(silent, 0.0, view.shown) - table.rhs) > table.unit / 2
+    if count := int((full & off).sum()):
+        notes.append(
+            f"in {counted(count, 'equation')} all intervals came out as points, beside numbers that are only within "
+            "their reach of the truth: what is printed there need not add up"
+        )
+    return notes
+
+
+def _proposal(
+    problem: Problem, params: MixedParams, pattern: Mixed, exact: _Found, notes: list[str]
+) -> Proposal:
+    answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
+    first, last = exact.pattern.view(problem), pattern.view(problem)
+    same = bool((first.low == last.low).all() and (first.high == last.high).all())
+    optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
+    slack = 20 * HAIR * max(1.0, bound)
+    proven = optimal and abs(before - bound) <= slack and not exact.left_open
+    if optimal and not same:
+        notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
+    ended = Status.OPTIMAL if same and proven else Status.FEASIBLE
+    if answer.outcome is Outcome.TIME_LIMIT:
+        ended = Status.TIME_LIMIT
+    beyond = (
+        exact.joint.ranges is not None and bound > before + slack
+    )  # whole units and the reach as it is stated
+    return Proposal(
+        pattern,
+        ended,
+        f"{params.model} model (HiGHS) on {structure_of(problem.table).description}",
+        bound=None if beyond else min(bound, before, cost),
+        counters={
+            "cost before blurring": before,
+            "touched cells": int(exact.pattern.touched(problem).sum()),
+            "published before": int(exact.joint.plan.published.sum()),
+            "steps": exact.joint.steps,
+            "rounds": answer.rounds,
+            "rows": answer.rows,
+        },
+        notes=tuple(notes),
+        may_leave_open=exact.left_open,
+    )

@@ -1,0 +1,158 @@
+"""suppress-cox: cycles of cells through each sensitive cell, until they carry its level; tables that are networks.
+
+Cells are arcs between equations. If every cell of a cycle through p can move by gamma either way, so can p. For each
+sensitive cell p in turn (Figure 8 of Castro 2007):
+
+    m = max(lower, upper)                                   what is still missing
+    while m > 0:
+        the cheapest cycle through p, by a flow of one unit with capacities 0 or 1
+        hide its cells;   gamma = min of their rooms;   m = m - gamma
+
+The *room* r_i of cell i is the smaller of what the outsider's box leaves below and above its value (a_i on non-negative
+tables). Costs are in strata, so that cycles are few and new cells fewer: first hidden cells with r_i >= m, then others
+with r_i >= m, then hidden cells with less room, then others. In the second stratum cells cost their weight.
+
+Ours, where what is known of the paper leaves it open: cycles of one p add up, so a cell that a cycle of p has used has
+that much less room in the same direction and more in the other; p itself does not count in gamma (its levels fit its
+box); a sliding level s asks for m = s / 2, more where the box of p is narrow; strata are kept apart by costs in
+multiples of the dearest path, not by constants that may overflow. Where no cycle is left although m > 0, the paper's
+algorithm gives up; the frame repairs that (`one_by_one`).
+
+References: Cox (1995), Network models for complementary cell suppression, JASA 90; as outlined by Castro (2007),
+section 4.4, and Castro (2002), section 3.2.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.engines.cheapest import CheapestFlow
+from tablecloak.errors import InputError, NotApplicable
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
+from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress
+
+ENOUGH = 1e-9
+"""A level is met when no more than this share of it is missing."""
+FREE = 1e-3
+"""A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""
+
+
+@dataclass(frozen=True)
+class CoxParams(OneByOneParams):
+    """Parameters of suppress-cox."""
+
+    prefer: Literal["weight", "cells"] = "weight"
+    """Of two cycles with room enough the one whose new cells weigh less, or the one with fewer new cells."""
+
+
+def suppress_cox(
+    problem: Problem,
+    *,
+    params: CoxParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
+    if params.prefer not in ("weight", "cells"):
+        raise InputError("Method parameters", [f"prefer {params.prefer!r} is not weight or cells"])
+    if not is_network(problem):
+        raise NotApplicable(
+            "suppress-cox looks for cycles of cells, and the equations of this table are not those of a network.",
+            needs="a table with one dimension or two, of which at most one has a hierarchy",
+            instead=["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
+        )
+
+    def build(requests: Requests) -> Own:
+        return _Cox(requests, params).run()
+
+    return one_by_one(problem, params, rng, progress, build, "unit flows")
+
+
+class _Cox:
+    """The paper's algorithm: the cells hidden so far, and the flow of the sensitive cell whose turn it is."""
+
+    def __init__(self, requests: Requests, params: CoxParams) -> None:
+        self.requests, self.prefer = requests, params.prefer
+        self.cells: Ints = np.flatnonzero(requests.allowed)
+        graph, problem = CellNetwork(requests.problem), requests.problem
+        self.network = CheapestFlow(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
+        self.nodes = graph.nodes
+        down, up = (side[self.cells] for side in Boxes(problem)[0])
+        self.down, self.up, self.room = down, up, np.minimum(down, up)
+        self.hidden: Bools = requests.hidden[self.cells]
+        weights = problem.weights[self.cells]
+        least = weights[weights > 0].min() if (weights > 0).any() else 1.0
+        price = np.where(weights > 0, weights, FREE * least)
+        self.share: Floats = price / max(float(price.sum()), float(np.finfo(float).tiny))
+        self.cycles = self.given_up = 0
+
+    def run(self) -> Own:
+        """Each sensitive cell in turn."""
+        requests = self.requests
+        arcs = np.searchsorted(self.cells, requests.cells).tolist()
+        for done, arc in enumerate(arcs):
+            if requests.deadline.passed():
+                break
+            self._protect(arc, self._level(done, arc))
+            if done % 64 == 0:
+                requests.progress("protecting cells", done, len(arcs))
+        hidden = requests.hidden.copy()
+        hidden[self.cells] = self.hidden
+        return Own(hidden, {"cycles": self.cycles, "cells given up": self.given_up})
+
+    def _level(self, number: int, arc: int) -> float:
+        """How far a cell must be able to move either way, as far as its own box allows."""
+        requests, narrow = self.requests, float(self.room[arc])
+        sliding = float(requests.sliding[number])
+        either = sliding / 2 if sliding / 2 <= narrow else sliding - narrow
+        return max(float(requests.lower[number]), float(requests.upper[number]), either)
+
+    def _protect(self, arc: int, level: float) -> None:
+        """Hide cycles through a cell until they carry its level."""
+        missing = level
+        flow = np.zeros(self.cells.size)
+        while missing > ENOUGH * level and not self.requests.deadline.passed():
+            forth, back = self.room - flow, self.room + flow
+            cycle = self._cycle(arc, missing, forth, back, ENOUGH * level)
+            if cycle is None:
+                self.given_up += 1
+                return
+            self.cycles += 1
+            used = np.flatnonzero(cycle)
+            self.hidden[used] = True
+            others = used[used != arc]
+            gamma = np.where(cycle[others] > 0, forth[others], back[others]).min(initial=np.inf)
+            missing -= gamma
+            flow[others] += np.minimum(gamma, level) * np.sign(cycle[others])
+
+    def _cycle(self, arc: int, missing: float, forth: Floats, back: Floats, least: float) -> Floats | None:
+        """The cheapest cycle through an arc: +1 or -1 for its cells. None: there is none."""
+        capacity = [np.where(room > least, 1.0, 0.0) for room in (forth, back)]
+        for side in capacity:
+            side[arc] = 1.0
+        prices = [self._strata(room >= missing) for room in (forth, back)]
+        sent = self.network.send(arc, True, 1.0, *capacity, *prices)
+        return sent.deviation if sent.amount > 0.5 else None
+
+    def _strata(self, wide: Bools) -> Floats:
+        """Costs of the cells: a cell of a later stratum costs more than any path in the strata before.
+
+        Weights are shares of their sum, so a path without narrow cells costs less than 2 (by weight) or than twice the
+        number of nodes (by number of cells).
+        """
+        tiny = float(self.share.min(initial=1.0)) / (2 * self.nodes)
+        new = self.share + tiny if self.prefer == "weight" else 1.0 + self.share
+        if self.prefer == "cells":
+            tiny = 1.0 / (2 * self.nodes)
+        narrow = 2.0 if self.prefer == "weight" else 2.0 * (self.nodes + 1)
+        late = narrow * (self.nodes + 1)
+        return np.where(self.hidden, np.where(wide, tiny, narrow), np.where(wide, new, late + self.share))

@@ -1,0 +1,376 @@
+"""suppress-elimination: everything hidden to begin with, then published cell by cell as long as every level is met.
+
+1. Hide everything that may be hidden. All levels of all attackers are met now, or no pattern meets them.
+2. Every level gets a witness: deviations of hidden cells that give the sensitive cell its room.
+3. Each complementary cell in turn, the dearest first: a level whose witness does not move the cell is met without it,
+   nobody need ask. The others are asked for another witness without the cell. If all have one, the cell is published.
+
+Hiding less never widens an interval, so a cell that must stay now must stay for good: one pass ends in a pattern of
+which no cell can be published. It is safe at any time, so the clock may stop it anywhere.
+
+The paper asks a linear program for every level and cell; the witnesses of 2 and 3, the maximum flows on networks and
+the elimination of small systems are ours, as is the order by a linear program (`guided`): what it hides least goes
+first.
+
+Reference: Serpell, Smith, Clark & Staggemeier (2013), A preprocessing optimization applied to the cell suppression
+problem in statistical disclosure control ("Elimination LP").
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of
+from tablecloak.errors import InputError, NotApplicable, SolverError
+from tablecloak.exposure import exposure
+from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.lines import Lines, fixed_by
+from tablecloak.methods.network_search import NetworkSearch, is_network
+from tablecloak.methods.patterns import PatternRows
+from tablecloak.methods.programs import RowProgram
+from tablecloak.methods.rows import Row
+from tablecloak.methods.search import Search
+from tablecloak.methods.separation import separator_of
+from tablecloak.methods.witnesses import finder_of
+from tablecloak.problem import Problem
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import Status
+
+ORDERS = ("weight", "guided", "value", "given", "random")
+SETS = ("all", "E", "K1", "K3", "K5")
+LEVELS_A_ROUND = 200
+"""At most so many levels get new capacity rows in one round of the program that guides the order."""
+FIRST_COLUMNS = 8
+"""So many of the cheapest cells of each line are columns of that program from the start."""
+
+
+@dataclass(frozen=True)
+class EliminationParams:
+    """Parameters of suppress-elimination."""
+
+    seconds: float | None = None
+    """Stop after so long with the pattern so far."""
+    order: Literal["weight", "guided", "value", "given", "random"] = "weight"
+    """Which cells are tried first: the dearest, those that a linear program hides least, the largest values, as in the
+    table, or by chance."""
+    levels: Literal["all", "E", "K1", "K3", "K5"] = "all"
+    """Whose levels are minded: all sensitive cells, or what a set of `exposure` keeps; then the rest is repaired."""
+    starts: int = 1
+    """So many attempts, all but the first in random orders; the cheapest pattern is kept."""
+
+
+def suppress_elimination(
+    problem: Problem,
+    *,
+    params: EliminationParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """A safe pattern of which no cell can be published, on every feasible problem without a bound on touched cells."""
+    _check(problem, params)
+    case = _Case(problem, params, progress)
+    best: _Attempt | None = None
+    status = Status.FEASIBLE
+    try:
+        for number in range(params.starts):
+            attempt = case.attempt(case.order(rng, shuffled=number > 0))
+            if best is None or attempt.cost < best.cost:
+                best = attempt
+            if case.deadline.passed():
+                break
+    except KeyboardInterrupt:
+        status = Status.TIME_LIMIT
+    if case.deadline.passed():
+        status = Status.TIME_LIMIT
+    if best is None:
+        best = case.finished()
+    return Proposal(
+        suppression(best.hidden),
+        status,
+        f"{case.engine} on {structure_of(problem.table).description}",
+        bound=None if case.bound is None else min(case.bound, best.cost),
+        counters=best.counters,
+        notes=best.notes,
+    )
+
+
+def _check(problem: Problem, params: EliminationParams) -> None:
+    if problem.most_touched is not None:
+        raise NotApplicable(
+            "suppress-elimination cannot honour a bound on the number of touched cells.",
+            needs="a problem without most_touched",
+            instead=["suppress-optimal", "suppress-compact"],
+        )
+    faults = {
+        f"order {params.order!r} is not one of {', '.join(ORDERS)}": params.order not in ORDERS,
+        f"levels {params.levels!r} is not one of {', '.join(SETS)}": params.levels not in SETS,
+        "starts must be at least 1": params.starts < 1,
+    }
+    if any(faults.values()):
+        raise InputError("Method parameters", [fault for fault, holds in faults.items() if holds])
+
+
+class _Attempt(NamedTuple):
+    hidden: Bools
+    cost: float
+    counters: dict[str, float]
+    notes: tuple[str, ...]
+
+
+class _Case:
+    """What all attempts have in common, and the one under way."""
+
+    def __init__(self, problem: Problem, params: EliminationParams, progress: Progress) -> None:
+        self.problem, self.params, self.progress = problem, params, progress
+        self.deadline = Deadline.after(params.seconds)
+        progress("is it feasible at all", 0, 1)
+        self.allowed = largest_pattern(problem, progress)
+        found = audit(problem, suppression(problem.must_hide), progress=progress)
+        self.every = [*open_tasks(problem, found), *self._conditional()]
+        self.tasks = self._minded()
+        self.bound: float | None = None
+        self.run: _Elimination | None = None
+
+    def _conditional(self) -> list[Task]:
+        """The widths that cells ask for as long as they are hidden."""
+        problem = self.problem
+        cells = np.flatnonzero(self.allowed & ~problem.must_hide & (problem.levels.conditional > 0))
+        tasks = []
+        for attacker in range(len(problem.attacker_names) if cells.size else 0):
+            widths = problem.required(attacker, cells)[2]
+            tasks += [
+                Task(cell, attacker, Side.SLIDE, width)
+                for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
+                if width > 0
+            ]
+        return tasks
+
+    def _minded(self) -> list[Task]:
+        """The levels that the elimination minds."""
+        if self.params.levels == "all":
+            return self.every
+        kept = np.zeros(len(self.problem.table), dtype=bool)
+        kept[exposure(self.problem, progress=self.progress).algorithms[self.params.levels]] = True
+        kept |= ~self.problem.sensitive
+        return [task for task in self.every if kept[task.cell]]
+
+    @property
+    def engine(self) -> str:
+        return "linear programs" if self.run is None else self.run.finder.engine
+
+    def order(self, rng: np.random.Generator, *, shuffled: bool) -> Ints:
+        """The complementary cells in the order in which they are tried."""
+        problem = self.problem
+        cells = np.flatnonzero(self.allowed & ~problem.must_hide)
+        weight = problem.weights[cells]
+        match "random" if shuffled else self.params.order:
+            case "random":
+                return rng.permutation(cells)
+            case "given":
+                return cells
+            case "value":
+                return cells[np.argsort(-np.abs(problem.table.values[cells]), kind="stable")]
+            case "guided":
+                return cells[np.lexsort((-weight, np.round(self._relaxed()[cells], 6)))]
+        return cells[np.argsort(-weight, kind="stable")]
+
+    def _relaxed(self) -> Floats:
+        """To what extent a linear program hides each cell: pattern, volume and capacity rows."""
+        problem, free = self.problem, self.allowed & ~self.problem.must_hide
+        patterns, lines = PatternRows(problem, self.allowed), Lines(problem, self.allowed)
+        separator = separator_of(problem, self.allowed)
+        deadline = (
+            self.deadline if self.params.seconds is None else Deadline.after(self.deadline.left / 2)
+        )  # the other half is for the elimination
+
+        def missed(x: Floats) -> list[Row]:
+            return separator.rows(x, self.every, most=LEVELS_A_ROUND, deadline=deadline)
+
+        start, volume = patterns.cheapest(FIRST_COLUMNS), lines.volume_rows()
+        finders = [patterns.rows, *([missed] if self.every else [])]
+        program = RowProgram(problem.weights, free, start, finders, deadline, self.progress)
+        program.relaxation.add([*lines.alone_rows(), *volume, *fixed_by(volume)])
+        program.linear()
+        self.bound = program.rounded
+        return program.relaxation.x
+
+    def attempt(self, order: Ints) -> _Attempt:
+        """One elimination, and the repair of what it did not mind."""
+        self.run = _Elimination(self)
+        self.run.publish(order)
+        return self.finished()
+
+    def finished(self) -> _Attempt:
+        """The attempt so far as a safe pattern: everything hidden if there is no other yet."""
+        if self.run is None:
+            return self._everything("stopped before anything was published", {})
+        own = self.run.hidden
+        found = audit(self.problem, suppression(own), progress=self.progress)
+        counters = {
+            **self.run.counters,
+            "own cells": int(own.sum()),
+            "own cost": self.cost(own),
+            "own open cells": int(found.open_cells.size),
+        }
+        hidden = own.copy() if found.safe_rows.all() else self._repaired(own)
+        if hidden is None:
+            return self._everything("stopped before the levels that were not minded were repaired", counters)
+        if self.deadline.passed() and np.array_equal(hidden, self.allowed):
+            return self._everything("stopped before anything was published", counters)
+        counters["added by repair"] = int((hidden & ~own).sum())
+        return _Attempt(hidden, self.cost(hidden), counters, ())
+
+    def _everything(self, why: str, counters: dict[str, float]) -> _Attempt:
+        note = f"{why}: everything that may be hidden is hidden"
+        return _Attempt(self.allowed, self.cost(self.allowed), counters, (note,))
+
+    def _repaired(self, hidden: Bools) -> Bools | None:
+        """Safe against everybody and thinned again. None: not in time."""
+        problem, every = self.problem, self.every
+        search: Search | NetworkSearch
+        if is_network(problem) and not problem.levels.conditional.any():
+            search = NetworkSearch(problem, self.allowed, every, self.progress, self.deadline, start=hidden)
+        else:
+            search = Search(problem, self.allowed, self.progress, self.deadline, start=hidden, met=every)
+        search.construct()
+        if not search.complete:
+            return None
+        search.clean_up()
+        return search.hidden
+
+    def cost(self, hidden: Bools) -> float:
+        return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
+
+
+# ---------------------------------------------------------------------- the elimination itself
+
+
+class _Elimination:
+    """The cells hidden still, and the witnesses of all levels."""
+
+    def __init__(self, case: _Case) -> None:
+        self.case = case
+        self.tasks = sorted(case.tasks, key=lambda task: (-task.level, task.attacker, task.cell))
+        self.hidden: Bools = case.allowed.copy()
+        self.finder = finder_of(case.problem, self.tasks, case.allowed, case.deadline)
+        self.asked = self.saved = self.at_once = self.after_asking = 0
+        self._by_cell: dict[int, list[Task]] = {}
+        for task in self.tasks:
+            self._by_cell.setdefault(task.cell, []).append(task)
+        self._moved: dict[Task, Ints] = {}
+        self._leaning: dict[int, dict[Task, None]] = {}
+        self._failed: dict[Task, int] = {}
+
+    @property
+    def counters(self) -> dict[str, float]:
+        return {
+            "levels": len(self.tasks),
+            "levels asked": self.asked,
+            "saved by witnesses": self.saved,
+            "published at once": self.at_once,
+            "published after asking": self.after_asking,
+        }
+
+    def publish(self, order: Ints) -> None:
+        """Publish the cells that no level needs, in this order.
+
+        A conditional width goes with its cell, and then a cell tried before may be free: where there are such widths
+        the rest is tried again until nothing changes.
+        """
+        if not self._witnessed():
+            return
+        conditional = bool(self.case.problem.levels.conditional.any())
+        while order.size and not self.case.deadline.passed():
+            self._pass(order)
+            rest = order[self.hidden[order]]
+            if not conditional or rest.size == order.size:
+                return
+            order = rest
+
+    def _pass(self, order: Ints) -> None:
+        """Try each cell once."""
+        for number, cell in enumerate(order.tolist()):
+            if self.case.deadline.passed():
+                return
+            self._try(cell)
+            if number % 64 == 0:
+                told = self.case.cost(self.hidden) if self.case.params.levels == "all" else None
+                self.case.progress("publishing", number, order.size, told)
+
+    def _witnessed(self) -> bool:
+        """A witness for every level; False if the time is up before."""
+        for number, task in enumerate(self.tasks):
+            if number % 64 == 0:
+                self.case.progress("witnesses", number, len(self.tasks))
+            if task in self._moved:
+                continue
+            moved = None if self.case.deadline.passed() else self._found(task, far=True)
+            if moved is None and self.case.deadline.passed():
+                return False
+            if moved is None:
+                label = self.case.problem.table.label(task.cell)
+                raise SolverError(f"no deviation found for cell {label} although one exists")
+            near = [other for cell in moved.tolist() for other in self._by_cell.get(cell, ())]
+            met = self.finder.also([other for other in near if other not in self._moved])
+            self._keep(dict.fromkeys([task, *met], moved))
+        return True
+
+    def _found(self, task: Task, *, far: bool) -> Ints | None:
+        self.asked += 1
+        return self.finder.find(task, far=far)
+
+    def _try(self, cell: int) -> None:
+        """Publish a cell if every level can do without it."""
+        leaning = self._leaning.get(cell, {})
+        self.saved += len(self._moved) - len(leaning)
+        self.finder.close(cell)
+        if not leaning:
+            self.hidden[cell] = False
+            self.at_once += 1
+            return
+        found = self._others([task for task in leaning if task.cell != cell])
+        if found is None:
+            self.finder.open(cell)
+            return
+        self._keep(found)
+        for task in [task for task in leaning if task.cell == cell]:  # asked only while the cell is hidden
+            self._forget(task)
+        self.hidden[cell] = False
+        self.after_asking += 1
+
+    def _others(self, leaning: list[Task]) -> dict[Task, Ints] | None:
+        """Other witnesses of these levels without the cell just closed; None if one of them has none."""
+        watched = np.array([task.cell for task in leaning], dtype=np.int64)
+        if self.finder.gives_away(watched):
+            return None
+        found: dict[Task, Ints] = {}
+        for task in sorted(leaning, key=lambda task: -self._failed.get(task, 0)):
+            if task in found:
+                continue
+            moved = self._found(task, far=False)
+            if moved is None:
+                self._failed[task] = self._failed.get(task, 0) + 1
+                return None
+            met = self.finder.also([other for other in leaning if other not in found])
+            found |= dict.fromkeys([task, *met], moved)
+        return found
+
+    def _keep(self, found: dict[Task, Ints]) -> None:
+        for task, cells in found.items():
+            self._forget(task)
+            self._moved[task] = cells
+            for cell in cells.tolist():
+                self._leaning.setdefault(cell, {})[task] = None
+
+    def _forget(self, task: Task) -> None:
+        for cell in self._moved.pop(task, np.zeros(0, dtype=np.int64)).tolist():
+            del self._leaning[cell][task]

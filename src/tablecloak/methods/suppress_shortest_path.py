@@ -1,0 +1,256 @@
+"""suppress-shortest-path: every level of a sensitive cell gets the cells of a few shortest paths.
+
+The table is a network: equations are nodes, cells are arcs. Cell p is the arc s -> t with value a_p. A path SP from t
+to s closes a cycle with p. Cells walked with their arc rise when p rises, the others fall. So the path gives p
+
+  upper protection   gamma- = min {a_i : i in SP walked against its arc}           (infinite if there is none)
+  lower protection   gamma+ = min {a_p, a_i : i in SP walked with its arc}
+
+and each other sensitive cell on it the same two amounts, swapped if it is walked against its arc. Steps (Figure 9):
+
+  S = {};  Clpl = Cupl = 0
+  for each sensitive p, for each side (lower, upper) with level L, while the side's C of p is less than L:
+    shortest path from t to s without p and without the cells TT of earlier paths for this p and side
+    found:     hide its cells; Clpl and Cupl of all sensitive cells on it rise to what it gives, those of p add up
+    not found: show again what was hidden for this p and side; hide the cells of two minimum cost flows through p
+
+Which path is shortest: first as few cells as possible that are narrow (have not room for L) and not hidden yet, then
+as few narrow hidden ones, then (costs="strata", the paper) the least  C k + sum w  over the k cells not hidden yet,
+C hidden in all, plus the number of hidden ones; or (costs="weight") the least weight. By strata a cell is narrow if it
+is so in either direction, by weight only if it is so in the direction in which it is walked.
+
+Corrected against the paper:
+- Its costs (11) reach 2^53 on large tables. The strata are compared one after the other, which orders paths alike.
+- Line 33 adds to what p has from earlier cells' paths, which may share cells with the new ones. Here only paths that
+  share no cell add up, others count with their maximum.
+- Line 13 shows cells again, but leaves the protection that other cells had from them. Here it is taken back too.
+- Lines 16 to 19 name the levels the wrong way round.
+- Room is that of the outsider's box, a_i down and infinite up only where he knows nothing but a_i >= 0.
+
+The paper's two wishes are here: cells of single contributors that do not protect each other (`singletons`), and a
+clean-up by shortest paths only (`trim`).
+
+Reference: Castro (2007), A shortest-paths heuristic for statistical data protection in positive tables, INFORMS Journal
+on Computing 19(4); our notes, 4.2, 4.3 and appendix B.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tablecloak.arrays import Bools
+from tablecloak.audit.reduce import working_equations
+from tablecloak.engines.tracks import Tracks
+from tablecloak.errors import InputError, NotApplicable, counted
+from tablecloak.methods.base import Proposal
+from tablecloak.methods.deviations import Router, Side, Task
+from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
+from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.problem import Problem
+from tablecloak.progress import Progress
+
+COSTS = ("strata", "weight")
+MET = 1 - 1e-9
+"""A level is met from this share on."""
+LOOK = 64
+"""After so many cells the clock is looked at."""
+
+
+@dataclass(frozen=True)
+class ShortestPathParams(OneByOneParams):
+    """Parameters of suppress-shortest-path."""
+
+    costs: Literal["strata", "weight"] = "strata"
+    """What makes a path short: few new cells and then little weight (the paper), or little weight alone."""
+    singletons: bool = True
+    """Protect the cell of a single contributor without cells of other single contributors, where paths allow it."""
+    trim: bool = False
+    """After the last path, publish again what paths over the other hidden cells can replace."""
+
+
+def suppress_shortest_path(
+    problem: Problem,
+    *,
+    params: ShortestPathParams,
+    rng: np.random.Generator,
+    progress: Progress,
+    executor: Executor | None,
+) -> Proposal:
+    """An audited suppression of a positive table that is a network."""
+    if params.costs not in COSTS:
+        raise InputError("Method parameters", [f"costs {params.costs!r} is not one of {', '.join(COSTS)}"])
+    if not is_network(problem):
+        raise NotApplicable(
+            "suppress-shortest-path walks along the arcs of a network, which this table is not.",
+            needs="a two-way table with a hierarchy in at most one dimension, or other equations that are a network",
+            instead=["suppress-greedy", "suppress-optimal"],
+        )
+    if (problem.table.values < 0).any():
+        raise NotApplicable(
+            "suppress-shortest-path is for positive tables; this one has negative values.",
+            needs="a table without negative values",
+            instead=["suppress-greedy", "suppress-optimal"],
+        )
+
+    def build(requests: Requests) -> Own:
+        return _Heuristic(requests, params).run()
+
+    return one_by_one(problem, params, rng, progress, build, f"shortest paths by {params.costs}")
+
+
+class _Heuristic:
+    """Castro's heuristic, once."""
+
+    def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
+        self.requests, self.params, self.began = requests, params, time.monotonic()
+        problem = self.problem = requests.problem
+        self.cells = np.flatnonzero(requests.allowed)
+        place = np.full(requests.allowed.size, -1, dtype=np.int64)
+        place[self.cells] = np.arange(self.cells.size)
+        self.place = place
+        self.alone = (
+            _known_exactly(problem)[self.cells]
+            if params.singletons
+            else np.zeros(self.cells.size, dtype=bool)
+        )
+        graph = CellNetwork(problem)
+        down, up = Boxes(problem)[0]
+        self.tracks = Tracks(
+            (graph.nodes, graph.tail[self.cells], graph.head[self.cells]),
+            problem.weights[self.cells],
+            (down[self.cells], up[self.cells]),
+            requests.hidden[self.cells],
+            self.alone,
+            by_weight=params.costs == "weight",
+        )
+        self.router: Router | None = None
+        self.flows = self.failures = self.through_alone = 0
+
+    def run(self) -> Own:
+        """Figure 9 of the paper; afterwards, if asked for, the clean-up by paths."""
+        requests, total = self.requests, self.requests.cells.size
+        levels = zip(requests.cells.tolist(), requests.lower.tolist(), requests.upper.tolist(), strict=True)
+        for done, (cell, lower, upper) in enumerate(levels):
+            if done % LOOK == 0:
+                if requests.deadline.passed():
+                    break
+                requests.progress("shortest paths", done, total)
+            arc = int(self.place[cell])
+            if not (self._protected(arc, False, lower) and self._protected(arc, True, upper)):
+                self._recover(cell, {Side.DOWN: lower, Side.UP: upper})
+        counters = {
+            "paths": self.tracks.found,
+            "paths a sensitive cell": self.tracks.found / max(total, 1),
+            "cells recovered by flows": self.flows,
+            "own value": float(self.problem.table.values[self._hidden() & ~self.problem.must_hide].sum()),
+        }
+        if self.alone.any():
+            counters["levels through single contributors"] = self.through_alone
+        if self.failures:
+            counters["cells without a flow"] = self.failures
+        if self.params.trim:
+            before = self._hidden()
+            self._trim()
+            counters["cells before trimming"] = int(before.sum())
+            counters["cost before trimming"] = float(
+                self.problem.weights[before & ~self.problem.must_hide].sum()
+            )
+        counters["own seconds"] = time.monotonic() - self.began
+        return Own(self._hidden(), counters, self._notes())
+
+    def _protected(self, arc: int, rising: bool, level: float) -> bool:
+        """Whether paths meet a level; first without cells of single contributors, if the cell is one of them."""
+        if self.tracks.reached(arc, rising) >= level * MET:
+            return True
+        if self.alone[arc]:
+            if self.tracks.protect(arc, rising, level, avoid=True):
+                return True
+            self.through_alone += 1
+        return self.tracks.protect(arc, rising, level)
+
+    def _recover(self, cell: int, levels: dict[Side, float]) -> None:
+        """Paths have not met a level of the cell: hide the cells of two minimum cost flows, whole levels."""
+        requests, problem = self.requests, self.problem
+        if self.router is None:
+            equations = working_equations(problem.table)
+            self.router = Router(problem, equations, requests.allowed, requests.deadline)
+        self.flows += 1
+        for side, level in levels.items():
+            if level <= 0:
+                continue
+            price = np.where(self._hidden(), 0.0, problem.weights)
+            flow = self.router.cheapest(Task(cell, 0, side, level), price)
+            if flow is None:
+                self.failures += 1
+                return
+            arcs = self.place[flow.cells].astype(np.int32)
+            self.tracks.shift(arcs, flow.forward)
+
+    def _trim(self) -> None:
+        """Publish cells again, dearest first, where paths over hidden cells replace those that use them."""
+        levels = self._levels()
+        proofs = [self.tracks.proof(arc, rising) for arc, rising, _ in levels]
+        users: dict[int, set[int]] = {}
+        for number, proof in enumerate(proofs):
+            for arc in proof.tolist():
+                users.setdefault(arc, set()).add(number)
+        free = np.flatnonzero(self.tracks.is_open & ~self.problem.must_hide[self.cells])
+        order = free[np.argsort(-self.problem.weights[self.cells[free]], kind="stable")]
+        for done, arc in enumerate(order.tolist()):
+            if done % LOOK == 0:
+                if self.requests.deadline.passed():
+                    return
+                self.requests.progress("trimming", done, order.size)
+            self.tracks.set_open(arc, False)
+            replaced = {}
+            for number in sorted(users.get(arc, ())):
+                own, rising, level = levels[number]
+                found = self.tracks.prove(own, rising, level, avoid=bool(self.alone[own]))
+                if found is None:
+                    self.tracks.set_open(arc, True)
+                    break
+                replaced[number] = found
+            else:
+                for number, found in replaced.items():
+                    for old in proofs[number].tolist():
+                        users[old].discard(number)
+                    for new in found.tolist():
+                        users.setdefault(new, set()).add(number)
+                    proofs[number] = found
+
+    def _levels(self) -> list[tuple[int, bool, float]]:
+        """The levels that are met: arc, whether upward, level."""
+        requests = self.requests
+        arcs = self.place[requests.cells]
+        return [
+            (arc, rising, level)
+            for rising, sizes in ((False, requests.lower), (True, requests.upper))
+            for arc, level in zip(arcs.tolist(), sizes.tolist(), strict=True)
+            if level > 0 and self.tracks.reached(arc, rising) >= level * MET
+        ]
+
+    def _hidden(self) -> Bools:
+        hidden = np.zeros(self.place.size, dtype=bool)
+        hidden[self.cells[self.tracks.is_open]] = True
+        return hidden
+
+    def _notes(self) -> tuple[str, ...]:
+        sliding = int(np.count_nonzero(self.requests.sliding > self.requests.lower + self.requests.upper))
+        if sliding == 0:
+            return ()
+        return (
+            f"the paper knows no sliding levels: those of {counted(sliding, 'cell')} are left to the repair",
+        )
+
+
+def _known_exactly(problem: Problem) -> Bools:
+    """The cells that some attacker knows exactly: those of single contributors."""
+    known = np.zeros(len(problem.table), dtype=bool)
+    for who in problem.attackers:
+        known[who.cells[who.high <= who.low]] = True
+    return known

@@ -1,0 +1,107 @@
+"""The quick bound and start of controlled tabular adjustment: below every move, additive, near, within the time."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tablecloak.errors import InputError
+from tablecloak.methods import adjustment as adjustment_module
+from tablecloak.methods import balancing
+from tablecloak.methods.adjustment import Adjustment
+from tablecloak.methods.balancing import balanced, distance_bound, quick_move
+from tablecloak.methods.reaches import ReachRule, ranges_of
+from tablecloak.methods.whole_units import whole_units
+from tablecloak.progress import Deadline, silent
+from test_perturb_cta import adjustment_of, random_perturbable, two_way
+from two_way import FIGURE_004, TwoWay
+
+
+def test_the_bound_is_below_all_senses_and_sees_more_than_the_relaxation():
+    tried = better = 0
+    for seed in range(60):
+        problem, rule = random_perturbable(seed)
+        try:
+            adjustment = adjustment_of(problem, rule)
+        except InputError:
+            continue
+        count = adjustment.choice.size
+        costs = [
+            adjustment.solve(np.array(each, dtype=np.int64))[1].cost for each in product((0, 1), repeat=count)
+        ]
+        bound = distance_bound(adjustment)
+        if np.isinf(min(costs)):
+            continue
+        assert bound <= min(costs) * (1 + 1e-7) + 1e-9
+        tried += count > 0
+        better += bound > adjustment.solve()[1].cost * (1 + 1e-6)
+    assert tried > 20 and better > 5
+
+
+def test_a_lone_sensitive_cell_must_be_made_up_for_in_its_row_and_its_column():
+    """It moves by 2, another cell of its row by 2, another of its column by 2: 6. The cell opposite is not seen."""
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 2, 4, weights="unit")
+    adjustment = adjustment_of(problem)
+    assert adjustment.solve()[1].cost < 4
+    assert distance_bound(adjustment) == pytest.approx(6)
+    assert distance_bound(adjustment, 0.0) == pytest.approx(2), "no time: only what it must move itself"
+
+
+@pytest.mark.parametrize("weights", ["unit", "value"])
+def test_a_quick_move_adds_up_keeps_levels_and_is_near(weights, monkeypatch):
+    problem = two_way(25, 120, weights=weights)
+    plain = adjustment_of(problem)
+    monkeypatch.setattr(adjustment_module, "SIFTED_COLUMNS", 100)
+    adjustment = adjustment_of(problem)
+    assert adjustment.sifts and not plain.sifts
+    move = quick_move(adjustment, np.random.default_rng(1), silent)
+    assert move is not None
+    assert np.abs(problem.table.equations @ move.moved).max() < 1e-6
+    low, high = adjustment.ends(adjustment.senses(move.moved))
+    assert (move.moved >= low - 1e-6).all() and (move.moved <= high + 1e-6).all()
+    assert move.cost == pytest.approx(float(problem.weights @ np.abs(move.moved)), rel=1e-7)
+    senses = adjustment.senses(move.moved)
+    assert move.cost == pytest.approx(plain.solve(senses)[1].cost, rel=1e-6), "the best with these senses"
+    start = plain.start(plain.solve()[2])
+    assert move.cost <= 1.1 * start.cost
+    bound = max(distance_bound(adjustment), plain.solve()[1].cost)
+    assert bound <= move.cost
+
+
+def test_balanced_senses_leave_little_to_make_up_for():
+    problem = two_way(25, 120)
+    adjustment = adjustment_of(problem)
+    ranges, choice = adjustment.ranges, adjustment.choice
+
+    def missing(senses):
+        moved = np.zeros(len(problem.table))
+        moved[choice] = np.where(senses == 1, ranges.up_low[choice], -ranges.down_low[choice])
+        return np.abs(adjustment.columns @ moved).sum()
+
+    found = balanced(adjustment, np.random.default_rng(3))
+    by_chance = np.random.default_rng(4).integers(0, 2, choice.size)
+    assert missing(found) < 0.35 * missing(by_chance)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 0.0])
+def test_a_move_also_when_the_time_is_up(seconds, monkeypatch):
+    """With a second the linear program is solved all the same; without it least squares are, in whole units."""
+    monkeypatch.setattr(adjustment_module, "SIFTED_COLUMNS", 100)
+    monkeypatch.setattr(adjustment_module, "LEAST_SECONDS", seconds)
+    monkeypatch.setattr(balancing, "whole_units", _in_time)
+    problem = two_way(25, 120)
+    ranges = ranges_of("test", problem, ReachRule(0.5, 0.0))
+    late = Adjustment(problem, ranges, Deadline.after(0.0))
+    move = quick_move(late, np.random.default_rng(1), silent)
+    assert move is not None
+    assert np.abs(problem.table.equations @ move.moved).max() < 1e-6
+    low, high = late.ends(late.senses(move.moved))
+    assert (move.moved >= low - 1e-6).all() and (move.moved <= high + 1e-6).all()
+    assert move.prices.size == (late.right.size if seconds else 0)
+    assert move.cost == pytest.approx(float(problem.weights @ np.abs(move.moved)), rel=1e-7)
+
+
+def _in_time(*given, seconds, **options):
+    return whole_units(*given, **options)

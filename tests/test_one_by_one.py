@@ -1,0 +1,120 @@
+"""The frame of the one-by-one heuristics, with builders made for the purpose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES
+from tablecloak.bounds import relaxation_p
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.exposure import exposure
+from tablecloak.methods.base import Method
+from tablecloak.methods.one_by_one import ORDERS, OneByOneParams, Own, one_by_one
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.testing import assert_protected, random_problem
+
+
+def method_of(build):
+    """A method that builds its own pattern like this."""
+
+    def run(problem, *, params, rng, progress, executor):
+        return one_by_one(problem, params, rng, progress, build, "a test")
+
+    return Method(run, OneByOneParams, "a test", "none")
+
+
+def nothing(requests):
+    return Own(requests.hidden.copy(), {"asked": requests.cells.size})
+
+
+def everything(requests):
+    return Own(requests.allowed.copy())
+
+
+@pytest.mark.parametrize("fixture", sorted(FIXTURES))
+@pytest.mark.parametrize("build", [nothing, everything])
+def test_any_pattern_is_made_safe_and_minimal(fixture, build):
+    problem = FIXTURES[fixture]()
+    result = protect(problem, method_of(build))
+    assert_protected(problem, result.pattern)
+    rough = protect(problem, method_of(build), params={"clean_up": False})
+    assert_protected(problem, rough.pattern)
+    assert result.cost <= rough.cost + 1e-9
+    counters = result.report.counters
+    assert counters["own cost"] == (rough.cost if build is everything else 0)
+    assert (counters["own open cells"] > 0) == (build is nothing and counters["added by repair"] > 0)
+
+
+def test_cells_come_in_the_order_that_was_asked_for():
+    problem = FIXTURES["two way several"]()
+    seen = {}
+
+    def watching(requests):
+        seen["cells"] = requests.cells
+        return nothing(requests)
+
+    def asked(**params):
+        protect(problem, method_of(watching), params=params, seed=3)
+        return seen["cells"]
+
+    sensitive = np.flatnonzero(problem.sensitive)
+    value = problem.table.values
+    assert (asked(order="given") == sensitive).all()
+    assert (np.diff(value[asked(order="value")]) <= 0).all()
+    assert (np.diff(value[asked(order="small")]) >= 0).all()
+    assert (np.diff(np.maximum(problem.levels.lower, problem.levels.upper)[asked(order="level")]) <= 0).all()
+    for order in ORDERS:
+        assert sorted(asked(order=order)) == sorted(sensitive)
+    for name in ("E", "K1", "K3", "K5"):
+        assert set(asked(levels=name)) == set(exposure(problem).algorithms[name])
+
+
+def test_several_starts_keep_the_cheapest():
+    def some_at_random(requests):
+        hidden = requests.hidden.copy()
+        free = np.flatnonzero(requests.allowed & ~hidden)
+        hidden[requests.rng.choice(free, size=min(6, free.size), replace=False)] = True
+        return Own(hidden)
+
+    problem = FIXTURES["three way"]()
+    one, many = (protect(problem, method_of(some_at_random), params={"starts": n}, seed=5) for n in (1, 6))
+    assert many.cost <= one.cost
+
+
+@pytest.mark.parametrize("kind", ["two-way", "hierarchical", "three-way"])
+def test_what_a_bound_hides_whole_is_hidden_first_and_the_bound_is_told(kind):
+    told = 0
+    for number in range(8):
+        problem = random_problem(kind, np.random.default_rng(number))
+        try:
+            result = protect(problem, method_of(nothing), params={"initial": "bound"})
+        except InfeasibleProblem:
+            continue
+        assert result.bound is not None
+        assert result.bound <= result.cost + 1e-9
+        assert result.bound <= relaxation_p(problem).value + 1e-6 * max(1.0, result.cost)
+        told += result.bound > 0
+    assert told
+
+
+def test_faults_are_told_together_and_a_bound_on_touched_cells_is_refused():
+    problem = FIXTURES["two way"]()
+    with pytest.raises(InputError) as caught:
+        protect(
+            problem, method_of(nothing), params={"order": "x", "levels": "y", "initial": "z", "starts": 0}
+        )
+    assert len(caught.value.faults) == 4
+    with pytest.raises(NotApplicable):
+        protect(replace(problem, most_touched=3), method_of(nothing))
+
+
+def test_without_time_everything_is_hidden_and_the_note_says_so():
+    problem = FIXTURES["three way"]()
+    result = protect(problem, method_of(nothing), params={"seconds": 0.0})
+    assert result.status is Status.TIME_LIMIT
+    assert_protected(problem, result.pattern)
+    assert "stopped before" in result.report.notes[0]

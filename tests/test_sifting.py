@@ -1,0 +1,83 @@
+"""Sifting: the same optimum as the whole program, honest bounds and feasible points when the time is up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array
+
+from tablecloak.engines import sifting
+from tablecloak.engines.limited import solve_limited
+from tablecloak.engines.lp import Outcome
+from tablecloak.engines.sifting import sift
+
+
+def program(seed: int, rows: int = 12, columns: int = 900):
+    """A random program that has a solution; some columns are fixed, some lie away from zero."""
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((rows, columns)) < 0.2, rng.choice([-1.0, 1.0], (rows, columns)), 0.0)
+    low = np.where(rng.random(columns) < 0.1, 1.0, 0.0)
+    high = low + np.where(rng.random(columns) < 0.1, 0.0, rng.integers(1, 9, columns))
+    right = dense @ (low + rng.random(columns) * (high - low) * (rng.random(columns) < 0.05))
+    return csc_array(dense), right, rng.random(columns) * 5 + 0.1, low, high
+
+
+def whole(matrix, right, cost, low, high):
+    return solve_limited(matrix, (low, high), (right, right), cost, np.zeros(cost.size, dtype=bool))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_optimum_of_the_whole_program(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sifting, "JOIN_A_ROW", 1)
+    monkeypatch.setattr(sifting, "LEAST_JOIN", 20)
+    given = program(seed)
+    matrix, right, cost, low, high = given
+    first = np.random.default_rng(seed).choice(cost.size, [0, 30][seed % 2], replace=False)
+    found = sift(*given, first)
+    assert found.outcome is Outcome.OPTIMAL and found.rounds > 2
+    assert found.objective == pytest.approx(whole(*given).objective, rel=1e-7)
+    assert found.bound == pytest.approx(found.objective)
+    assert np.abs(matrix @ found.values - right).max() < 1e-6
+    assert (found.values >= low - 1e-7).all() and (found.values <= high + 1e-7).all()
+
+
+def test_what_cannot_be_is_said() -> None:
+    matrix, right, cost, low, high = program(1)
+    assert (
+        sift(matrix, right + 1e4, cost, low, high, np.zeros(0, dtype=np.int64)).outcome is Outcome.INFEASIBLE
+    )
+
+
+def test_when_the_time_is_up_bounds_are_bounds_and_points_are_feasible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sifting, "JOIN_A_ROW", 1)
+    monkeypatch.setattr(sifting, "LEAST_JOIN", 20)
+    given = program(3)
+    optimum = whole(*given).objective
+    assert sift(*given, np.zeros(0, dtype=np.int64), seconds=0.0).outcome is Outcome.TIME_LIMIT
+    partly = 0
+    for most in range(2, 12):
+        search = sifting._Sift(*given, 1e9)
+        clock = iter([0.0] * most + [2e9] * 99)
+        monkeypatch.setattr(search, "_solve", _stopping(search, clock))
+        found = search.run(np.zeros(0, dtype=np.int64))
+        assert found.bound <= optimum * (1 + 1e-9) + 1e-9
+        if found.values.size:
+            assert np.abs(given[0] @ found.values - given[1]).max() < 1e-6
+            assert found.objective >= optimum - 1e-7
+            partly += found.outcome is Outcome.TIME_LIMIT and found.objective > optimum + 1e-6
+    assert partly, "some run was stopped with a point that is feasible and not the best"
+
+
+def _stopping(search, clock):
+    """The solve of a search, after which its time is up when the clock says so."""
+    plain = type(search)._solve
+
+    def solve():
+        found = plain(search)
+        if next(clock) > 0:
+            search.until = 0.0
+        return found
+
+    return solve

@@ -1,0 +1,206 @@
+"""suppress-elimination and its finders beyond conformance: the same as asking the audit, with far fewer questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import working_equations
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.methods.base import suppression
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.witnesses import FlowFinder, ProgramFinder, TableauFinder
+from tablecloak.progress import NEVER
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.testing import assert_protected, random_problem
+
+METHOD = "suppress-elimination"
+MODULE = import_module("tablecloak.methods.suppress_elimination")
+KINDS = ["two-way", "hierarchical", "three-way", "linked", "general"]
+OPTIONS = {
+    "plain": {},
+    "insiders": {"insiders": 2},
+    "sliding": {"sliding": True},
+    "conditional": {"conditional": True},
+    "negative": {"negative": True},
+}
+FINDERS = {
+    "flow": lambda problem, tasks, allowed, deadline: FlowFinder(problem, tasks, allowed),
+    "tableau": TableauFinder,
+    "programs": lambda problem, tasks, allowed, deadline: ProgramFinder(
+        problem, working_equations(problem.table), allowed, deadline
+    ),
+}
+
+
+def three_way(count=6):
+    table = from_leaves([flat("r", 5), flat("c", 4), flat("s", 3)], leaf_values(5, 4, 3, low=1))
+    return with_levels(table, smallest_leaves(table, count))
+
+
+def is_safe(problem, hidden):
+    return audit(problem, suppression(hidden)).safe
+
+
+def feasible_problems(kind, options, count):
+    """The first so many random problems that can be solved."""
+    for seed in range(60):
+        problem = random_problem(kind, np.random.default_rng(seed), **options)
+        try:
+            largest_pattern(problem)
+        except InfeasibleProblem:
+            continue
+        yield problem
+        count -= 1
+        if count == 0:
+            return
+    raise AssertionError("too few random problems can be solved")
+
+
+def asking_the_audit(problem):
+    """The elimination as the paper has it: an audit of everything for each cell."""
+    hidden = largest_pattern(problem).copy()
+    free = np.flatnonzero(hidden & ~problem.must_hide)
+    for cell in free[np.argsort(-problem.weights[free], kind="stable")]:
+        hidden[cell] = False
+        if not is_safe(problem, hidden):
+            hidden[cell] = True
+    return hidden
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", ["plain", "insiders", "sliding", "negative"])
+def test_witnesses_change_nothing_but_the_number_of_questions(kind, options):
+    """Which cells are published depends on their order only, so it is the pattern of asking the audit every time."""
+    for problem in feasible_problems(kind, OPTIONS[options], 3):
+        result = protect(problem, METHOD)
+        assert np.array_equal(result.pattern.hidden, asking_the_audit(problem))
+
+
+@pytest.mark.parametrize("finder", ["tableau", "programs"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_finders_publish_the_same(monkeypatch, kind, finder):
+    asked = 0
+    for problem in feasible_problems(kind, OPTIONS["insiders"], 4):
+        usual = protect(problem, METHOD)
+        with monkeypatch.context() as patch:
+            patch.setattr(MODULE, "finder_of", FINDERS[finder])
+            other = protect(problem, METHOD)
+        assert np.array_equal(usual.pattern.hidden, other.pattern.hidden)
+        asked += other.report.counters["levels asked"]
+    assert asked
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", sorted(OPTIONS))
+@pytest.mark.parametrize("order", ["weight", "guided", "value", "given", "random"])
+def test_it_is_safe_minimal_and_never_beats_the_optimum(kind, options, order):
+    for problem in feasible_problems(kind, OPTIONS[options], 2):
+        result = protect(problem, METHOD, params={"order": order}, seed=2)
+        assert_protected(problem, result.pattern)
+        optimum = protect(problem, "suppress-optimal")
+        assert result.cost >= optimum.cost * (1 - 1e-6) - 1e-9
+        assert (result.bound is not None) == (order == "guided")
+        assert result.bound is None or result.bound <= optimum.cost * (1 + 1e-6) + 1e-9
+        for cell in np.flatnonzero(result.pattern.complementary(problem)):
+            hidden = result.pattern.hidden.copy()
+            hidden[cell] = False
+            assert not is_safe(problem, hidden)
+
+
+def test_questions_and_savings_add_up():
+    problem = three_way()
+    result = protect(problem, METHOD)
+    told = result.report.counters
+    tried = int((largest_pattern(problem) & ~problem.must_hide).sum())
+    published = told["published at once"] + told["published after asking"]
+    assert published == tried - int(result.pattern.complementary(problem).sum())
+    assert told["published at once"] > 0 and told["published after asking"] > 0
+    assert told["saved by witnesses"] > told["levels"] * told["published at once"]
+    assert told["levels asked"] < told["levels"] * tried / 3
+    assert told["levels asked"] - told["levels"] <= told["levels"] * tried - told["saved by witnesses"]
+    assert told["own cost"] == result.cost
+    assert told["own open cells"] == told["added by repair"] == 0
+
+
+@pytest.mark.parametrize("fixture", ["two way several", "three way", "conditional"])
+def test_it_can_be_stopped_anywhere(fixture):
+    problem = FIXTURES[fixture]()
+    whole = largest_pattern(problem)
+    for stop in (1, 3, 8):
+        tried = iter(range(stop))
+
+        class Watched(MODULE._Elimination):
+            def _try(self, cell, tried=tried):
+                if next(tried, None) is None:
+                    raise KeyboardInterrupt
+                super()._try(cell)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(MODULE, "_Elimination", Watched)
+            result = protect(problem, METHOD)
+        assert result.status is Status.TIME_LIMIT
+        assert_protected(problem, result.pattern)
+        assert int(whole.sum()) - stop <= int(result.pattern.hidden.sum())
+
+
+def test_without_time_everything_stays_hidden_and_the_note_says_so():
+    problem = three_way()
+    result = protect(problem, METHOD, params={"seconds": 0.0})
+    assert result.status is Status.TIME_LIMIT
+    assert np.array_equal(result.pattern.hidden, largest_pattern(problem))
+    assert "stopped before anything was published" in result.report.notes[0]
+
+
+def test_what_a_set_of_exposure_leaves_out_is_told_and_repaired():
+    left_open = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = from_leaves([flat("r", 4), flat("c", 4)], leaf_values(4, 4, seed=seed, low=1))
+        cells = rng.choice(np.flatnonzero(table.is_leaf), size=7, replace=False).tolist()
+        problem = with_levels(table, cells, share=0.3)
+        result = protect(problem, METHOD, params={"levels": "K1"})
+        assert_protected(problem, result.pattern)
+        told = result.report.counters
+        left_open += told["own open cells"] > 0
+        assert (told["own open cells"] > 0) <= (told["added by repair"] > 0)
+    assert left_open
+
+
+def test_several_starts_keep_the_cheapest():
+    problem = three_way()
+    one, many = (protect(problem, METHOD, params={"starts": n}, seed=3) for n in (1, 8))
+    assert many.cost <= one.cost
+    assert_protected(problem, many.pattern)
+
+
+def test_wrong_parameters_are_told_together_and_touched_cells_refused():
+    with pytest.raises(InputError) as caught:
+        protect(FIXTURES["two way"](), METHOD, params={"order": "x", "levels": "y", "starts": 0})
+    assert len(caught.value.faults) == 3
+    with pytest.raises(NotApplicable, match="touched"):
+        protect(replace(FIXTURES["two way"](), most_touched=6), METHOD)
+
+
+@pytest.mark.parametrize("name", sorted(FINDERS))
+def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
+    problem = FIXTURES["two way several"]()
+    allowed = largest_pattern(problem)
+    case = MODULE._Case(problem, MODULE.EliminationParams(), lambda *_: None)
+    finder = FINDERS[name](problem, case.tasks, allowed, NEVER)
+    task = case.tasks[0]
+    moved = finder.find(task, far=True)
+    assert task.cell in moved
+    other = int(moved[moved != task.cell][0])
+    finder.close(other)
+    assert other not in finder.find(task, far=True)
+    alone = [cell for cell in np.flatnonzero(allowed).tolist() if cell not in (task.cell, other)]
+    for cell in alone:
+        finder.close(cell)
+    assert finder.find(task, far=True) is None

@@ -1,0 +1,70 @@
+"""Starts of interval-combined are safe, cost what they say, and are near the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tablecloak.arrays import Bools
+from tablecloak.audit import audit
+from tablecloak.errors import InfeasibleProblem
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.forms import Form, combined_form, room_by_box
+from tablecloak.methods.lengths import hidden_by_mark, repaired, stated
+from tablecloak.methods.rooms import all_levels
+from tablecloak.methods.touching import Touching, with_switches
+from tablecloak.problem import Problem
+from tablecloak.progress import NEVER, silent
+from tablecloak.protect import protect
+from tablecloak.testing import KINDS, random_problem
+from two_way import FIGURE_004, TwoWay
+
+TOUCH = 10.0
+
+
+def form_of(problem: Problem, allowed: Bools, far: float) -> Form:
+    weights = problem.weights
+    return combined_form(problem, allowed, hidden_by_mark(problem), weights, weights, TOUCH * weights, far)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
+    compared = 0
+    for seed in range(6):
+        problem = random_problem(kind, np.random.default_rng([seed, 41]), insiders=seed % 2)
+        try:
+            allowed = largest_pattern(problem)
+        except InfeasibleProblem:
+            continue
+        far = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
+        form = form_of(problem, allowed, far)
+        points = Touching(problem, form, TOUCH, far, all_levels(problem), NEVER).start(allowed)
+        params = {"grid": 0.0, "asymmetry": 0.0, "touch": TOUCH, "seconds": 10.0}
+        bound = protect(problem, "interval-combined", params=params).bound
+        paid = TOUCH * float(problem.weights[problem.sensitive].sum())
+        for x in points:
+            most = room_by_box(problem)
+            below, above = (
+                np.minimum(room, most)
+                for room, most in zip((form.below.at(x), form.above.at(x)), most, strict=True)
+            )
+            room = repaired(problem, below, above, silent)
+            assert room is not None
+            assert np.allclose(room[0], below, rtol=1e-4, atol=1e-4), "nothing but tolerances was open"
+            assert audit(problem, stated(problem, *room)).safe
+            assert bound is not None and form.cost @ x - paid >= bound * (1 - 1e-6) - 1e-6
+            compared += 1
+    assert compared
+
+
+def test_switches_are_on_where_there_is_length_and_too_much_length_is_refused() -> None:
+    problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12, weights=np.ones(16))
+    form = form_of(problem, ~problem.forced, 12.0)
+    below, above = np.zeros((2, 16))
+    below[3], above[5] = 4.0, 6.0
+    x = with_switches(form, below, above)
+    assert x is not None
+    assert np.flatnonzero(form.touched.at(x)).tolist() == [3, 5]
+    assert np.allclose(form.below.at(x), below) and np.allclose(form.above.at(x), above)
+    above[5] = 13.0
+    assert with_switches(form, below, above) is None
