@@ -80,7 +80,7 @@ class NetworkSearch:
         self.problem, self.allowed, self.progress, self.deadline = problem, allowed, progress, deadline
         self.weights = problem.weights if weights is None else weights
         self.tasks = _largest_first(tasks)
-        self.all_tasks = _largest_first(dict.fromkeys([*tasks, *met]))
+        self.met = met
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.complete = False
         self.graph = CellNetwork(problem)
@@ -152,7 +152,7 @@ class _Flows:
 
     def __init__(self, search: NetworkSearch, cells: Ints) -> None:
         graph = search.graph
-        self.tasks = search.all_tasks
+        self.tasks = _largest_first(dict.fromkeys([*search.tasks, *search.met]))
         self.networks = {}
         self.rooms = {}
         for attacker in {task.attacker for task in self.tasks}:
