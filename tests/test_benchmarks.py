@@ -399,7 +399,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.stages >= {run_state.ROOT_STAGES[0], LAST}
-    assert spy["suppress_optimal.in_parts"] == spy["Twins.of"] == 1
+    assert spy["exact_run.in_parts"] == spy["Twins.of"] == 1
     assert spy["Walk._merge"] > 0
     assert row["root_bound"] < OPTIMUM
 
@@ -413,7 +413,7 @@ def test_every_variant_changes_what_it_says() -> None:
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
-    assert spies["not in parts"]["suppress_optimal.in_parts"] == spies["no twins"]["Twins.of"] == 0
+    assert spies["not in parts"]["exact_run.in_parts"] == spies["no twins"]["Twins.of"] == 0
     calm = spies["no searches in the tree"]
     assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]
