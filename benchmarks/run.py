@@ -6,6 +6,7 @@ Rows are kept in benchmarks/results/PART.csv. What has a row is skipped, so an i
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -41,6 +42,7 @@ def main(
     ] = False,
 ) -> None:
     """Measure what has no row yet."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # workers end with it, as after Ctrl-C
     unknown = [name for name in parts or [] if name not in PARTS]
     if unknown:
         raise typer.BadParameter(f"no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")

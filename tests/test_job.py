@@ -170,9 +170,13 @@ def test_the_report_is_confidential_and_has_exact_intervals(folder: Path) -> Non
     assert "confidential" in page.lower() and "p% rule (p=15)" in page
     assert page.count("<svg") == 2  # suppress-greedy has one cost to tell: there is nothing to draw over time
     exact = ('method = "suppress-greedy"', 'method = "suppress-optimal"')
-    run_job(Job.read(write(folder, exact, ('json = "record.json"', 'json = "record.json"\nhtml = "exact.html"'))))
+    run_job(
+        Job.read(write(folder, exact, ('json = "record.json"', 'json = "record.json"\nhtml = "exact.html"')))
+    )
     assert (folder / "exact.html").read_text().count("<svg") == 3
-    done = run_job(Job.read(write(folder, ('json = "record.json"', 'json = "record.json"\nhtml = "report.html"'))))
+    done = run_job(
+        Job.read(write(folder, ('json = "record.json"', 'json = "record.json"\nhtml = "report.html"')))
+    )
     assert [each.name for each in done.written][-2:] == ["report.html", "record.json"]
     short = write(folder, ('json = "record.json"', 'html = "short.html"\nexplain = false'))
     run_job(Job.read(short))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -99,6 +99,20 @@ def _boolean(value: Any) -> bool:
     if str(value).lower() in words:
         return words[str(value).lower()]
     raise ValueError
+
+
+def wrong_words(params: Any) -> list[str]:
+    """A fault for each parameter that is none of the words (or numbers) its `Literal` names."""
+    allowed = {
+        name: get_args(hint)
+        for name, hint in get_type_hints(type(params)).items()
+        if get_origin(hint) is Literal
+    }
+    return [
+        f"{name} {getattr(params, name)!r} is not one of {', '.join(map(str, words))}"
+        for name, words in allowed.items()
+        if getattr(params, name) not in words
+    ]
 
 
 def suppression(hidden: Bools) -> Suppression:

@@ -30,7 +30,7 @@ from tablecloak.arrays import Bools
 from tablecloak.audit.reduce import structure_of
 from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, InputError, SolverError
+from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
 from tablecloak.methods.base import Proposal, suppression
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.integer_phase import branch, resolve
@@ -187,9 +187,9 @@ class ExactRun:
         return False
 
     def _infeasible(self) -> InfeasibleProblem:
-        most = self.problem.most_touched
+        most = counted(self.problem.most_touched or 0, "cell")
         return InfeasibleProblem(
-            f"No suppression pattern meets all levels with at most {most} cells touched.\n"
+            f"No suppression pattern meets all levels with at most {most} touched.\n"
             "Allow more cells to be touched, or lower the levels."
         )
 

@@ -23,7 +23,7 @@ from tablecloak.audit import audit
 from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import Proposal, suppression, wrong_words
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.lines import Lines, fixed_by
@@ -35,8 +35,6 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
-ORDERS = ("level", "value", "small", "given", "random")
-SETS = ("all", "E", "K1", "K3", "K5")
 WHOLE = 1 - 1e-6
 """A linear program hides a cell whole from here on."""
 FIRST_COLUMNS = 8
@@ -59,6 +57,13 @@ class OneByOneParams:
     """Try to publish complementary cells again at the end."""
     starts: int = 1
     """So many attempts, all but the first in random orders; the cheapest pattern is kept."""
+
+    def check(self, more: Mapping[str, bool] | None = None) -> None:
+        """Raise an error that lists all faults; `more`: those of a method, and whether they hold."""
+        faults = {"starts must be at least 1": self.starts < 1, **(more or {})}
+        told = [*wrong_words(self), *(fault for fault, holds in faults.items() if holds)]
+        if told:
+            raise InputError("Method parameters", told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +115,8 @@ def one_by_one(
     engine: str,
 ) -> Proposal:
     """The cheapest of some attempts, each the paper's pattern, repaired and cleaned up."""
-    _check(problem, params)
+    params.check()
+    _check(problem)
     frame = _Frame(problem, params, rng, progress)
     best: _Attempt | None = None
     status = Status.FEASIBLE
@@ -139,21 +145,13 @@ def one_by_one(
     )
 
 
-def _check(problem: Problem, params: OneByOneParams) -> None:
+def _check(problem: Problem) -> None:
     if problem.most_touched is not None:
         raise NotApplicable(
             "Methods that protect one cell after the other cannot honour a bound on the number of touched cells.",
             needs="a problem without most_touched",
             instead=["suppress-optimal", "suppress-compact"],
         )
-    faults = {
-        f"order {params.order!r} is not one of {', '.join(ORDERS)}": params.order not in ORDERS,
-        f"levels {params.levels!r} is not one of {', '.join(SETS)}": params.levels not in SETS,
-        f"initial {params.initial!r} is not none or bound": params.initial not in ("none", "bound"),
-        "starts must be at least 1": params.starts < 1,
-    }
-    if any(faults.values()):
-        raise InputError("Method parameters", [fault for fault, holds in faults.items() if holds])
 
 
 class _Frame:

@@ -32,7 +32,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.cheapest import CheapestFlow
-from tablecloak.errors import InputError, NotApplicable
+from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
@@ -62,8 +62,7 @@ def suppress_cox(
     executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
-    if params.prefer not in ("weight", "cells"):
-        raise InputError("Method parameters", [f"prefer {params.prefer!r} is not weight or cells"])
+    params.check()
     if not is_network(problem):
         raise NotApplicable(
             "suppress-cox looks for cycles of cells, and the equations of this table are not those of a network.",

@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.errors import InputError, NotApplicable
+from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.cheapest_steps import FlowSteps, Terrain
 from tablecloak.methods.network_search import is_network
@@ -52,8 +52,7 @@ def suppress_kelly(
     executor: Executor | None,
 ) -> Proposal:
     """The heuristic's pattern, repaired and cleaned up."""
-    if params.sides not in ("sliding", "each"):
-        raise InputError("Method parameters", [f"sides {params.sides!r} is not sliding or each"])
+    params.check()
     if not is_network(problem):
         raise NotApplicable(
             "suppress-kelly sends flows through the network of a table, and this table is none.",

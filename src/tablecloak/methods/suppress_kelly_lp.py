@@ -32,7 +32,6 @@ from scipy.sparse import block_diag, csc_array, hstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import without_empty_rows, working_equations
 from tablecloak.engines.lp import DUAL, Outcome, Session
-from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.deviations import NEAR, SUPPORT, WIDER, Router, Side, Task, Witness, met_by
 from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
@@ -68,12 +67,7 @@ def suppress_kelly_lp(
     executor: Executor | None,
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""
-    faults = {
-        f"prices {params.prices!r} is not paper or charge": params.prices not in ("paper", "charge"),
-        "reweight must not be negative": params.reweight < 0,
-    }
-    if any(faults.values()):
-        raise InputError("Method parameters", [fault for fault, holds in faults.items() if holds])
+    params.check({"reweight must not be negative": params.reweight < 0})
 
     def build(requests: Requests) -> Own:
         return _Kelly(requests, params).run()

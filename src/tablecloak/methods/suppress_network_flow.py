@@ -37,7 +37,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.errors import InputError, NotApplicable
+from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.cheapest_steps import FlowSteps, ProgramSteps, Steps, Terrain
 from tablecloak.methods.network_search import is_network
@@ -70,13 +70,7 @@ def suppress_network_flow(
     executor: Executor | None,
 ) -> Proposal:
     """The heuristic's pattern, repaired and cleaned up."""
-    faults = {
-        f"heuristic {params.heuristic!r} is not 1 or 2": params.heuristic not in (1, 2),
-        f"flows {params.flows!r} is not separate or combined": params.flows not in ("separate", "combined"),
-        f"booking {params.booking!r} is not proven or paper": params.booking not in ("proven", "paper"),
-    }
-    if any(faults.values()):
-        raise InputError("Method parameters", [fault for fault, holds in faults.items() if holds])
+    params.check()
     network = is_network(problem)
     if params.heuristic == 1 and not network:
         raise NotApplicable(

@@ -46,7 +46,7 @@ import numpy as np
 from tablecloak.arrays import Bools
 from tablecloak.audit.reduce import working_equations
 from tablecloak.engines.tracks import Tracks
-from tablecloak.errors import InputError, NotApplicable, counted
+from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.deviations import Router, Side, Task
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
@@ -54,7 +54,6 @@ from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress
 
-COSTS = ("strata", "weight")
 MET = 1 - 1e-9
 """A level is met from this share on."""
 LOOK = 64
@@ -82,8 +81,7 @@ def suppress_shortest_path(
     executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a positive table that is a network."""
-    if params.costs not in COSTS:
-        raise InputError("Method parameters", [f"costs {params.costs!r} is not one of {', '.join(COSTS)}"])
+    params.check()
     if not is_network(problem):
         raise NotApplicable(
             "suppress-shortest-path walks along the arcs of a network, which this table is not.",
