@@ -37,10 +37,11 @@ def solve_mixed(
     cost: Floats,
     integral: Bools,
     seconds: float = math.inf,
+    presolve: bool = False,
 ) -> MixedSolution:
     """min cost x over row_low <= matrix x <= row_high, low <= x <= high, x integral where marked."""
     highs = quiet_highs(
-        presolve="off",
+        presolve="on" if presolve else "off",
         mip_rel_gap=0.0,
         mip_abs_gap=1e-9,
         mip_feasibility_tolerance=1e-9,
