@@ -100,10 +100,11 @@ class _Sift:
         )
 
     def _add(self, cost: Floats, room: Floats, columns: csc_array) -> None:
+        """More columns; HiGHS gets costs in units of the largest, for it loses its way among large ones."""
         self._check(
             self.highs.addCols(
                 cost.size,
-                cost,
+                cost / self.largest,
                 np.zeros(cost.size),
                 room,
                 columns.nnz,
@@ -164,7 +165,7 @@ class _Sift:
                 self.values, self.objective = values, objective
         if status != highspy.HighsModelStatus.kOptimal:
             return Outcome.TIME_LIMIT, left
-        self.duals = np.asarray(solution.row_dual, dtype=np.float64)
+        self.duals = self.largest * np.asarray(solution.row_dual, dtype=np.float64)
         return Outcome.OPTIMAL, left
 
     def _raise_bound(self, reduced: Floats) -> None:
