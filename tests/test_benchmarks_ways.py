@@ -205,7 +205,11 @@ def test_large_rows_tell_whether_it_adds_up_and_what_is_open() -> None:
 def test_our_rounding_is_priced_like_that_of_peers() -> None:
     row = rounding.shared_row(counts, OURS, 3.0, SECONDS)
     assert row["status"] == "optimal" and row["cost"] == row["bound"] and row["gap_percent"] == 0
-    assert row["multiples"] is True and row["additive"] is True and row["base"] == "3"
+    assert (
+        row["multiples"] is True and row["additive"] is True and row["base"] == "3" and row["bases_away"] == 1
+    )
+    problem = counts()
+    assert rounding.bases_away(problem, problem.table.values + 7.0, 3.0) == 3
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, said: Said) -> list[tuple[str, dict[str, Any]]]:

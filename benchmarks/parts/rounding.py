@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -137,17 +138,23 @@ def shared_row(make: Make, program: str, base: float | None, seconds: float) -> 
     if run.shown is None:
         return row
     shown = base * np.rint(run.shown / base)
-    pattern = Rounding.of(shown, base)
+    pattern = Rounding.of(shown, base * bases_away(problem, shown, base))
     cost = pattern.loss(bare)
     return {
         **row,
         "cost": cost,
+        "bases_away": bases_away(problem, shown, base),
         "bound": run.bound,
         "gap_percent": gap_percent(cost, run.bound),
         "open": int(audit(unforced(problem), pattern).open_cells.size),
         "multiples": bool((np.abs(shown - run.shown) <= 1e-6 * base).all()),
         **shown_columns(bare, shown),
     }
+
+
+def bases_away(problem: Problem, shown: Floats, base: float) -> int:
+    """How many bases a cell is away from the truth at most, and at least one: what must be stated."""
+    return max(1, math.ceil(float(np.abs(shown - problem.table.values).max(initial=0.0)) / base - 1e-9))
 
 
 def without_levels(problem: Problem) -> Problem:
