@@ -120,6 +120,7 @@ def peer_rounding(rows: Sequence[Row]) -> str:
     head = ["table", "cells", "base", *ENDED_HEAD, "open"]
     for peer in (PEER, GCONFID):
         head += [f"{peer}: cost", "bound", "status", "s", "open"]
+    rows = [_without_cost_if_wrong(row) for row in rows]
     ours, theirs = by_program(rows, OURS), {peer: by_program(rows, peer) for peer in (PEER, GCONFID)}
     lines = []
     for name, row in ours.items():
@@ -129,6 +130,12 @@ def peer_rounding(rows: Sequence[Row]) -> str:
         lines.append(line)
     verdicts = [verdict(ours, found, peer) for peer, found in theirs.items()]
     return "\n\n".join([table(head, lines), *verdicts])
+
+
+def _without_cost_if_wrong(row: Row) -> Row:
+    """Numbers that are no multiples, or do not add up, are no rounding: their cost says nothing."""
+    wrong = [why for why in ("multiples", "additive") if str(row.get(why)) == "False"]
+    return {**row, "cost": "", "bound": "", "status": f"{row['status']}, not {wrong[0]}"} if wrong else row
 
 
 def models(rows: Sequence[Row]) -> str:
