@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -82,10 +81,13 @@ def class_two(
     )
 
 
-def generator_one(rows: int, columns: int, sensitive_cells: int, seed: int) -> Problem:
-    """Castro's generator 1: values 1..1000, a fifth of them zero, so many sensitive cells anywhere, 15% levels."""
+def generator_one(rows: int, columns: int, sensitive_cells: int, seed: int, share: float = 0.15) -> Problem:
+    """Castro's generator 1: values 1..1000, a fifth of them zero, so many sensitive cells anywhere, 15% levels.
+
+    Another `share` changes the levels only: the table and the sensitive cells stay as they are.
+    """
     rng = np.random.default_rng(seed)
-    return _some_sensitive(two_way(_with_zeros((rows, columns), rng)), sensitive_cells, rng)
+    return _some_sensitive(two_way(_with_zeros((rows, columns), rng)), sensitive_cells, rng, share)
 
 
 def generator_two(rows: int, columns: int, sensitive_cells: int, seed: int) -> Problem:
@@ -93,21 +95,58 @@ def generator_two(rows: int, columns: int, sensitive_cells: int, seed: int) -> P
     return _at_fifteen_percent(_with_small((rows, columns), sensitive_cells, seed))
 
 
+def subtables_generator_one(
+    shape: tuple[int, int, int],
+    sensitive_cells: int,
+    seed: int,
+    *,
+    share: float = 0.15,
+    unit_weights: bool = False,
+) -> Problem:
+    """As generator 1 with one hierarchy, for Castro (2007): `shape` is columns, rows below the total, and subtables.
+
+    (c + 1) (1 + R) cells for c columns and R rows. Subtables have as many rows as each other, or one more; each but the
+    first details a row that no other one does, picked by chance.
+    """
+    columns, rows, subtables = shape
+    rng = np.random.default_rng(seed)
+    dimensions = [_detailed("r", rows, subtables, rng), nested("c", (columns,))]
+    table = _crossed(dimensions, rng)
+    return _some_sensitive(table, sensitive_cells, rng, share, unit_weights)
+
+
+def _detailed(name: str, rows: int, subtables: int, rng: np.random.Generator) -> Dimension:
+    """Codes in codes: a tree with so many inner nodes (the total is one) and so many other codes below the total."""
+    pairs: list[tuple[str, str]] = []
+    plain: list[str] = []
+    for number in range(subtables):
+        parent = plain.pop(int(rng.integers(len(plain)))) if number else "Total"
+        count = rows // subtables + (number < rows % subtables)
+        parts = [f"{parent if number else name}.{i + 1}" for i in range(count)]
+        pairs += [(part, parent) for part in parts]
+        plain += parts
+    return Dimension.of(name, Hierarchy.from_pairs(pairs))
+
+
 def hierarchical_generator_one(
     rows: tuple[int, ...], columns: tuple[int, ...], sensitive_cells: int, seed: int
 ) -> Problem:
     """As generator 1, both dimensions nested: so many codes at the top, so many in each of them, and so on."""
     rng = np.random.default_rng(seed)
-    shape = math.prod(rows), math.prod(columns)
-    dimensions = [nested("r", rows), nested("c", columns)]
+    table = _crossed([nested("r", rows), nested("c", columns)], rng)
+    return _some_sensitive(table, sensitive_cells, rng)
+
+
+def _crossed(dimensions: list[Dimension], rng: np.random.Generator) -> Table:
+    """A table over the dimensions r and c; inner values are those of generator 1."""
     names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
+    shape = names[0].size, names[1].size
     cells: dict[str, Any] = {
         "r": np.repeat(names[0], shape[1]),
         "c": np.tile(names[1], shape[0]),
         "value": _with_zeros(shape, rng).ravel(),
     }
-    table = Table.from_cells(dimensions, cells, recompute=True)
-    return _some_sensitive(table, sensitive_cells, rng)
+    return Table.from_cells(dimensions, cells, recompute=True)
 
 
 def nested(name: str, counts: tuple[int, ...]) -> Dimension:
@@ -187,12 +226,17 @@ def _at_fifteen_percent(table: Table) -> Problem:
     return Problem.of(table, sensitive, Levels.of(len(table), level, level), hide_zeros=False)
 
 
-def _some_sensitive(table: Table, count: int, rng: np.random.Generator) -> Problem:
-    """So many internal cells that are not zero are sensitive, levels ceil(0.15 a), zeros published."""
+def _some_sensitive(
+    table: Table, count: int, rng: np.random.Generator, share: float = 0.15, unit_weights: bool = False
+) -> Problem:
+    """So many internal cells that are not zero are sensitive, levels ceil(share a), zeros published."""
     chosen = rng.choice(np.flatnonzero(table.is_leaf & (table.values > 0)), count, replace=False)
     level = np.zeros(len(table))
-    level[chosen] = np.ceil(0.15 * table.values[chosen])
-    return Problem.of(table, level > 0, Levels.of(len(table), level, level), hide_zeros=False)
+    level[chosen] = np.ceil(share * table.values[chosen])
+    weights = "unit" if unit_weights else "value"
+    return Problem.of(
+        table, level > 0, Levels.of(len(table), level, level), hide_zeros=False, weights=weights
+    )
 
 
 # ---------------------------------------------------------------------- INSEE

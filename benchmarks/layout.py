@@ -28,6 +28,19 @@ def tidy(text: str) -> str:
     return text.removesuffix(".0")
 
 
+def whole(value: float) -> str:
+    """A number without decimals."""
+    return f"{value:.0f}"
+
+
+def whole_text(text: str) -> str:
+    """A stored number without decimals; other words as they are."""
+    try:
+        return whole(float(text))
+    except ValueError:
+        return text
+
+
 def number(text: str) -> float:
     return float(text)
 

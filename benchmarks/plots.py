@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,10 @@ SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
 }
 
+LEAST = 0.001
+"""What is plotted on a logarithmic axis should be at least this."""
+Picture = Callable[[str, str], tuple[Path, str]]
+"""Where a plot of such a name and description goes, and how a page shows it: `Report.picture`."""
 Points = Sequence[tuple[float, float, bool]]
 """x, y, and whether it was finished (filled marker) or stopped by the limit (open marker)."""
 
@@ -42,6 +46,16 @@ def scatter(path: Path, series: Mapping[str, Points], x: str, y: str, line: bool
         if not line:
             axes.axline((0.01, 0.01), (100, 100), color="#999999", lw=0.8, ls="--", label="equal")
         _plain(axes.xaxis, axes.yaxis)
+        axes.legend(frameon=False)
+
+
+def by_number(path: Path, series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> None:
+    """Lines over numbered instances, y from zero on."""
+    with _figure(path, x, y) as axes:
+        for number, (name, points) in enumerate(series.items()):
+            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3, lw=0.9, label=name)
+        axes.set_ylim(bottom=0)
         axes.legend(frameon=False)
 
 

@@ -18,9 +18,14 @@ from layout import NOTHING, cells, geometric, number, peer_seconds, seconds_of, 
 from paper import NOTHING_NEEDED, TABLES
 from parts.base import OURS, PEER, trace_points
 from parts.study import INSTANCES, VARIANTS
-from report_ways import SECTIONS
+from report_castro import PLOTTED as OF_CASTRO
+from report_methods import PLOTTED as WITH_METHODS
+from report_methods import SECTIONS as OF_METHODS
+from report_ways import SECTIONS as OF_WAYS
 from runner import RESULTS, Row, Store
 
+SECTIONS = {**OF_WAYS, **OF_METHODS}
+PLOTTED = {**OF_CASTRO, **WITH_METHODS}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 CORE = {
@@ -66,6 +71,7 @@ class Report:
             "growth": self.growth,
             "study": self.study,
             **{name: partial(self._section, name) for name in SECTIONS},
+            **{name: partial(self._plotted, name) for name in PLOTTED},
         }
         for page in sorted(self.docs.rglob("*.md")):
             text = page.read_text(encoding="utf-8")
@@ -77,6 +83,11 @@ class Report:
         """A section that is made of the rows of the part of its name alone."""
         rows = self.rows(part)
         return SECTIONS[part](rows) if rows else NOTHING
+
+    def _plotted(self, part: str) -> str:
+        """The same, with plots."""
+        rows = self.rows(part)
+        return PLOTTED[part](rows, self.picture) if rows else NOTHING
 
     # ------------------------------------------------------------------ the core
 

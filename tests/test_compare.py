@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.audit import audit
-from tablecloak.compare import Comparison, compare
+from tablecloak.compare import Comparison, Outcome, compare
 from tablecloak.errors import InputError
 from tablecloak.formats.json_records import to_json
 from tablecloak.losses import measures
@@ -187,14 +188,14 @@ def test_the_summary(more_ways: None) -> None:
     found = compare(two_way(), ["suppress-compact", "round-test", "no-place"], seed=5)
     lines = found.summary().splitlines()
     assert lines[0] == "Confidential: 3 methods compared, seed 5"
-    assert lines[2].split()[:5] == [
+    assert lines[2].split()[:6] == [
         "suppress-compact",
         "optimal",
         "suppression",
-        f"{found['suppress-compact'].cost:.6g}",
+        *[f"{found['suppress-compact'].cost:.6g}"] * 2,
         "0%",
     ]
-    assert lines[4].split() == ["no-place", "not-applicable", "-", "-", "-", *lines[4].split()[5:7], "-"]
+    assert lines[4].split() == ["no-place", "not-applicable", "-", "-", "-", "-", *lines[4].split()[6:8], "-"]
     assert lines[5].startswith("lost to readers")
     assert lines[6].split()[0] == "suppress-compact" and lines[6].endswith("0%  0%  0%")
     assert lines[8] == f"no-place: {found['no-place'].message}"
@@ -202,6 +203,76 @@ def test_the_summary(more_ways: None) -> None:
     alone = compare(two_way(), ["no-place"]).summary().splitlines()
     assert alone[0] == "Confidential: 1 method compared, seed 0"
     assert len(alone) == 4
+
+
+# ---------------------------------------------------------------------- suppressions: bounds and cost over time
+
+
+def with_trace(outcome: Outcome, trace: Any, *, name: str, cost: float, bound: float | None) -> Outcome:
+    """The outcome as if its run had gone like this."""
+    assert outcome.result is not None
+    report = replace(outcome.result.report, trace=tuple(trace), seconds=trace[-1][0])
+    result = replace(outcome.result, report=report, cost=cost, bound=bound)
+    return replace(outcome, name=name, seconds=trace[-1][0], result=result)
+
+
+def slow_and_fast() -> Comparison:
+    found = compare(two_way(), ["suppress-greedy"])
+    slow = [(0.05, None, 10.0), (0.5, 40.0, 30.0), (2.0, 90.0, 20.0), (5.0, 70.0, None), (20.0, 60.0, 48.0)]
+    fast = [(0.02, 90.0, None), (0.04, 80.0, None)]
+    outcomes = (
+        with_trace(found.outcomes[0], slow, name="slow", cost=60.0, bound=48.0),
+        with_trace(found.outcomes[0], fast, name="fast", cost=80.0, bound=None),
+    )
+    return replace(found, outcomes=outcomes)
+
+
+def test_unfinished_patterns_are_no_costs_and_bounds_never_get_worse() -> None:
+    found = slow_and_fast()
+    assert found["slow"].history == (
+        (0.05, None, 10.0),
+        (0.5, None, 30.0),
+        (2.0, 90.0, 30.0),
+        (5.0, 70.0, 30.0),
+        (20.0, 60.0, 48.0),
+    )
+    assert (
+        compare(two_way(), ["suppress-three-phase", "suppress-greedy"])["suppress-greedy"].history[-1][1] > 0
+    )
+
+
+def test_what_was_there_after_so_many_seconds() -> None:
+    rows = slow_and_fast().over_time()
+    told = {(row["name"], row["seconds"]): (row["cost"], row["bound"]) for row in rows}
+    assert told == {
+        ("slow", 0.1): (None, 10.0),
+        ("slow", 1.0): (None, 30.0),
+        ("slow", 10.0): (70.0, 30.0),
+        ("slow", 20.0): (60.0, 48.0),
+        **{("fast", when): (80.0, None) for when in (0.1, 1.0, 10.0, 20.0)},
+    }
+    assert [row["cost"] for row in slow_and_fast().over_time([0.01, 0.03])] == [None, None, None, 90.0]
+
+
+def test_a_bound_that_one_method_proves_holds_for_all_that_hide_cells(more_ways: None) -> None:
+    found = slow_and_fast()
+    assert found.best_bound == 48.0
+    assert [row["best_gap"] for row in found.table()] == pytest.approx([12 / 60, 32 / 80])
+    assert "Gaps to that: slow 20%, fast 40%" in found.summary()
+    assert [row["gap"] for row in found.table()] == [pytest.approx(12 / 60), None]
+    assert found.record()["outcomes"][1]["best_bound"] == 48.0
+    mixed = compare(two_way(), ["suppress-compact", "round-test"])
+    rounding = mixed.table()[1]
+    assert (rounding["best_bound"], rounding["best_gap"], rounding["complementary"]) == (None, None, None)
+    assert "costs less" not in mixed.summary(), "one suppression: its own gap says it"
+    assert compare(two_way(), ["suppress-greedy", "round-test"]).best_bound is None
+
+
+def test_cells_hidden_for_the_sake_of_others_are_counted() -> None:
+    problem = two_way()
+    (row,) = compare(problem, ["suppress-compact"]).table()
+    hidden = protect(problem, "suppress-compact").pattern.touched(problem)
+    assert row["complementary"] == int((hidden & ~problem.must_hide).sum()) > 0
 
 
 def test_everything_says_confidential(more_ways: None) -> None:

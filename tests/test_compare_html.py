@@ -17,6 +17,7 @@ from tablecloak.errors import NotApplicable
 from tablecloak.formats.compare_html import (
     check_drawing,
     compare_html,
+    cost_plot,
     costs_svg,
     quantiles_svg,
     touched_svg,
@@ -162,6 +163,32 @@ def test_cost_over_time_has_a_field_for_each_kind_and_a_mark_for_each_bound() ->
     assert len(with_mark) > len(without), "a bound is drawn"
     assert "one" in words(with_mark)
     assert costs_svg([found["no-way"]]) == ""
+
+
+def test_the_best_bound_is_drawn_and_told_where_several_methods_hide_cells() -> None:
+    found = all_ways()
+    greedy = found["suppress-greedy"]
+    pair = (traced(greedy, "one", 50.0), traced(greedy, "two", None))
+    assert words(costs_svg(pair)).count("best bound") == 1
+    assert "best bound" not in words(costs_svg(pair[:1])), "its triangle says it"
+    assert "best bound" not in words(costs_svg(pair[1:] * 2)), "nothing is proven"
+    text = checked(compare_html(replace(found, outcomes=pair)))
+    assert "The best bound, 50, was proven" in text
+    assert "Gap to best bound Seconds" in text
+    assert "Cost after 0.1 s 1 s 3 s one – 80 60 two – 80 60" in text
+    assert "to best bound" not in checked(compare_html(compare(FIXTURES["two way"](), ["suppress-compact"])))
+
+
+def test_the_plot_of_costs_is_a_file_by_itself_that_says_what_it_is() -> None:
+    found = all_ways()
+    svg = cost_plot(found)
+    root = ElementTree.fromstring(svg)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    texts = [(element.text or "").strip() for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "CONFIDENTIAL" in texts and "suppress-compact" in texts
+    assert svg == cost_plot(found)
+    with pytest.raises(NotApplicable, match="no cost"):
+        cost_plot(replace(found, outcomes=(found["no-way"],)))
 
 
 def test_costs_of_very_different_size_and_of_zero() -> None:

@@ -53,6 +53,18 @@ def test_it_prints_and_writes(run: Run, table: Path, tmp_path: Path) -> None:  #
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "compare.json", "table.jj"]
 
 
+def test_the_plot_is_a_file_and_missing_where_nothing_ran(run: Run, table: Path, tmp_path: Path) -> None:  # noqa: F811
+    pytest.importorskip("matplotlib", reason="the plot needs matplotlib")
+    plot = tmp_path / "cost.svg"
+    ended = run("compare", table, "-m", "suppress-compact,suppress-greedy", "--plot", plot)
+    assert ended.code == 0 and "Gaps to that: suppress-compact 0%" in ended.out
+    text = plot.read_text()
+    assert text.startswith("<svg ") and "CONFIDENTIAL" in text and "best bound" in text
+    plot.unlink()
+    assert run("compare", table, "-m", "no-way", "--plot", plot).code == 3
+    assert not plot.exists()
+
+
 def test_exact_intervals_and_quiet(run: Run, table: Path, tmp_path: Path) -> None:  # noqa: F811
     record = tmp_path / "compare.json"
     assert run("compare", table, "-m", "suppress-compact", "--intervals", "--json", record, "-q") == (

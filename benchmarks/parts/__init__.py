@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from parts import (
     adjustment,
+    castro,
+    castro_2002,
     core,
     fronts,
     grid,
     growth,
     library,
+    methods,
+    million,
     models,
     rounding,
+    serpell,
     study,
     tabulating,
     ways,
@@ -33,6 +38,11 @@ PARTS: dict[str, Part] = {
         *models.PARTS,
         *rounding.PARTS,
         *widths.PARTS,
+        *castro.PARTS,
+        *castro_2002.PARTS,
+        *serpell.PARTS,
+        *methods.PARTS,
+        *million.PARTS,
     )
 }
 """All parts in the order in which they are run."""

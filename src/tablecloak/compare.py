@@ -24,11 +24,12 @@ from tablecloak.errors import (
     NotApplicable,
     TablecloakError,
     check_kind,
-    counted,
     near,
 )
+from tablecloak.formats.compare_text import summary_text
 from tablecloak.losses import Distances, Measures, Quantiles, measures
 from tablecloak.methods import METHODS
+from tablecloak.pattern import Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.protect import protect
@@ -39,6 +40,9 @@ NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible"
 QUANTILES = ("vagueness", "relative_vagueness", "width", "relative_width", "change", "relative_change")
 """The measures of which a row has mean and quantiles: ``vagueness_mean``, ``vagueness_50``, ``_90``, ``_100``."""
 LONGEST_MESSAGE = 300
+MOMENTS = (0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
+"""Seconds after which costs are told."""
+CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,11 @@ class Outcome:
     def kind(self) -> str | None:
         """How the table is published: suppression, intervals, rounding, perturbation, mixed."""
         return None if self.result is None else type(self.result.pattern).__name__.lower()
+
+    @property
+    def hides(self) -> bool:
+        """Whether cells are hidden, and all others published as they are."""
+        return self.kind == Suppression.__name__.lower()
 
     @property
     def cost(self) -> float | None:
@@ -91,6 +100,26 @@ class Outcome:
         """How cost and bound went: (seconds, cost so far, bound so far)."""
         return () if self.result is None else self.result.report.trace
 
+    @property
+    def history(self) -> tuple[tuple[float, float | None, float | None], ...]:
+        """(seconds, cost of the best pattern so far, best bound so far).
+
+        Searches also tell what unfinished patterns cost. A cost below the final one is such a pattern, and left out.
+        """
+        final = self.cost
+        if final is None:
+            return ()
+        least = final * (1 - CLOSE) if np.isfinite(final) else -np.inf
+        best, proven = np.inf, -np.inf
+        rows: list[tuple[float, float | None, float | None]] = []
+        for seconds, cost, bound in self.trace:
+            best = min(best, cost) if cost is not None and cost >= least else best
+            proven = max(proven, bound) if bound is not None else proven
+            rows.append(
+                (seconds, best if best < np.inf else None, min(proven, final) if proven > -np.inf else None)
+            )
+        return tuple(rows)
+
     def row(self) -> dict[str, Any]:
         """Everything in plain values; None for what there is not."""
         found = self.measures
@@ -109,6 +138,7 @@ class Outcome:
             "open_cells": self.open_cells,
             "cells": None if found is None else found.cells,
             "touched": self.touched,
+            "complementary": None if every is None or not self.hides else int(every.complementary[0]),
             "touched_share": None if every is None else _known(every.share[0]),
             "value_share": None if leaves is None else _known(leaves.value_share[0]),
             "vague": None if found is None else found.vague,
@@ -144,34 +174,48 @@ class Comparison:
         fault = f"there is no outcome {name!r}{near(name, known)}"
         raise InputError("Comparison", [fault], advice=f"Outcomes: {', '.join(known)}.")
 
+    @property
+    def best_bound(self) -> float | None:
+        """The highest bound that a method proved about suppressions: no safe pattern of hidden cells costs less."""
+        proven = [each.bound for each in self.outcomes if each.hides and each.bound is not None]
+        return max(proven, default=None)
+
     def table(self) -> list[dict[str, Any]]:
         """One row a method, of plain values: numbers, texts, None for what there is not."""
-        return [outcome.row() for outcome in self.outcomes]
+        return [{**outcome.row(), **self._beside(outcome)} for outcome in self.outcomes]
+
+    def _beside(self, outcome: Outcome) -> dict[str, float | None]:
+        """What the other methods proved about the cost of a suppression."""
+        bound, cost = self.best_bound, outcome.cost
+        if not outcome.hides or bound is None or cost is None:
+            return {"best_bound": None, "best_gap": None}
+        return {"best_bound": bound, "best_gap": max(0.0, (cost - bound) / cost) if cost > 0 else 0.0}
+
+    def over_time(self, moments: Sequence[float] | None = None) -> list[dict[str, Any]]:
+        """What each method had after so many seconds: a row a method and moment; None where it had nothing yet.
+
+        By default at 0.1, 1, 10, 60, ... seconds, as far as they went, and at the end of the slowest method.
+        """
+        done = [outcome for outcome in self.outcomes if outcome.result is not None]
+        last = max((outcome.seconds for outcome in done), default=0.0)
+        asked = [*(when for when in MOMENTS if when < last), last] if moments is None else list(moments)
+        return [
+            {"name": outcome.name, "seconds": float(when), **_at(outcome, when)}
+            for outcome in done
+            for when in asked
+        ]
 
     def record(self) -> dict[str, Any]:
         """Everything for a JSON record: the rows with parameters and traces."""
         rows = [
-            {**outcome.row(), "params": dict(outcome.params), "trace": [list(row) for row in outcome.trace]}
-            for outcome in self.outcomes
+            {**row, "params": dict(outcome.params), "trace": [list(point) for point in outcome.trace]}
+            for outcome, row in zip(self.outcomes, self.table(), strict=True)
         ]
         return {"confidential": True, "seed": self.seed, "seconds": self.seconds, "outcomes": rows}
 
     def summary(self) -> str:
         """Two tables as text: how the methods did, and what readers lose; then why methods gave no result."""
-        rows = self.table()
-        wide = max(18, *(len(row["name"]) for row in rows)) + 2
-        lines = [
-            f"Confidential: {counted(len(rows), 'method')} compared, seed {self.seed}",
-            f"{'method':{wide}}{'status':16}{'pattern':14}{'cost':>12}{'gap':>9}{'seconds':>10}{'open':>6}",
-        ]
-        for row in rows:
-            figures = f"{_figure(row['cost']):>12}{_percent(row['gap']):>9}{row['seconds']:>8.2f} s"
-            words = f"{row['name']:{wide}}{row['status']:16}{row['kind'] or '-':14}"
-            lines.append(f"{words}{figures}{_figure(row['open_cells']):>6}")
-        messages = [f"{row['name']}: {row['message']}" for row in rows if row["message"]]
-        return "\n".join(
-            [*lines, *_lost([row for row in rows if row["touched"] is not None], wide), *messages]
-        )
+        return summary_text(self)
 
     def __repr__(self) -> str:
         names = ", ".join(f"{outcome.name} {outcome.status}" for outcome in self.outcomes)
@@ -326,7 +370,7 @@ def _cut(text: str) -> str:
     return plain if len(plain) <= LONGEST_MESSAGE else plain[: LONGEST_MESSAGE - 1] + "…"
 
 
-# ---------------------------------------------------------------------- plain values and texts
+# ---------------------------------------------------------------------- plain values
 
 
 def _quantiles(name: str, found: Measures | None) -> list[tuple[str, float | None]]:
@@ -335,50 +379,13 @@ def _quantiles(name: str, found: Measures | None) -> list[tuple[str, float | Non
     return [(f"{name}_{end}", None if amounts is None else getattr(amounts, part)) for end, part in parts]
 
 
+def _at(outcome: Outcome, moment: float) -> dict[str, float | None]:
+    """Cost and bound of a method after so many seconds; its result counts from its end."""
+    if moment >= outcome.seconds:
+        return {"cost": outcome.cost, "bound": outcome.bound}
+    before = [row for row in outcome.history if row[0] <= moment]
+    return {"cost": before[-1][1] if before else None, "bound": before[-1][2] if before else None}
+
+
 def _known(share: float) -> float | None:
     return None if np.isnan(share) else float(share)
-
-
-def _figure(number: float | None) -> str:
-    return "-" if number is None else f"{number:.6g}"
-
-
-def _percent(share: float | None) -> str:
-    if share is None:
-        return "-"
-    size = 100 * abs(share)
-    return (
-        f"{100 * share:.3g}%"
-        if size < 100
-        else f"{100 * share:.0f}%"
-        if size < 1e5
-        else f"{100 * share:.1e}%"
-    )
-
-
-def _lost(rows: Sequence[Mapping[str, Any]], wide: int) -> list[str]:
-    """What readers lose, a line a method: relative figures, those of exact intervals only where there are any."""
-    if not rows:
-        return []
-    columns = [
-        ("vagueness", "relative_vagueness"),
-        ("width", "relative_width"),
-        ("change", "relative_change"),
-    ]
-    used = [(head, name) for head, name in columns if name != "relative_width" or _any(rows, name)]
-    heads = "".join(f"{f'{head} 50, 90, 100%':>30}" for head, _ in used)
-    lines = [f"{'lost to readers':{wide}}{'touched':>9}{'cells':>8}{'value':>8}{'unbounded':>11}{heads}"]
-    for row in rows:
-        shares = f"{_percent(row['touched_share']):>8}{_percent(row['value_share']):>8}{row['unbounded']:>11}"
-        amounts = "".join(f"{_three(row, name):>30}" for _, name in used)
-        lines.append(f"{row['name']:{wide}}{row['touched']:>9}{shares}{amounts}")
-    return lines
-
-
-def _any(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return any(row[f"{name}_50"] is not None for row in rows)
-
-
-def _three(row: Mapping[str, Any], name: str) -> str:
-    found = [row[f"{name}_{part}"] for part in ("50", "90", "100")]
-    return "-" if found[0] is None else "  ".join(_percent(share) for share in found)

@@ -38,6 +38,10 @@ def compare(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots here.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Write the plot of cost over time here (.svg)."),
+    ] = None,
     quiet: Quiet = False,
     widen: Widen = False,
     show_confidential: Confidential = False,
@@ -45,12 +49,12 @@ def compare(
     """Run several methods, audit each outcome, and show what each of them costs readers."""
     with exit_codes(show_confidential), drawing(quiet) as progress:
         from tablecloak.compare import compare as run
-        from tablecloak.formats.compare_html import check_drawing, compare_html
+        from tablecloak.formats.compare_html import check_drawing, compare_html, cost_plot
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.formats.json_records import to_json
 
-        check_writable([path for path in (json, html) if path], inputs=[instance])
-        if html:
+        check_writable([path for path in (json, html, plot) if path], inputs=[instance])
+        if html or plot:
             check_drawing()
         wanted = read_methods(methods, settings or [], seconds)
         problem = read_problem(instance, widen, quiet)
@@ -58,6 +62,8 @@ def compare(
         texts = {json: to_json(found.record())} if json else {}
         if html:
             texts[html] = compare_html(found)
+        if plot and any(outcome.result is not None for outcome in found.outcomes):
+            texts[plot] = cost_plot(found)
         write_files({path: text for path, text in texts.items() if path})
     say(found.summary(), quiet)
     if code := _exit_code(found):

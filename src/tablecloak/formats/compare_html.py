@@ -15,7 +15,18 @@ from markupsafe import Markup
 
 from tablecloak.errors import NotApplicable
 from tablecloak.formats.pages import confidential_page
-from tablecloak.formats.plots import BLUE, GREY, INK, ORANGE, drawing, percent_text, plain_text, short, svg_of
+from tablecloak.formats.plots import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    drawing,
+    percent_text,
+    plain_text,
+    short,
+    svg_of,
+)
 from tablecloak.formats.report_tables import many, percent
 
 if TYPE_CHECKING:
@@ -58,8 +69,19 @@ def compare_html(comparison: Comparison, *, title: str = "", plots: bool = True)
             "touched": Markup(touched_svg(rows) if plots else ""),
             "quantiles": Markup(quantiles_svg(rows) if plots else ""),
         },
+        "moments": _moments(comparison),
+        "best_bound": _best(comparison),
     }
     return confidential_page("compare.html", context)
+
+
+def cost_plot(comparison: Comparison) -> str:
+    """The plot of cost over time as an SVG file by itself, with CONFIDENTIAL on it; nothing ran: `NotApplicable`."""
+    svg = costs_svg(comparison.outcomes, title="CONFIDENTIAL")
+    if not svg:
+        raise NotApplicable("There is no cost to draw.", needs="a method that gives a result")
+    head = '<svg xmlns="http://www.w3.org/2000/svg" '
+    return f"{svg.replace('<svg ', head, 1)}\n"
 
 
 def check_drawing() -> None:
@@ -88,7 +110,7 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _texts(row: Mapping[str, Any]) -> dict[str, str]:
     """A row of the comparison as texts: shares and relative amounts in percent, a dash for what there is not."""
-    shares = {"gap", "touched_share", "value_share", "distance_hellinger"}
+    shares = {"gap", "best_gap", "touched_share", "value_share", "distance_hellinger"}
     texts = {
         name: _text(value, name in shares or name.startswith("relative_")) for name, value in row.items()
     }
@@ -113,14 +135,30 @@ def _settings(outcome: Outcome) -> list[tuple[str, str]]:
     return [(name, NONE if value is None else str(value)) for name, value in params.items()]
 
 
+def _best(comparison: Comparison) -> str:
+    """The best bound of the suppressions, where there are several; else nothing."""
+    several = sum(outcome.hides for outcome in comparison.outcomes) > 1
+    return _text(comparison.best_bound, False) if several and comparison.best_bound is not None else ""
+
+
+def _moments(comparison: Comparison) -> dict[str, Any]:
+    """The costs after some seconds: heads of columns, and a line of texts for each method."""
+    found: dict[str, list[str]] = {}
+    rows = comparison.over_time()
+    for row in rows:
+        found.setdefault(row["name"], []).append(_text(row["cost"], False))
+    heads = [f"{row['seconds']:,.3g} s" for row in rows[: len(rows) // max(1, len(found))]]
+    return {"heads": heads, "lines": list(found.items())}
+
+
 # ---------------------------------------------------------------------- plots
 
 
-def costs_svg(outcomes: Sequence[Outcome]) -> str:
+def costs_svg(outcomes: Sequence[Outcome], *, title: str = "") -> str:
     """Cost against seconds, one field for each kind of pattern, because their costs are in different units.
 
-    A line is the cost over the trace of a method; a hollow triangle at its end is the proven bound. Nothing ran: no
-    plot.
+    A line is the cost of the best pattern of a method so far; a hollow triangle at its end is the proven bound. A
+    dashed line is the best bound that any method proved about suppressions. Nothing ran: no plot.
     """
     kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes if outcome.kind))
     if not kinds:
@@ -132,11 +170,14 @@ def costs_svg(outcomes: Sequence[Outcome]) -> str:
     heights = [max(2.5, 0.8 + 0.2 * number) for number in named]  # room for the names beside the lines
     with drawing("cost", 7.4, 0.6 + sum(heights)) as (figure, _):
         figure.clear()
+        if title:
+            figure.suptitle(title, fontsize=10, fontweight="bold", color=RED)
         fields = figure.subplots(len(kinds), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
         for axes, kind in zip(fields, kinds, strict=True):
             for number, outcome in enumerate(outcomes):
                 if outcome.kind == kind:
                     _cost_line(axes, outcome, number)
+            _best_bound(axes, [outcome for outcome in outcomes if outcome.kind == kind and outcome.hides])
             axes.set_xscale("log")
             axes.set_xlim(first, last)
             axes.xaxis.set_major_formatter(plain_text)
@@ -150,7 +191,7 @@ def costs_svg(outcomes: Sequence[Outcome]) -> str:
 
 def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
     """The cost of a method over time, in steps, and its bound."""
-    known = [(seconds, cost) for seconds, cost, _ in outcome.trace if cost is not None]
+    known = [(seconds, cost) for seconds, cost, _ in outcome.history if cost is not None]
     end = max(outcome.seconds, LEAST_SECONDS)
     seconds = np.clip([when for when, _ in known] + [end], LEAST_SECONDS, end)
     costs = np.array([cost for _, cost in known] + [outcome.cost], dtype=np.float64)
@@ -172,10 +213,19 @@ def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
         )
 
 
+def _best_bound(axes: Any, outcomes: Sequence[Outcome]) -> None:
+    """The best bound of several suppressions: it holds for all of them."""
+    proven = [each.bound for each in outcomes if each.bound is not None and np.isfinite(each.bound)]
+    if len(outcomes) > 1 and proven:
+        axes.axhline(
+            max(proven), color=GREY, linewidth=1.0, linestyle=(0, (4, 3)), label="best bound", zorder=0
+        )
+
+
 def _cost_axis(axes: Any, outcomes: Sequence[Outcome]) -> None:
     """Costs and bounds upward; logarithmic where they are of very different size and none is zero."""
     given = [number for each in outcomes for number in (each.cost, each.bound)]
-    given += [cost for each in outcomes for _, cost, _ in each.trace]
+    given += [cost for each in outcomes for _, cost, _ in each.history]
     figures = [number for number in given if number is not None and np.isfinite(number)] or [0.0]
     if min(figures) > 0 and max(figures) > WIDE_RANGE * min(figures):
         axes.set_yscale("log")
