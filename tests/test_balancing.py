@@ -7,14 +7,18 @@ from itertools import product
 import numpy as np
 import pytest
 
+from fixtures import flat, from_leaves, leaf_values, with_levels
+from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InputError
 from tablecloak.methods import adjustment as adjustment_module
 from tablecloak.methods import balancing
 from tablecloak.methods.adjustment import Adjustment
-from tablecloak.methods.balancing import balanced, distance_bound, quick_move
+from tablecloak.methods.balancing import balanced, distance_bound, mended, quick_move
 from tablecloak.methods.reaches import ReachRule, ranges_of
 from tablecloak.methods.whole_units import whole_units
+from tablecloak.problem import Levels, Problem
 from tablecloak.progress import Deadline, silent
+from tablecloak.table import Table
 from test_perturb_cta import adjustment_of, random_perturbable, two_way
 from two_way import FIGURE_004, TwoWay
 
@@ -101,6 +105,52 @@ def test_a_move_also_when_the_time_is_up(seconds, monkeypatch):
     assert (move.moved >= low - 1e-6).all() and (move.moved <= high + 1e-6).all()
     assert move.prices.size == (late.right.size if seconds else 0)
     assert move.cost == pytest.approx(float(problem.weights @ np.abs(move.moved)), rel=1e-7)
+
+
+def contradicting():
+    """Two pairs of cells that can only balance each other."""
+    table = Table.from_equations(
+        [10.0, 10.0, 7.0, 7.0], np.array([[1.0, 1.0, 0, 0], [0, 0, 1.0, 1.0]]), [20.0, 14.0]
+    )
+    level = np.full(4, 2.0)
+    return Problem.of(table, np.arange(4), Levels.of(4, level, level), weights="unit")
+
+
+def test_senses_that_cannot_be_are_mended():
+    adjustment = adjustment_of(contradicting(), ReachRule(0.9, 0.0))
+    senses = np.array([1, 1, 0, 1])
+    assert adjustment.solve(senses)[0] is Outcome.INFEASIBLE
+    move = mended(adjustment, senses, np.random.default_rng(1), silent)
+    assert move is not None and move.cost == pytest.approx(8) and adjustment.holds(move.moved)
+    assert adjustment.senses(move.moved)[:2].sum() == adjustment.senses(move.moved)[2:].sum() == 1
+
+
+def test_where_no_senses_can_be_nothing_is_mended():
+    """A total of one cell that must not change, and a cell beside it with too little room."""
+    table = Table.from_equations([30.0, 3.0, 33.0], np.array([[1.0, 1.0, -1.0]]))
+    level = np.array([5.0, 0.0, 0.0])
+    problem = Problem.of(table, [0], Levels.of(3, level, level), forced=[2], known=(-100, 100))
+    adjustment = adjustment_of(problem)
+    assert adjustment.solve()[0] is Outcome.OPTIMAL, "it could stand between its levels"
+    assert mended(adjustment, np.array([1]), np.random.default_rng(1), silent) is None
+    assert adjustment.decided() is None
+
+
+def test_slow_mending_gives_nearer_moves():
+    totals = np.zeros(2)
+    for seed in range(3):
+        table = from_leaves(
+            [flat(name, 5) for name in "rch"], leaf_values(5, 5, 5, seed=seed, low=5, high=90)
+        )
+        cells = np.random.default_rng(seed).choice(np.flatnonzero(table.is_leaf), 30, replace=False)
+        problem = with_levels(table, sorted(cells.tolist()), 0.15, weights="value")
+        adjustment = adjustment_of(problem, ReachRule(0.5, 2.0))
+        senses = np.random.default_rng(seed).integers(0, 2, adjustment.choice.size)
+        for number, fading in enumerate((0.99, 0.0)):
+            move = mended(adjustment, senses, np.random.default_rng(1), silent, fading=fading, rounds=1500)
+            assert move is not None and adjustment.holds(move.moved)
+            totals[number] += move.cost
+    assert totals[0] < 0.95 * totals[1]
 
 
 def _in_time(*given, seconds, **options):

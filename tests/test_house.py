@@ -32,7 +32,8 @@ UPSTAIRS = {
 }  # fmt: skip
 SHARED_BY_METHODS = {
     "methods", "methods.adjustment", "methods.balancing", "methods.base", "methods.blurring",
-    "methods.cheapest_steps", "methods.descent", "methods.deviations", "methods.exact_run", "methods.feasibility",
+    "methods.cheapest_steps", "methods.descent", "methods.deviations", "methods.exact_run",
+    "methods.exchanges", "methods.feasibility",
     "methods.first_model", "methods.flow_blocks", "methods.forms", "methods.integer_phase", "methods.lengths",
     "methods.lines", "methods.mixing", "methods.neighbourhoods", "methods.network_search", "methods.one_by_one",
     "methods.parts", "methods.patterns", "methods.perturbing", "methods.plans", "methods.programs",

@@ -192,6 +192,43 @@ def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
     assert distance(problem, result) <= result.report.counters["start"] * (1 + 1e-9)
 
 
+def test_a_known_move_is_where_the_integer_program_starts():
+    """Without a node it can only give back what it was given, or better."""
+    problem = two_way(12, 40, seed=4)
+    adjustment = adjustment_of(problem)
+    known = adjustment.solve(np.arange(adjustment.choice.size) % 2)[1]
+    every = np.full(adjustment.choice.size, -1)
+    found, bound, _ = adjustment.integer(every, 60.0, 0, presolve=True, start=known.moved)
+    assert found is not None and adjustment.holds(found.moved)
+    assert bound <= found.cost <= known.cost * (1 + 1e-9)
+
+
+def test_a_move_that_does_not_hold_is_none():
+    problem = two_way(6, 6)
+    adjustment = adjustment_of(problem)
+    moved = adjustment.start(adjustment.solve()[2]).moved
+    assert adjustment.holds(moved)
+    between, unbalanced = moved.copy(), moved.copy()
+    between[adjustment.choice[0]] = 0.0
+    unbalanced[np.flatnonzero(~problem.sensitive)[0]] += 1.0
+    assert not adjustment.holds(between) and not adjustment.holds(unbalanced)
+
+
+def test_a_bound_above_a_known_move_is_dropped(monkeypatch):
+    """A solver that has lost its way proves nothing."""
+    problem = two_way(9, 18)
+    honest = solve_limited
+
+    def lost(*arguments, **options):
+        found = honest(*arguments, **options)
+        return replace(found, bound=abs(found.bound) * 10 + 1e6)
+
+    optimum = protect(problem, METHOD)
+    monkeypatch.setattr(adjustment_module, "solve_limited", lost)
+    result = protect(problem, METHOD)
+    assert result.bound <= distance(problem, optimum) * (1 + 1e-9)
+
+
 def test_every_block_keeps_all_sums_and_ranges():
     problem = two_way(12, 40, seed=4)
     adjustment = adjustment_of(problem)

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
+from fixtures import flat, from_leaves, leaf_values
+from tablecloak.audit.reduce import working_columns
 from tablecloak.engines import sifting
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import Outcome
-from tablecloak.engines.sifting import sift
+from tablecloak.engines.sifting import independent, sift
+from tablecloak.testing import KINDS, random_problem
 
 
 def program(seed: int, rows: int = 12, columns: int = 900):
@@ -81,3 +84,24 @@ def _stopping(search, clock):
         return found
 
     return solve
+
+
+@pytest.mark.parametrize("seed", range(2 * len(KINDS)))
+def test_independent_equations_say_as_much_as_all(seed):
+    problem = random_problem(KINDS[seed % len(KINDS)], np.random.default_rng(seed))
+    every = working_columns(problem.table)
+    few = independent(every)
+    rank = np.linalg.matrix_rank
+    assert rank(few.toarray()) == rank(every.toarray())
+    assert few.shape[0] <= every.shape[0]
+
+
+def test_equations_that_follow_from_others_are_dropped():
+    """A table of three ways: a total of totals is made three times."""
+    table = from_leaves([flat("a", 3), flat("b", 3), flat("c", 3)], leaf_values(3, 3, 3))
+    few = independent(csc_array(table.equations))
+    assert few.shape[0] == np.linalg.matrix_rank(table.equations.toarray()) < table.equations.shape[0]
+    fractions = csc_array(np.array([[0.5, 0.5, -1.0], [1.0, 1.0, -2.0]]))
+    assert independent(fractions).shape == (2, 3), (
+        "only equations with a cell made of whole others are looked at"
+    )

@@ -28,10 +28,12 @@ def solve_limited(
     nodes: int | None = None,
     gap: float = 0.0,
     presolve: bool = False,
+    start: Floats | None = None,
 ) -> MixedSolution:
     """min cost x over row_low <= matrix x <= row_high, low <= x <= high, x integral where marked, within limits.
 
     With presolve it is faster, but claims of optimality cannot be relied on (see `engines.mip`): for heuristics.
+    `start`: a feasible point; nothing worse is looked for.
     """
     scale = max(float(np.abs(cost).max(initial=0.0)) / LARGEST_COST, 1.0)
     highs = quiet_highs(
@@ -47,6 +49,10 @@ def solve_limited(
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(flag)] for flag in integral]
     highs.passModel(lp)
+    if start is not None:
+        point = highspy.HighsSolution()
+        point.col_value = start.tolist()
+        highs.setSolution(point)
     highs.run()
     status, info, statuses = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
     if status == statuses.kInfeasible:

@@ -10,6 +10,8 @@ then the point is optimal for all. For any y, finished or not,
 
 is a lower bound of the whole program, and a point without artificial amounts is feasible for it.
 
+Rows are sifted too: those of a table that follow from others (`independent`) are a burden to every solver.
+
 Reference: Bixby, Gregory, Lustig, Marsten & Shanno (1992), Very large-scale linear programming: a case study.
 """
 
@@ -34,6 +36,8 @@ TOLERANCE = 1e-7
 """A column is worth having if its price is below zero by this share of the largest cost."""
 PENALTY = 1e3
 """Artificial columns cost so many times the largest cost."""
+CHANCES = 3
+"""So many tables by chance must agree with an equation that follows from others."""
 LEFT = 1e-7
 """An artificial amount above this is one."""
 
@@ -177,3 +181,51 @@ class _Sift:
         if outcome is Outcome.OPTIMAL:  # up to the tolerance of linear programs
             self.bound = self.objective
         return Sifted(outcome, self.values, self.objective, self.bound, self.duals, self.rounds)
+
+
+def independent(columns: csc_array) -> csc_array:
+    """Equations without those that follow from others, as half of them do in tables of many hierarchies.
+
+    An equation with a single cell on one side makes it from the others. One such equation is kept for each cell that
+    is made; cells that none makes are given whole numbers by chance, and the others follow. Equations that hold then,
+    several times and exactly, follow from those kept; all others are kept too.
+    """
+    rows = csr_array(columns)
+    made = _made(rows)
+    cells, chosen = np.unique(made, return_index=True)
+    cells, chosen = cells[cells >= 0], chosen[cells >= 0]
+    values = np.random.default_rng(0).integers(1, 2**20, (rows.shape[1], CHANCES)).astype(np.float64)
+    known = np.ones(rows.shape[1], dtype=bool)
+    known[cells] = False
+    values[cells] = 0.0
+    while chosen.size:
+        ready = abs(rows[chosen]) @ (~known).astype(np.float64) == 1
+        if not ready.any():
+            break  # cells that make each other: their equations are kept
+        now, cell = chosen[ready], made[chosen[ready]]
+        sign = np.asarray(rows[now].multiply(_units(cell, rows.shape[1])).sum(axis=1)).ravel()
+        values[cell] = -(rows[now] @ values) * sign[:, None]
+        known[cell] = True
+        chosen = chosen[~ready]
+    kept = (rows @ values != 0).any(axis=1) | (abs(rows) @ (~known).astype(np.float64) > 0)
+    kept[np.unique(made, return_index=True)[1]] = True
+    kept[made < 0] = True
+    return csc_array(rows[np.flatnonzero(kept)])
+
+
+def _units(cells: Ints, size: int) -> csr_array:
+    """A row with a one at each of these cells."""
+    count = cells.size
+    return csr_array((np.ones(count), (np.arange(count), cells)), shape=(count, size))
+
+
+def _made(rows: csr_array) -> Ints:
+    """For each equation the cell that it makes from the others, -1 if there is none."""
+    of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    whole = np.bincount(of[rows.data != np.rint(rows.data)], minlength=rows.shape[0]) == 0
+    made: Ints = np.full(rows.shape[0], -1, dtype=np.int64)
+    for sign in (1.0, -1.0):
+        lone = np.bincount(of[np.sign(rows.data) == sign], minlength=rows.shape[0]) == 1
+        heads = (rows.data == sign) & (lone & whole)[of]
+        made[of[heads]] = rows.indices[heads]
+    return made

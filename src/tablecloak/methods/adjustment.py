@@ -16,8 +16,8 @@ References: Dandekar & Cox (2002); Castro (2006), Minimum-distance controlled pe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
@@ -26,7 +26,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.audit.reduce import working_columns
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import DUAL, Outcome, Session
-from tablecloak.engines.sifting import Sifted, sift
+from tablecloak.engines.sifting import Sifted, independent, sift
 from tablecloak.errors import SolverError
 from tablecloak.methods.reaches import Ranges
 from tablecloak.problem import Problem
@@ -34,11 +34,17 @@ from tablecloak.progress import Deadline
 
 UNCLEAR, AT_ONCE, FEW = 1e-6, 0.3, 12
 """A sense is decided when its share is this near to 0 or 1; so many of the others are taken in one step, or a few."""
+AFRESH = 0.2
+"""A linear program starts afresh, with presolve, when more than this share of the senses has changed."""
+NEARLY = 0.05
+"""Where any move would do, an integer program ends at this gap."""
 LARGEST_COST = 1e6
 SIFTED_COLUMNS, SIFTED_SHAPE = 20_000, 20
 """Programs of more columns than this, and so many times more than rows, are solved over some of the columns."""
 CELLS_A_SECOND = 1000
 """Roughly, for a word of advice: a first perturbation of so many cells a second was seen on slow machines."""
+HOLDS = 1e-6
+"""What a solver may leave of an equation or a range, as a share of what is moved."""
 LEAST_SECONDS = 1.0
 """Each program without which there is no result at all has so many seconds at least."""
 
@@ -59,7 +65,10 @@ class Adjustment:
 
     def __init__(self, problem: Problem, ranges: Ranges, deadline: Deadline) -> None:
         self.problem, self.ranges, self.deadline = problem, ranges, deadline
+        self.seconds = deadline.left
         self.columns = working_columns(problem.table)
+        self.basis = independent(self.columns)
+        """The equations without those that follow from others: what linear programs are made of."""
         choice = ranges.both
         self.choice: Ints = np.flatnonzero(choice)
         self.offset = np.where(
@@ -76,17 +85,25 @@ class Adjustment:
         self.cost_scale = max(float(weights.max(initial=0.0)) / LARGEST_COST, 1.0)
         self.cost = np.concatenate([weights, weights, weights[self.choice] * self.slope]) / self.cost_scale
         self.constant = float(weights @ np.abs(self.offset))
-        self.right = -(self.columns @ self.offset) / self.scale
-        self.matrix = csc_array(hstack([self.columns, -self.columns, self.columns[:, self.choice]]))
+        self.right = -(self.basis @ self.offset) / self.scale
+        self.matrix = csc_array(hstack([self.basis, -self.basis, self.basis[:, self.choice]]))
         self.size = self.offset.size
         self.sifts = self.cost.size > max(SIFTED_COLUMNS, SIFTED_SHAPE * self.right.size)
         """Whether linear programs are solved over some of their columns at a time."""
+        self._program: Session | None = None
+        self._warm: Ints | None = None  # senses of its last solution, if it has one
         self._used = np.zeros(self.cost.size, dtype=bool)
         self._used[2 * self.size :] = True
 
-    @cached_property
-    def session(self) -> Session:
-        """The linear program of all columns."""
+    def _session(self, given: Ints) -> Session:
+        """The linear program of all columns: warm, or afresh where too much has changed since it was solved."""
+        far = self._warm is None or np.count_nonzero(given != self._warm) > AFRESH * given.size
+        if far or self._program is None:
+            self._program = self.program(DUAL)
+        return self._program
+
+    def program(self, strategy: int) -> Session:
+        """The linear program of all columns, with senses relaxed."""
         return Session(
             self.matrix,
             np.zeros(self.cost.size),
@@ -94,7 +111,7 @@ class Adjustment:
             cost=self.cost,
             row_low=self.right,
             row_high=self.right,
-            strategy=DUAL,
+            strategy=strategy,
             presolve=True,
         )
 
@@ -127,8 +144,11 @@ class Adjustment:
             high[last:][down] = 0.0
         solution = self._sifted(low, high, seconds, near) if self.sifts else None
         if solution is None:
-            self.session.set_many_bounds(np.arange(self.cost.size), low, high)
-            whole = self.session.solve(seconds)
+            senses = np.full(self.choice.size, -1) if given is None else given
+            session = self._session(senses)
+            session.set_many_bounds(np.arange(self.cost.size), low, high)
+            whole = session.solve(seconds)
+            self._warm = senses.copy() if whole.outcome is Outcome.OPTIMAL else None
             bound = whole.objective if whole.outcome is Outcome.OPTIMAL else -math.inf
             values = whole.values if whole.outcome is Outcome.OPTIMAL else np.zeros(0)
             solution = Sifted(whole.outcome, values, whole.objective, bound, whole.duals, 1)
@@ -136,7 +156,7 @@ class Adjustment:
         if solution.values.size == 0:  # all columns are bounded: never unbounded
             outcome = Outcome.INFEASIBLE if solution.outcome is Outcome.UNBOUNDED else solution.outcome
             return outcome, Move(np.zeros(0), math.inf, np.zeros(0), bound), np.zeros(0)
-        moved = self._moved(solution.values)
+        moved = self.moved(solution.values)
         share = solution.values[2 * self.size :] * self.scale / self.middle
         return solution.outcome, Move(moved, self._cost(solution.objective), solution.duals, bound), share
 
@@ -165,7 +185,8 @@ class Adjustment:
         """low, high of all cells with the senses of a move."""
         return self.ends(self.senses(moved))
 
-    def _moved(self, x: Floats) -> Floats:
+    def moved(self, x: Floats) -> Floats:
+        """How far cells move, from the columns of the program."""
         moved = self.offset + self.scale * (x[: self.size] - x[self.size : 2 * self.size])
         moved[self.choice] += self.scale * x[2 * self.size :]
         return moved
@@ -182,36 +203,44 @@ class Adjustment:
 
     # ------------------------------------------------------------------ a start
 
-    def start(self, share: Floats) -> Move | None:
+    def start(
+        self,
+        share: Floats,
+        mend: Callable[[Ints], Move | None] | None = None,
+        within: Deadline | None = None,
+    ) -> Move | None:
         """From the shares y of the relaxation: the clearest of the undecided senses are taken, and solved again.
 
         Senses that the relaxation decides by itself stay free meanwhile. Where a linear program says that this cannot
-        be, the senses left are decided by an integer program, if need be all of them. None: there is no solution.
+        be, `mend` makes a move from these senses, or an integer program decides all of them anew (`decided`).
         """
+        deadline = within or self.deadline
         given = np.full(self.choice.size, -1, dtype=np.int64)
         while True:
             unclear = np.minimum(share, 1 - share)
             left: Ints = np.flatnonzero((given < 0) & (unclear > UNCLEAR))
-            before, last = given.copy(), left.size <= FEW or self.deadline.passed()
+            tried = np.where(given < 0, (share > 0.5).astype(np.int64), given)
+            last = left.size <= FEW or deadline.passed()
             if last:
-                given = np.where(given < 0, (share > 0.5).astype(np.int64), given)
+                given = tried
             else:
                 count = max(FEW, int(AT_ONCE * left.size))
                 taken = left[np.argsort(unclear[left], kind="stable")[:count]]
                 given[taken] = share[taken] > 0.5
-            outcome, move, share = self.solve(given, self.least_seconds)
+            outcome, move, share = self.solve(given, max(deadline.left, LEAST_SECONDS))
             if outcome is Outcome.TIME_LIMIT:
                 if last and move.moved.size:
                     return move
                 raise SolverError(self.too_late())
             if outcome is not Outcome.OPTIMAL:
-                return self._decided(before) or self._decided(np.full_like(before, -1))
+                return self.decided() if mend is None else mend(tried)
             if last:
                 return move
 
-    def _decided(self, given: Ints) -> Move | None:
-        """An integer program for the senses that are not given, until it has a solution."""
-        found, _, finished = self.integer(given, self.least_seconds, nodes=None, gap=0.05)
+    def decided(self) -> Move | None:
+        """All senses by an integer program, until it has a solution. None: there is no solution."""
+        every = np.full(self.choice.size, -1)
+        found, _, finished = self.integer(every, self.least_seconds, nodes=None, gap=NEARLY)
         if found is None and not finished:
             raise SolverError(self.too_late())
         return found
@@ -223,7 +252,8 @@ class Adjustment:
 
     def too_late(self) -> str:
         """What to say when there is nothing to return."""
-        enough = max(10.0, self.size / CELLS_A_SECOND)
+        given = self.seconds if math.isfinite(self.seconds) else 0.0
+        enough = max(10.0, self.size / CELLS_A_SECOND, 2 * given)
         return (
             "The time was up before any perturbation was found. "
             f"For a table of {self.size:,} cells about {enough:,.0f} seconds or more might do."
@@ -232,11 +262,22 @@ class Adjustment:
     # ------------------------------------------------------------------ integer programs
 
     def integer(
-        self, given: Ints, seconds: float, nodes: int | None, gap: float = 0.0
+        self,
+        given: Ints,
+        seconds: float,
+        nodes: int | None,
+        gap: float = 0.0,
+        *,
+        presolve: bool = False,
+        start: Floats | None = None,
     ) -> tuple[Move | None, float, bool]:
-        """The best move, the proven bound, and whether the program came to its end, over all cells."""
+        """The best move, the proven bound, and whether the program came to its end, over all cells.
+
+        `start`: a move that is known.
+        """
         everything = np.arange(self.size)
-        return self.block(everything, given, np.zeros(self.size), seconds, nodes, gap)
+        still = np.zeros(self.size)
+        return self.block(everything, given, still, seconds, nodes, gap, presolve=presolve, start=start)
 
     def block(
         self,
@@ -247,10 +288,12 @@ class Adjustment:
         nodes: int | None,
         gap: float = 0.0,
         presolve: bool = False,
+        start: Floats | None = None,
     ) -> tuple[Move | None, float, bool]:
         """The same over some cells only: the others stay where they are, and sums too.
 
-        `given` are senses of the cells with a choice, -1 where a binary column decides; others keep theirs.
+        `given` are senses of the cells with a choice, -1 where a binary column decides; others keep theirs. A move
+        that does not add up, or with a cell that rises and falls, is none (see `holds`).
         """
         size, inside = cells.size, np.zeros(self.size, dtype=bool)
         inside[cells] = True
@@ -282,6 +325,7 @@ class Adjustment:
             nodes=nodes,
             gap=gap,
             presolve=presolve,
+            start=None if start is None else self._point(start, cells, mine),
         )
         unit = self.problem.table.unit
         constant = float(self.problem.weights[cells] @ np.abs(self.offset[cells]))
@@ -294,8 +338,25 @@ class Adjustment:
         new = moved.copy()
         new[cells] = self.offset[cells] + self.scale * (x[:size] - x[size : 2 * size])
         new[self.choice[mine]] += self.middle[mine] * mid
+        if not self.holds(new):
+            return None, bound, finished
         cost_now = float(self.problem.weights @ np.abs(new)) * unit
         return Move(new, cost_now, np.zeros(0)), bound, finished
+
+    def _point(self, moved: Floats, cells: Ints, mine: Ints) -> Floats:
+        """The columns of a block for a move; `mine` are the choices inside."""
+        senses = self.senses(moved)
+        way = moved - self.offset
+        way[self.choice] -= self.middle * senses
+        way = way[cells] / self.scale
+        return np.concatenate([np.maximum(way, 0.0), np.maximum(-way, 0.0), senses[mine].astype(np.float64)])
+
+    def holds(self, moved: Floats) -> bool:
+        """Whether a move adds up and every cell keeps to the range of its sense, up to the noise of solvers."""
+        low, high = self.ends(self.senses(moved))
+        slack = HOLDS * np.maximum(np.abs(moved), self.scale)
+        missing = np.abs(self.columns @ moved) <= HOLDS * (self.scale + abs(self.columns) @ np.abs(moved))
+        return bool(missing.all() and (moved >= low - slack).all() and (moved <= high + slack).all())
 
 
 def _couplings(

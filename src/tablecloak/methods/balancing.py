@@ -12,6 +12,13 @@ relaxation of the senses does not see this: it lets a sensitive cell stand still
 (`engines.balance`); a row that is out of balance is priced at what cells in it cost. Then, with these senses, what is
 left is spread over all cells by least squares, again and again with weights 1 / |d|, which gathers it in few cells
 (iteratively reweighted least squares), and a linear program over these cells, and others worth having, ends it.
+
+*Mending.* Senses that cannot be together are mended as in the feasibility pump: the linear program gives the nearest
+move to them, cells that are left between their levels take the sense that they are nearer to, and so on. At first the
+distance counts too, which gives better moves.
+
+References: Fischetti, Glover & Lodi (2005), The feasibility pump; Achterberg & Berthold (2007), Improving the
+feasibility pump.
 """
 
 from __future__ import annotations
@@ -21,14 +28,14 @@ import math
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.limited import solve_limited
-from tablecloak.engines.lp import Outcome
+from tablecloak.engines.lp import PRIMAL, Outcome
 from tablecloak.engines.quadratic import least_squares
-from tablecloak.methods.adjustment import Adjustment, Move
+from tablecloak.methods.adjustment import LEAST_SECONDS, Adjustment, Move
 from tablecloak.methods.reaches import cost_of
 from tablecloak.methods.whole_units import whole_units
-from tablecloak.progress import Progress
+from tablecloak.progress import Deadline, Progress
 
 STEPS_A_CELL, MOST_STEPS = 4000, 10_000_000
 """Steps of the annealing."""
@@ -38,6 +45,14 @@ REWEIGHTED = 8
 """Rounds of least squares."""
 MOST_EQUATIONS = 5000
 """With more equations least squares take long: the linear program starts without them."""
+MENDED = 300
+"""So many linear programs mend senses that cannot be."""
+MISSED, HEAVIER, CHANCE = 1e-6, 1.2, 0.3
+"""A share of l + u that counts as missed; by how much a cell then counts for more; the part of chance."""
+FADING, FADED = 0.97, 0.8
+"""The distance counts as much as senses at first, each time by this factor less, after this share of the time not."""
+PUMP_PRICES = 1e-4, 1e4
+"""Prices of linear programs that mend senses are kept between these."""
 PRICED = 0.25
 """Rows are priced at this quantile of the weights of cells that can move."""
 
@@ -86,10 +101,13 @@ def quick_move(adjustment: Adjustment, rng: np.random.Generator, progress: Progr
     progress("balancing senses", 0, 1)
     senses = balanced(adjustment, rng)
     progress("balancing senses", 1, 1)
-    near = _gathered(adjustment, senses) if adjustment.columns.shape[0] <= MOST_EQUATIONS else None
-    _, move, _ = adjustment.solve(senses, adjustment.least_seconds, near=near)
+    gathers = adjustment.sifts and adjustment.right.size <= MOST_EQUATIONS
+    near = _gathered(adjustment, senses) if gathers else None
+    outcome, move, _ = adjustment.solve(senses, adjustment.least_seconds, near=near)
     if move.moved.size:
         return move
+    if outcome is Outcome.INFEASIBLE:
+        return mended(adjustment, senses, rng, progress, fading=0.0)
     return None if near is None else _rounded(adjustment, senses, near)
 
 
@@ -100,6 +118,103 @@ def _rounded(adjustment: Adjustment, senses: Ints, near: Floats) -> Move | None:
     if moved is None:
         return None
     return Move(moved, cost_of(adjustment.problem, moved), np.zeros(0))
+
+
+def mended(
+    adjustment: Adjustment,
+    senses: Ints,
+    rng: np.random.Generator,
+    progress: Progress,
+    within: Deadline | None = None,
+    *,
+    fading: float = FADING,
+    rounds: int = MENDED,
+) -> Move | None:
+    """A move from senses that cannot be together; None if none was found (in time).
+
+    The nearest move to these senses leaves some cells between their levels. Each cell takes the sense that it is
+    nearer to, cells that are left between time and again count for more, and where nothing changes some of the worst
+    are turned by chance. `fading` near one: better moves, in more rounds; zero: any move will do.
+    """
+    deadline = within or adjustment.deadline
+    pump, seen, soon = _Pump(adjustment, fading), set[bytes](), Deadline.after(FADED * deadline.left)
+    for number in range(rounds):
+        progress("mending senses", number, rounds)
+        if soon.passed():
+            pump.distance = 0.0
+        moved = pump.nearest(senses, max(deadline.left, LEAST_SECONDS))
+        if moved is None:
+            return None
+        short, between = pump.short(moved, senses)
+        if not between.any():
+            return pump.finished(moved)
+        if deadline.passed():
+            return None
+        pump.weigh(short)
+        senses = pump.nearer(moved)
+        if senses.tobytes() in seen:
+            count = int(between.sum())
+            score = short + CHANCE * rng.random(short.size)
+            worst = np.argsort(-score, kind="stable")[: rng.integers(max(1, count // 4), count + 1)]
+            senses[worst] ^= 1
+        seen.add(senses.tobytes())
+    return None
+
+
+class _Pump:
+    """The linear program of the adjustment at other prices: how far cells are from the senses that they should have,
+    and, less and less, the distance.
+
+    Up:  (u - d)+ = (l + u) - m + f,  down:  (d + l)+ = m + r,  in shares of l + u (see `adjustment`).
+    """
+
+    def __init__(self, adjustment: Adjustment, fading: float) -> None:
+        self.fading = fading
+        self.adjustment, ranges, choice = adjustment, adjustment.ranges, adjustment.choice
+        self.up, self.down = ranges.up_low[choice], ranges.down_low[choice]
+        self.weights = np.ones(choice.size)
+        self.price = np.clip(adjustment.scale / adjustment.middle, *PUMP_PRICES)
+        self.distance = 1.0 / max(float(np.linalg.norm(adjustment.cost)), 1e-300) if fading else 0.0
+        self.session = adjustment.program(PRIMAL)
+
+    def nearest(self, senses: Ints, seconds: float) -> Floats | None:
+        """The move that is nearest to these senses; None if there is no time for it."""
+        adjustment, up = self.adjustment, senses == 1
+        size, price = adjustment.size, self.weights * self.price
+        cost = np.zeros(adjustment.cost.size)
+        cost[2 * size :] = np.where(up, -price, price)
+        cost[adjustment.choice[~up]] = price[~up]
+        cost[size + adjustment.choice[up]] = price[up]
+        cost += self.distance * float(np.linalg.norm(cost)) * adjustment.cost
+        self.distance *= self.fading
+        self.session.set_costs(np.arange(cost.size), cost)
+        solution = self.session.solve(seconds)
+        return adjustment.moved(solution.values) if solution.outcome is Outcome.OPTIMAL else None
+
+    def short(self, moved: Floats, senses: Ints) -> tuple[Floats, Bools]:
+        """By what share of l + u each cell misses its sense, and which cells miss both."""
+        d, middle = moved[self.adjustment.choice], self.adjustment.middle
+        above, below = np.maximum(self.up - d, 0.0) / middle, np.maximum(d + self.down, 0.0) / middle
+        return np.where(senses == 1, above, below), np.minimum(above, below) > MISSED
+
+    def weigh(self, short: Floats) -> None:
+        """Cells that miss their senses count for more."""
+        self.weights[short > MISSED] *= HEAVIER
+        self.weights /= self.weights.mean()
+
+    def nearer(self, moved: Floats) -> Ints:
+        """The senses that cells are nearer to."""
+        return np.asarray(moved[self.adjustment.choice] > (self.up - self.down) / 2, dtype=np.int64)
+
+    def finished(self, moved: Floats) -> Move | None:
+        """The best move with the senses of this one, or this one if there is no time for that."""
+        adjustment = self.adjustment
+        _, move, _ = adjustment.solve(adjustment.senses(moved), adjustment.least_seconds)
+        if move.moved.size:
+            return move
+        if not adjustment.holds(moved):
+            return None
+        return Move(moved, cost_of(adjustment.problem, moved), np.zeros(0))
 
 
 def balanced(adjustment: Adjustment, rng: np.random.Generator) -> Ints:
@@ -153,7 +268,7 @@ def _gathered(adjustment: Adjustment, senses: Ints) -> Floats:
     """
     low, high = (end / adjustment.scale for end in adjustment.ends(senses))
     rest = np.clip(0.0, low, high)
-    matrix, right = csr_array(adjustment.columns), -(adjustment.columns @ rest)
+    matrix, right = csr_array(adjustment.basis), -(adjustment.basis @ rest)
     weights = np.maximum(
         adjustment.problem.weights, 1e-9 * float(adjustment.problem.weights.max(initial=1.0))
     )

@@ -4,8 +4,9 @@ Take a block of sensitive cells that share equations, free their senses, keep th
 that lie in two equations of the block at least (in a two-way table: where its rows and columns meet), that move
 already, or that are cheap by the prices of the last linear program, leave all others where they are, and solve that
 integer program up to a few nodes. A better move replaces the present one; now and then the linear program with all
-senses given lets every cell take part. Blocks grow when none improves. Large blocks with few nodes did
-better than small ones solved to the end on the two random two-way tables (30 x 30, 100 x 100) that this was set on.
+senses given lets every cell take part. Blocks grow when none improves; in the end, with a time limit, all cells take
+part in every block. Large blocks with few nodes did better than small ones solved to the end on the two random two-way
+tables (30 x 30, 100 x 100) that this was set on.
 
 References: Gonzalez & Castro (2011), A heuristic block coordinate descent approach for controlled tabular adjustment.
 """
@@ -28,6 +29,9 @@ NODES, GAP = 20, 1e-3
 """An integer program ends after so many nodes or at this gap."""
 FAILS = 5
 """After so many blocks without progress blocks grow, or the descent ends."""
+WIDE_CELLS, WIDE_SHARE, WIDE_NODES = 20_000, 0.5, 100
+"""With a time limit, on tables up to this size: then all cells take part, blocks grow to this share of all choices, and
+have more nodes."""
 POLISH = 5
 """After so many improvements the linear program is solved over all cells."""
 CLOSE = 1e-7
@@ -48,9 +52,10 @@ class Descent:
     ) -> None:
         self.adjustment, self.best, self.bound = adjustment, best, bound
         self.rng, self.deadline, self.progress = rng, deadline, progress
-        self.prices = best.prices if best.prices.size else np.zeros(adjustment.columns.shape[0])
+        self.prices = best.prices if best.prices.size else np.zeros(adjustment.right.size)
         self._priced = best.prices.size > 0  # moves of integer programs come without prices
         self.blocks = self.improved = 0
+        self.wide = False
         self._rows = csr_array(adjustment.columns)
         self._across = abs(adjustment.columns).T.tocsr()
         self._choice_rows = adjustment.columns[:, adjustment.choice]
@@ -63,7 +68,10 @@ class Descent:
     def run(self) -> bool:
         """Until nothing improves (True) or the time is up (False)."""
         size, fails, since = BLOCK, 0, 0
-        if self.adjustment.choice.size == 0:
+        count = int(self.adjustment.choice.size)
+        largest = min(LARGEST_BLOCK, count)
+        patient = self.deadline.moment is not None and self._rows.shape[1] <= WIDE_CELLS
+        if count == 0:
             return True
         if not self._priced:
             self._polish()
@@ -83,9 +91,13 @@ class Descent:
                 if since:
                     self._polish()
                     since = 0
-                if size >= min(LARGEST_BLOCK, self.adjustment.choice.size):
+                if size < largest:
+                    size, fails = min(2 * size, largest), 0
+                elif patient and not self.wide:
+                    self.wide, size, fails = True, min(BLOCK, count), 0
+                    largest = max(largest, int(WIDE_SHARE * count))
+                else:
                     return True
-                size, fails = min(2 * size, LARGEST_BLOCK), 0
         return True
 
     def _improve(self, size: int) -> bool:
@@ -93,9 +105,16 @@ class Descent:
         adjustment, best = self.adjustment, self.best
         chosen = self._block(size)
         given = np.where(chosen, -1, adjustment.senses(best.moved))
-        cells = self._company(adjustment.choice[chosen])
+        cells = self._moving() if self.wide else self._company(adjustment.choice[chosen])
         found, _, _ = adjustment.block(
-            cells, given, best.moved, self.deadline.left, NODES, GAP, presolve=True
+            cells,
+            given,
+            best.moved,
+            self.deadline.left,
+            WIDE_NODES if self.wide else NODES,
+            GAP,
+            presolve=True,
+            start=best.moved if self.wide else None,
         )
         if found is None or found.cost >= best.cost * (1 - 1e-10):
             return False
@@ -131,6 +150,12 @@ class Descent:
         chosen[np.argpartition(-rank, size - 1)[:size]] = True
         return chosen
 
+    def _moving(self) -> Ints:
+        """All cells that can move at all."""
+        moves = (self.adjustment.rise > 0) | (self.adjustment.fall > 0)
+        moves[self.adjustment.choice] = True
+        return np.flatnonzero(moves)
+
     def _company(self, block: Ints) -> Ints:
         """The block and the cells that may move with it."""
         adjustment = self.adjustment
@@ -138,9 +163,7 @@ class Descent:
         rows = np.zeros(self._rows.shape[0])
         rows[np.unique(adjustment.columns[:, block].indices)] = 1.0
         met = self._across @ rows
-        price = np.maximum(
-            adjustment.cost[: adjustment.size] - np.abs(adjustment.columns.T @ self.prices), 0.0
-        )
+        price = np.maximum(adjustment.cost[: adjustment.size] - np.abs(adjustment.basis.T @ self.prices), 0.0)
         between = met >= np.minimum(np.diff(adjustment.columns.indptr), 2)
         rank = np.where(between | (self.best.moved != 0), price, price + 2 * LARGEST_COST)
         near: Ints = np.flatnonzero(moves & (met > 0))

@@ -7,11 +7,13 @@
 2. *Incumbent*: a pattern that is given, or greedy deviations and clean-up (`search`, `network_search`, `thinning`).
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
    sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
+   Where most weights are equal, patterns of the cost of the bound are rewired until one is safe (`exchanges`).
 4. *Parts*: where the rows split, each part is solved by itself (`parts`).
 5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long.
 6. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
    the gap are published, which leaves few; branch and cut over them either finds the optimum or proves that the guess
    was too low (`integer_phase`): then the relaxation is solved again with all rows found, and the guess enlarged.
+   Where most weights are equal the guess is the bound itself, for a unit more would leave all cells.
 
 References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
 Salazar (2010) for cutting at the root and then handing over to an integer program.
@@ -32,6 +34,7 @@ from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
 from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.exchanges import Exchanges
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.integer_phase import branch, resolve
 from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
@@ -56,6 +59,8 @@ FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
 TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
+CIRCLES = 5
+"""With equal weights, not later than so many rounds after that: rows that retire and come back can go on for ever."""
 PATIENCE = 3
 """A stage of the root ends after so many of them."""
 GUIDED, FEW_LEVELS = 6, 300
@@ -90,7 +95,7 @@ class ExactRun:
         progress: Progress,
         start: Bools | None = None,
     ) -> None:
-        self.problem, self.params, self.start = problem, params, start
+        self.problem, self.params, self.start, self.rng = problem, params, start, rng
         self.scip = uses_scip(params)
         deadline = Deadline.after(params.seconds)
         progress("is it feasible at all", 0, 1)
@@ -118,6 +123,8 @@ class ExactRun:
         state.prepare()
         if not self._root():
             return self._ended()
+        if state.alike:
+            Exchanges(state, self.rng).run()
         in_parts(state)
         self.near.early()
         everything = float(self.problem.weights[state.free].sum())
@@ -128,7 +135,9 @@ class ExactRun:
         while share < 10.0 and self._is_small(least * (1 + guesses.larger * share)):
             share *= guesses.larger
         while not state.proven():
-            if state.deadline.passed() or not self._within(least * (1 + share)):
+            if state.deadline.passed() or not self._within(
+                state.bound if state.alike else least * (1 + share)
+            ):
                 return self._ended()
             if state.hidden is None and state.bound > everything * (1 + 1e-9):
                 raise self._infeasible()
@@ -164,8 +173,9 @@ class ExactRun:
             if stalled < STALLED:
                 rows, stages = state.missed(state.point, stages)
                 new += relaxation.add(rows)
-            if new == 0:
-                if relaxation.price():
+            circles = state.alike and stalled >= STALLED + CIRCLES
+            if new == 0 or circles:
+                if relaxation.price() and not circles:
                     stalled = 0
                     continue
                 state.raise_bound(relaxation.bound)

@@ -29,7 +29,8 @@ class Guess:
         least, unit = state.bound, state.unit
         step = unit if unit > 0 else 1e-9 * max(1.0, abs(least))
         state.counters["guesses"] += 1
-        self.highest = max(highest, least + (2 + state.counters["guesses"]) * step)
+        more = 0 if state.alike else 2 + state.counters["guesses"]  # equal weights: one unit leaves all cells
+        self.highest = max(highest, least + more * step)
         self.beyond = next_multiple(self.highest, unit)
         """The least that a pattern with other cells can cost."""
         self.columns = Columns(state, state.cells_within(self.highest))

@@ -36,6 +36,8 @@ LEVELS_A_NODE = 10
 EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""
+MANY, EARLY_ON_NETWORKS = 100_000, 1.0
+"""The same on networks, if there are more cells than this to decide on: then nodes take long there too."""
 
 
 class Occasions:
@@ -73,9 +75,13 @@ class Neighbourhoods:
         self.occasions = Occasions(state, first, seldom)
 
     def early(self) -> None:
-        """On general tables, before the integer phase: more the larger the gap is."""
+        """Before the integer phase, where nodes take long: more the larger the gap is."""
         state, hidden = self.state, self.state.hidden
-        if state.is_network or hidden is None or not state.tasks:
+        if hidden is None or not state.tasks:
+            return
+        if state.is_network:
+            if state.cells_within(state.cost).size > MANY:
+                self.improve(math.ceil(EARLY_ON_NETWORKS * 100.0 * state.gap()))
             return
         most = min(SHARE * int((hidden & state.free).sum()), LEVELS / len(state.tasks))
         self.improve(math.ceil(min(EARLY * 100.0 * state.gap(), most)))

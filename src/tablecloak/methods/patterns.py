@@ -37,6 +37,7 @@ class PatternRows:
         free = keep & ~problem.must_hide[equations.indices]
         self._free_cells, self._free_rows = leader[equations.indices[free]], row[free]
         self._weights = problem.weights
+        self._needy = np.bincount(equations.indices, weights=bound[row], minlength=allowed.size)
 
     def rows(self, x: Floats) -> list[Row]:
         """The most violated row of each equation."""
@@ -55,11 +56,18 @@ class PatternRows:
             found.append(Row(cells, coefficients, 0.0, "pattern"))
         return found
 
-    def cheapest(self, count: int) -> Bools:
-        """The cheapest cells of every equation."""
-        order = np.lexsort((self._weights[self._free_cells], self._free_rows))
+    def cheapest(self, count: int, rng: np.random.Generator | None = None) -> Bools:
+        """The cheapest cells of every equation.
+
+        With `rng`, of equal ones those that most equations want in which a cell must be hidden, and then any: not the
+        same few lines for all.
+        """
+        cells, keys = self._free_cells, [self._weights[self._free_cells], self._free_rows]
+        if rng is not None:
+            keys = [rng.random(cells.size), -self._needy[cells], *keys]
+        order = np.lexsort(keys)
         rows = self._free_rows[order]
         first = np.searchsorted(rows, rows)
         chosen = np.zeros(self._weights.size, dtype=bool)
-        chosen[self._free_cells[order][np.arange(rows.size) - first < count]] = True
+        chosen[cells[order][np.arange(rows.size) - first < count]] = True
         return chosen

@@ -3,10 +3,11 @@
     min  sum_i w_i |v_i - a_i|   or   sum_i w_i (v_i - a_i)^2
     M v = M a,   |v_i - a_i| <= f_i(v_i),   every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p
 
-with a binary sense for each sensitive cell (`adjustment`). Small tables: the integer program, to the end. Large ones:
-senses that nearly balance every equation (`balancing`), or, where there are few, the undecided senses of the linear
-relaxation taken step by step; then block coordinate descent. The bound is the better of the relaxation's and of what
-cells must make up for (`balancing`).
+with a binary sense for each sensitive cell (`adjustment`). A start from senses that nearly balance every equation, or
+from those of the linear relaxation; senses that cannot be together are mended (`balancing`), also slowly, which gives
+better ones. Then the integer program over the whole table from the best move, on all but large tables, and block
+coordinate descent. The bound is the best of the relaxation's, of what cells must make up for (`balancing`), and of the
+integer program.
 The least sum of squares: quadratic programs over senses (`squares`). What is shown is in whole data units.
 
 Attackers are not in this model. What they can work out from the stated reach the audit tells; on small tables rows
@@ -25,15 +26,16 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Floats, Ints
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods.adjustment import Adjustment, Move
-from tablecloak.methods.balancing import distance_bound, quick_move
+from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_move
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.descent import CLOSE, Descent
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.network_search import is_network
 from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
 from tablecloak.methods.squares import least_squares_move
@@ -45,8 +47,16 @@ from tablecloak.result import Status
 NAME = "perturb-cta"
 SMALL_CELLS, SMALL_CHOICES = 3000, 150
 """Up to this size the integer program is tried over the whole table."""
-MEDIUM_CELLS, MEDIUM_CHOICES, MEDIUM_SHARE = 20_000, 1000, 0.7
-"""Up to this size too, if there is a time limit, for this share of the time that is left."""
+MEDIUM_CELLS, MEDIUM_CHOICES = 20_000, 3000
+"""Up to this size too, if there is a time limit, after some block descent."""
+SHARES_SHARE, FIRST_SHARE, WHOLE_SHARE = 0.1, 0.2, 0.8
+"""The shares of the time left that a second start, this descent, and then the integer program have."""
+SLOW, SLOW_SHARE, SLOW_ROUNDS = (0.985, 0.997), 0.2, 1500
+"""Slow mending: how the distance fades, the share of the time left (half of it for small tables), and rounds."""
+SEARCH_SHARE = 0.9
+"""The share of the time for all this on tables that are no networks: whole units take time there."""
+SQUARES_SHARE = 0.4
+"""The share of the time for absolute distances where squares are asked for: they are only a start."""
 NODES = 20_000
 """Nodes of that program when there is no time limit."""
 ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
@@ -91,6 +101,9 @@ class _Run:
     """A move that attackers cannot undo, where rows against them were needed."""
     bound: float = 0.0
     finished: bool = True
+    interrupted: bool = False
+    shares: Floats = field(default_factory=lambda: np.zeros(0))
+    """Of rising senses, in the relaxation."""
     counters: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -108,13 +121,17 @@ def perturb_cta(
     rule = ReachRule.checked(NAME, params.share, params.least)
     deadline = Deadline.after(params.seconds)
     largest_pattern(problem, progress)
-    run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, deadline, progress)
-    adjustment = Adjustment(problem, run.ranges, deadline)
+    squares = params.distance == "L2"
+    share = (SQUARES_SHARE if squares else 1.0) * (1.0 if is_network(problem) else SEARCH_SHARE)
+    first = deadline if params.seconds is None else Deadline.after(share * deadline.left)
+    run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, first, progress)
+    adjustment = Adjustment(problem, run.ranges, first)
     _until_interrupted(run, lambda: _search(run, adjustment))
     if run.best is None:
         raise SolverError("Stopped before any perturbation was found.")
-    moved = run.best.moved
-    if params.distance == "L2":
+    moved, run.deadline = run.best.moved, deadline
+    if squares:
+        run.finished = not run.interrupted
         moved = _squared(run, adjustment, moved)
     return _proposal(run, adjustment, moved)
 
@@ -136,7 +153,7 @@ def _until_interrupted(run: _Run, work: Callable[[], None]) -> None:
     try:
         work()
     except KeyboardInterrupt:
-        run.finished = False
+        run.finished, run.interrupted = False, True
         run.notes.append("stopped by the user")
 
 
@@ -147,24 +164,50 @@ def _search(run: _Run, adjustment: Adjustment) -> None:
     """Bounds, a start, the integer program, block descent."""
     run.bound = distance_bound(adjustment, run.deadline.left)
     run.progress("bound", 1, 1, None, run.bound)
-    if adjustment.choice.size > SMALL_CHOICES or adjustment.sifts:
-        run.best = quick_move(adjustment, run.rng, run.progress)
+    run.best = quick_move(adjustment, run.rng, run.progress)
     _relax(run, adjustment)
     assert run.best is not None
     run.counters["start"] = run.best.cost
     run.progress("senses", 1, 1, run.best.cost, run.bound)
     cells, choices = len(run.problem.table), adjustment.choice.size
     small = cells <= SMALL_CELLS and choices <= SMALL_CHOICES
+    if choices and not adjustment.sifts:
+        _slowly(run, adjustment, small)
     medium = run.params.seconds is not None and cells <= MEDIUM_CELLS and choices <= MEDIUM_CHOICES
+    if medium and not small and not _closed(run):
+        _descend(run, adjustment, Deadline.after(FIRST_SHARE * run.deadline.left))
     if (small or medium) and not _closed(run):
-        _exactly(run, adjustment, run.deadline.left * (1.0 if small else MEDIUM_SHARE))
+        _exactly(run, adjustment, WHOLE_SHARE * run.deadline.left)
     if not _closed(run):
-        descent = Descent(adjustment, run.best, run.bound, run.rng, run.deadline, run.progress)
-        try:
-            run.finished = descent.run()
-        finally:
-            run.best = descent.best
-            run.counters |= {"blocks": descent.blocks, "improvements": descent.improved}
+        run.finished = _descend(run, adjustment, run.deadline)
+
+
+def _slowly(run: _Run, adjustment: Adjustment, small: bool) -> None:
+    """Better senses by slow mending, from those that the relaxation is nearer to."""
+    limited = run.params.seconds is not None
+    for fading in SLOW if limited and not small else SLOW[:1]:
+        if _closed(run) or run.deadline.passed():
+            return
+        assert run.best is not None
+        senses: Ints = (run.shares > 0.5).astype(np.int64)
+        share = SLOW_SHARE / 2 if small else SLOW_SHARE
+        within = Deadline.after(share * run.deadline.left) if limited else run.deadline
+        rounds = SLOW_ROUNDS if limited else MENDED
+        found = mended(adjustment, senses, run.rng, run.progress, within, fading=fading, rounds=rounds)
+        if found is not None and found.cost < run.best.cost:
+            run.best = found
+
+
+def _descend(run: _Run, adjustment: Adjustment, deadline: Deadline) -> bool:
+    """Block descent until nothing improves (True) or the time is up (False)."""
+    assert run.best is not None
+    descent = Descent(adjustment, run.best, run.bound, run.rng, deadline, run.progress)
+    try:
+        return descent.run()
+    finally:
+        run.best = descent.best
+        for name, count in (("blocks", descent.blocks), ("improvements", descent.improved)):
+            run.counters[name] = run.counters.get(name, 0) + count
 
 
 def _relax(run: _Run, adjustment: Adjustment) -> None:
@@ -175,39 +218,60 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
     if outcome is Outcome.INFEASIBLE:
         raise _refusal(run.problem)
     run.bound = max(run.bound, relaxed.bound)
+    run.shares = np.full(adjustment.choice.size, 0.5)
     if outcome is Outcome.TIME_LIMIT:
         run.finished = False
         if run.best is None:
             raise SolverError(adjustment.too_late())
         return
+    run.shares = share
     if outcome is not Outcome.OPTIMAL:
         raise SolverError(f"the relaxation ended as {outcome.value}")
     if run.best is not None and (adjustment.sifts or run.deadline.passed()):
         return
+    found = _from_shares(run, adjustment, share)
+    if found is None and run.best is None:
+        raise _refusal(run.problem)
+    if found is not None and (run.best is None or found.cost < run.best.cost):
+        run.best = found
+
+
+def _from_shares(run: _Run, adjustment: Adjustment, share: Floats) -> Move | None:
+    """A start from the relaxation. Where there is none yet nothing is left untried, else it has a share of the time."""
+    known = run.best is not None and run.params.seconds is not None
+    within = Deadline.after(SHARES_SHARE * run.deadline.left) if known else run.deadline
+
+    def mend(senses: Ints) -> Move | None:
+        found = mended(adjustment, senses, run.rng, run.progress, within)
+        return found if found is not None or run.best is not None else adjustment.decided()
+
     try:
-        found = adjustment.start(share)
+        return adjustment.start(share, mend, within)
     except SolverError:
         if run.best is None:
             raise
         run.finished = False
-        return
-    if found is None:
-        raise _refusal(run.problem)
-    if run.best is None or found.cost < run.best.cost:
-        run.best = found
+        return None
 
 
 def _exactly(run: _Run, adjustment: Adjustment, seconds: float) -> None:
-    """The integer program over the whole table."""
+    """The integer program over the whole table, from the best move.
+
+    A bound above a move that is known is none: the solver has lost its way.
+    """
     if run.deadline.passed():
         return
-    run.progress("integer program", 0, 1, None if run.best is None else run.best.cost, run.bound)
+    assert run.best is not None
+    run.progress("integer program", 0, 1, run.best.cost, run.bound)
     every = np.full(adjustment.choice.size, -1)
     nodes = NODES if run.params.seconds is None else None
-    found, bound, _ = adjustment.integer(every, seconds, nodes)
-    run.bound = max(run.bound, bound)
-    if found is not None and (run.best is None or found.cost < run.best.cost):
+    found, bound, _ = adjustment.integer(
+        every, seconds, nodes, CLOSE / 2, presolve=True, start=run.best.moved
+    )
+    if found is not None and found.cost < run.best.cost:
         run.best = found
+    if bound <= run.best.cost * (1 + CLOSE):
+        run.bound = max(run.bound, bound)
 
 
 def _closed(run: _Run) -> bool:
@@ -271,7 +335,7 @@ def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     """In whole units if that can be."""
     low, high = adjustment.ends(adjustment.senses(moved))
     squares = run.params.distance == "L2"
-    seconds = max(run.deadline.left, LEAST_WHOLE)
+    seconds = max(run.deadline.left / 2, LEAST_WHOLE)
     found, whole = fewest_digits(run.problem, moved, low, high, squares=squares, seconds=seconds)
     if not whole:
         run.notes.append(FRACTIONS)

@@ -33,6 +33,8 @@ POLISHED = 30
 """At most so many rounds of the relaxation between two guesses."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
+ALIKE = 0.5
+"""Weights count as equal if this share of the cells to decide on has the same."""
 
 
 class Stage(NamedTuple):
@@ -68,6 +70,8 @@ class Exact:
         """The cells that are decided on; `prices` is what hiding one and its twins costs."""
         self.prices: Floats = self.twins.together(problem.weights)
         self.unit = weight_unit(self.prices[self.leads])
+        self.alike = self._is_alike()
+        """Whether this is a network with so many equal weights that patterns of the same cost abound (`exchanges`)."""
         self.tasks = self._levels()
         self._suspects: list[Task] = []
         self.relaxation = Relaxation(self.prices, self.leads, np.zeros_like(self.free))
@@ -80,7 +84,7 @@ class Exact:
         """The engines that find rows, and the relaxation without any."""
         self.separator = separator_of(self.problem, self.allowed, self.twins)
         self.patterns = PatternRows(self.problem, self.allowed, self.twins)
-        start = self.patterns.cheapest(FIRST_COLUMNS)
+        start = self.patterns.cheapest(FIRST_COLUMNS, np.random.default_rng(0) if self.alike else None)
         if self.hidden is not None and not (self.hidden == self.allowed).all():
             start |= self.twins.leaders_of(self.hidden & self.free)
         self.relaxation = Relaxation(self.prices, self.leads, start)
@@ -103,6 +107,13 @@ class Exact:
                 if width > 0
             ]
         return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
+
+    def _is_alike(self) -> bool:
+        prices, asked = self.prices[self.leads], self.problem
+        plain = asked.most_touched is None and not asked.levels.conditional.any()
+        if not (self.is_network and plain and self.unit > 0 and prices.size):
+            return False
+        return int(np.unique(prices, return_counts=True)[1].max()) >= ALIKE * prices.size
 
     # ------------------------------------------------------------------ cost and proof
 
@@ -200,9 +211,9 @@ class Exact:
 
     def cells_within(self, cost: float) -> Ints:
         """The leaders of the cells that a pattern of at most this cost may hide, by reduced costs."""
-        least = self.relaxation.bound
+        least, best = self.relaxation.bound, self.cost - (self.unit if self.alike else 0.0)
         noise = 1e-9 * max(1.0, abs(least))
-        return np.flatnonzero(self.leads & (self.relaxation.reduced <= min(cost, self.cost) - least + noise))
+        return np.flatnonzero(self.leads & (self.relaxation.reduced <= min(cost, best) - least + noise))
 
     # ------------------------------------------------------------------ patterns
 

@@ -96,9 +96,15 @@ class Search:
     def _protect(self, tasks: list[Task]) -> None:
         router = self._router()
         queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
-        total = len(queue)
-        while queue and not self.deadline.passed():
-            task = queue.pop(0)
+        waiting: dict[int, list[Task]] = {}
+        for task in queue:
+            waiting.setdefault(task.cell, []).append(task)
+        done = 0
+        for task in queue:
+            if self.deadline.passed():
+                return
+            if task not in waiting[task.cell]:  # met by a deviation for another one
+                continue
             witness = router.cheapest(task, self._price(), reweight=self.reweight)
             if witness is None and self.deadline.passed():
                 return
@@ -107,12 +113,14 @@ class Search:
                     f"no deviation found for cell {self.problem.table.label(task.cell)} although one exists"
                 )
             self._adopt(task, witness)
-            for other in met_by(self.problem, witness, task.attacker, queue):
+            waiting[task.cell].remove(task)
+            near = [other for cell in witness.cells.tolist() for other in waiting.get(cell, ())]
+            met = met_by(self.problem, witness, task.attacker, near)
+            for other in met:
                 self.witness[other] = witness
-                queue.remove(other)
-            self.progress(
-                "protecting levels", total - len(queue), total
-            )  # not safe yet: it has no cost to tell
+                waiting[other.cell].remove(other)
+            done += 1 + len(met)
+            self.progress("protecting levels", done, len(queue))  # not safe yet: it has no cost to tell
 
     def _price(self) -> Floats:
         """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""

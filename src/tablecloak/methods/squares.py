@@ -95,8 +95,8 @@ class _Search:
         self.deadline = deadline
         problem, ranges = adjustment.problem, adjustment.ranges
         self.adjustment, self.length = adjustment, adjustment.scale
-        self.matrix = csr_array(adjustment.columns)
-        self.across = csr_array(adjustment.columns.T)
+        self.matrix = csr_array(adjustment.basis)
+        self.across = csr_array(adjustment.basis.T)
         positive = problem.weights[problem.weights > 0]
         mean = float(positive.mean()) if positive.size else 1.0
         self.true_weights = problem.weights / mean

@@ -1,12 +1,14 @@
 """suppress-auto: a good pattern soon, a better one with every second, and the proof where there is time for it.
 
 1. *Fast methods* that fit the table, one after the other: on networks shortest paths, by weight and by strata; on other
-   tables greedy deviations. Each gets at most half of the time that is left. The cheapest pattern is kept.
+   tables linear programs in several ways. The first gets most of the time if it needs it: a pattern comes before
+   everything else. The others follow only if it was quick. The cheapest pattern is kept.
 2. *The exact recipe* (`exact_run`) starts from it: the relaxation gives a bound and guides searches, large
    neighbourhoods of the best pattern are searched over the rows found so far, and branch and cut ends it where it can.
 
-With a time limit it works until then, or until the optimum is proven. Without one it stops after a fixed amount of
-work (`nodes`), so that the same seed gives the same pattern. What is returned says how good it is proven to be.
+With a time limit it works until then, or until the optimum is proven. Without one it does a fixed amount of work, so
+that the same seed gives the same pattern: tables with many cells get the first fast method only, problems with many
+levels no exact recipe, others `nodes` nodes of it. What is returned says how good it is proven to be.
 
 Reference: our notes, 4.11; the papers of the methods it uses.
 """
@@ -23,14 +25,20 @@ import numpy as np
 
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.exact_run import ExactParams, ExactRun
+from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.network_search import is_network
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
-FAST_SHARE = 0.5
-"""A fast method gets at most this share of the time that is left."""
+FIRST, OTHERS = 0.8, 0.15
+"""The first fast method gets at most this share of the time that is left, each other one this."""
+QUICK = 0.1
+"""The others follow if the first took no more than this share of the time."""
+MANY_CELLS = 5_000
+"""Without a time limit, general tables with more cells get the first fast method only."""
+MANY, MANY_ON_NETWORKS = 300, 3_000
+"""Without a time limit, problems with more sensitive cells times attackers than this get no exact recipe."""
 
 
 @dataclass(frozen=True)
@@ -54,62 +62,92 @@ def suppress_auto(
     executor: Executor | None,
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
-    deadline, told = Deadline.after(params.seconds), _Best(progress)
-    start: Proposal | None = None
-    tried: dict[str, float] = {}
-    for name, settings in _fast(problem):
-        found = _run(name, settings, problem, deadline, rng, told, executor)
-        if found is None:
-            continue
-        label = " ".join([name, *map(str, settings.values())])
-        tried[f"cost by {label}"] = found.pattern.loss(problem)
-        if start is None or found.pattern.loss(problem) < start.pattern.loss(problem):
-            start = found
-        if found.status is Status.TIME_LIMIT and not deadline.passed() and params.seconds is None:
-            return replace(start, counters={**start.counters, **tried})  # Ctrl-C
-    exact = ExactParams(
-        seconds=None if params.seconds is None else deadline.left,
-        gap=params.gap,
-        nodes=params.nodes if params.seconds is None else None,
-    )
-    hidden = None if start is None else start.pattern.touched(problem)
+    exact = ExactParams(gap=params.gap, nodes=params.nodes if params.seconds is None else None)
+    uses_scip(exact)  # wrong parameters are told at once
+    told = _Best(progress)
+    fast = _Fast(problem, Deadline.after(params.seconds), rng, told, executor)
+    fast.run()
+    left = fast.deadline.left
+    ended = fast.stopped or left == 0.0
+    if fast.best is not None and (ended or (left == math.inf and _is_much(problem))):
+        status = Status.TIME_LIMIT if ended else fast.best.status
+        return replace(fast.best, status=status, counters={**fast.tried, **fast.best.counters})
+    exact = replace(exact, seconds=None if left == math.inf else left)
+    hidden = None if fast.best is None else fast.best.pattern.touched(problem)
     found = ExactRun(problem, exact, rng, told, hidden).run()
-    return replace(found, counters={**tried, **found.counters})
+    return replace(found, counters={**fast.tried, **found.counters})
 
 
-def _fast(problem: Problem) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The fast methods for a problem, with their parameters. The exact recipe has one more of its own on networks."""
-    if not is_network(problem):
-        yield "suppress-greedy", {}
-    elif (problem.table.values >= 0).all():
-        yield "suppress-shortest-path", {"costs": "weight"}
-        yield "suppress-shortest-path", {"costs": "strata"}
+def _is_much(problem: Problem) -> bool:
+    """Whether the exact recipe would take long."""
+    asked = int(problem.must_hide.sum()) * len(problem.attacker_names)
+    return asked > (MANY_ON_NETWORKS if is_network(problem) else MANY)
 
 
-def _run(
-    name: str,
-    settings: Mapping[str, Any],
-    problem: Problem,
-    deadline: Deadline,
-    rng: np.random.Generator,
-    progress: Progress,
-    executor: Executor | None,
-) -> Proposal | None:
-    """A fast method on the problem; None if it does not fit, or there is no time for it."""
-    from tablecloak.methods import METHODS
+class _Fast:
+    """The fast methods, and the best of their patterns."""
 
-    method = METHODS[name]
-    seconds = FAST_SHARE * deadline.left if math.isfinite(deadline.left) else None
-    try:
-        return method.function(
-            problem,
-            params=method.make_params({**settings, "seconds": seconds}),
-            rng=rng,
-            progress=progress,
-            executor=executor,
-        )
-    except NotApplicable:
-        return None
+    def __init__(
+        self,
+        problem: Problem,
+        deadline: Deadline,
+        rng: np.random.Generator,
+        progress: Progress,
+        executor: Executor | None,
+    ) -> None:
+        self.problem, self.deadline, self.progress = problem, deadline, progress
+        self.rng, self.executor = rng, executor
+        self.best: Proposal | None = None
+        self.stopped = False
+        """Somebody pressed Ctrl-C."""
+        self.tried: dict[str, float] = {}
+
+    def run(self) -> None:
+        """One after the other, the others only if the first was quick."""
+        whole, share = self.deadline.left, FIRST
+        for name, settings in self._methods():
+            self._try(name, settings, share)
+            slow = (
+                len(self.problem.table) > MANY_CELLS and not is_network(self.problem)
+                if whole == math.inf
+                else self.deadline.left < (1 - QUICK) * whole and share == FIRST
+            )
+            if slow or self.stopped or self.deadline.passed():
+                return
+            share = OTHERS
+
+    def _methods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Names and parameters. The exact recipe has one more search of its own on networks."""
+        if not is_network(self.problem):
+            yield "suppress-kelly-lp", {}
+            yield "suppress-elimination", {}
+            yield "suppress-greedy", {}
+        elif (self.problem.table.values >= 0).all():
+            yield "suppress-shortest-path", {"costs": "weight"}
+            yield "suppress-shortest-path", {"costs": "strata"}
+
+    def _try(self, name: str, settings: Mapping[str, Any], share: float) -> None:
+        """A method for at most this share of the time that is left; nothing happens if it does not fit."""
+        from tablecloak.methods import METHODS
+
+        method, left = METHODS[name], self.deadline.left
+        seconds = None if left == math.inf else share * left
+        own = Deadline.after(seconds)
+        try:
+            found = method.function(
+                self.problem,
+                params=method.make_params({**settings, "seconds": seconds}),
+                rng=self.rng,
+                progress=self.progress,
+                executor=self.executor,
+            )
+        except NotApplicable:
+            return
+        self.stopped = found.status is Status.TIME_LIMIT and not own.passed()
+        cost = found.pattern.loss(self.problem)
+        self.tried[" ".join(["cost by", name, *map(str, settings.values())])] = cost
+        if self.best is None or cost < self.best.pattern.loss(self.problem):
+            self.best = found
 
 
 class _Best:

@@ -42,11 +42,12 @@ def fewest_digits(
 ) -> tuple[Floats, bool]:
     """`moved` in whole units (True), else in tenths, hundredths or thousandths, else as it is, clipped to low..high.
 
-    What was clipped need not add up any more: see `adds_up`. Each of these attempts has so many seconds.
+    What was clipped need not add up any more: see `adds_up`. Whole units have so many seconds, the other attempts as
+    many together.
     """
     for digits in range(MOST_DIGITS + 1):
-        fine = 10.0**digits
-        found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares, seconds=seconds)
+        fine, most = 10.0**digits, seconds / (MOST_DIGITS if digits else 1)
+        found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares, seconds=most)
         if found is not None:
             return found / fine, digits == 0
     return np.clip(moved, low, high), False
@@ -115,6 +116,7 @@ def _correction(
 ) -> Floats | None:
     """The cheapest change of whole units that makes up for what is missing."""
     size, network = float(np.abs(missing).max()), is_network(problem)
+    until = time.monotonic() + seconds
     for steps in STEPS:
         most = max(steps, 4 * size)
         up, down = np.minimum(ends[1] - whole, most), np.minimum(whole - ends[0], most)
@@ -133,14 +135,15 @@ def _correction(
             (missing / scale, missing / scale),
             np.concatenate(prices),
             np.full(2 * free.size, not network),
-            seconds=seconds,
+            seconds=max(until - time.monotonic(), 0.0),
             nodes=NODES,
+            presolve=not network,  # sums are checked in whole numbers, whatever a solver claims
         )
         if solution.values.size == 2 * free.size:
             change = np.zeros(whole.size)
             steps_up, steps_down = np.split(np.rint(solution.values * scale), 2)
             change[free] = np.clip(steps_up - steps_down, -down[free], up[free])
             return change
-        if network:
+        if network or time.monotonic() >= until:
             return None  # a wider box would not help: rounding between neighbours is always possible
     return None
