@@ -22,7 +22,7 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit, Report, Result
 
-DEFAULT = "suppress-greedy"
+DEFAULT = "suppress-auto"
 PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "numba", "pyscipopt")
 """What results depend on, as far as it is installed."""
 

@@ -34,7 +34,7 @@ def protect(
     instance: Instance,
     method: Annotated[
         str, typer.Option("--method", "-m", help="The method; see: tablecloak methods.")
-    ] = "suppress-greedy",
+    ] = "suppress-auto",
     seconds: Annotated[
         float | None, typer.Option("--seconds", min=0.0, help="Stop after so long with the best so far.")
     ] = None,

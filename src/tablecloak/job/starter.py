@@ -201,7 +201,7 @@ def _rest(stem: str, guess: Guess, labels: bool) -> str:
     lines = [
         *(insiders if guess.kind == "microdata" else []),
         "[protect]",
-        'method = "suppress-greedy"       # all of them: tablecloak methods',
+        'method = "suppress-auto"         # all of them: tablecloak methods',
         "# seconds = 600",
         "seed = 0",
         "",
