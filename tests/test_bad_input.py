@@ -427,7 +427,7 @@ def of_problems() -> Iterator[Case]:
     yield Case("infeasible", lambda p: protect(stuck(p)), words, InfeasibleProblem)
     bounded = made([4], most_touched=3)
     words = ("cannot honour a bound", "suppress-compact")
-    yield Case("not applicable", lambda p: protect(bounded(p)), words, NotApplicable)
+    yield Case("not applicable", lambda p: protect(bounded(p), "suppress-greedy"), words, NotApplicable)
     yield Case("audit a result", lambda p: audit(problem(), protect(problem())), ("result.pattern",))  # type: ignore[arg-type]
     mask = np.ones(9, dtype=bool)
     yield Case("audit a mask", lambda p: audit(problem(), mask), ("got ndarray", "Suppression.of"))  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ def checked(data: Path, folder: Path) -> dict[str, Any]:
     job = folder / "job.toml"
     job.write_text(text, encoding="utf-8")
     told = plan(Job.read(job))
-    assert "would protect with suppress-greedy" in told
+    assert "would protect with suppress-auto" in told
     return tomllib.loads(text)
 
 

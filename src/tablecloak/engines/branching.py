@@ -99,10 +99,13 @@ def branch_and_cut(
         "L",
         timingmask=pyscipopt.SCIP_HEURTIMING.AFTERLPNODE,
     )
-    model.optimize()
-    if handler.failure is not None:
-        raise handler.failure
-    return _outcome(model, variables, scale, cutoff)
+    try:
+        model.optimize()
+        if handler.failure is not None:
+            raise handler.failure
+        return _outcome(model, variables, scale, cutoff)
+    finally:
+        model.freeProb()  # model and handler know each other: else the tree stays until Python looks for such circles
 
 
 def _without_columns(low: Floats, callbacks: Callbacks) -> MixedSolution:

@@ -163,31 +163,41 @@ class _Flows:
             least = min(task.level for task in self.tasks if task.attacker == attacker)
             network.eps = min(1e-12 * largest, 1e-10 * least)
             self.networks[attacker] = network
-        self.arcs = np.searchsorted(cells, [task.cell for task in self.tasks])
-        self.used = np.zeros((len(self.tasks), cells.size), dtype=bool)
+        self.arcs, self.count = np.searchsorted(cells, [task.cell for task in self.tasks]), cells.size
+        self.used: list[list[int]] = [[] for _ in self.tasks]
+        """The arcs that move when a task is met, and the tasks that lean on an arc."""
+        self.leaning: list[set[int]] = [set() for _ in range(cells.size)]
         for t in range(len(self.tasks)):
             used = self._witness(t)
             if used is None:
                 raise SolverError("a level that was met is not met any more")
-            self.used[t] = used
+            self._lean(t, used)
 
-    def _witness(self, t: int) -> Bools | None:
-        """The cells that move when task t is met; None if it is not met."""
+    def _lean(self, t: int, used: list[int]) -> None:
+        """A task leans on these arcs from now on."""
+        for arc in self.used[t]:
+            self.leaning[arc].discard(t)
+        for arc in used:
+            self.leaning[arc].add(t)
+        self.used[t] = used
+
+    def _witness(self, t: int) -> list[int] | None:
+        """The arcs that move when task t is met; None if it is not met."""
         task, network = self.tasks[t], self.networks[self.tasks[t].attacker]
-        arc, used, missing = int(self.arcs[t]), np.zeros(self.used.shape[1], dtype=bool), task.level
+        arc, used, missing = int(self.arcs[t]), np.zeros(self.count, dtype=bool), task.level
         for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]:
             if missing > 0:
                 found = network.route(arc, upward, missing)
                 used |= found.deviation != 0
                 missing -= min(found.value, missing)
-        return used if missing <= 1e-9 * task.level else None
+        return np.flatnonzero(used).tolist() if missing <= 1e-9 * task.level else None
 
     def without(self, arc: int) -> bool:
         """Close an arc for good if every level can do without it."""
         for network in self.networks.values():
             network.set_capacity(arc, 0.0, 0.0)
         replaced = {}
-        for t in np.flatnonzero(self.used[:, arc]).tolist():
+        for t in sorted(self.leaning[arc]):
             used = self._witness(t)
             if used is None:
                 for attacker, network in self.networks.items():
@@ -196,5 +206,5 @@ class _Flows:
                 return False
             replaced[t] = used
         for t, used in replaced.items():
-            self.used[t] = used
+            self._lean(t, used)
         return True
