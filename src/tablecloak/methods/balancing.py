@@ -226,6 +226,8 @@ def balanced(adjustment: Adjustment, rng: np.random.Generator) -> Ints:
     if choice.size == 0:
         return senses
     up, down = ranges.up_low[choice], ranges.down_low[choice]
+    if columns.shape[0] == 0:  # nothing to balance: the shorter way
+        return (up <= down).astype(np.int64)
     fixed = np.where(ranges.rises, ranges.up_low, np.where(ranges.falls, -ranges.down_low, 0.0))
     fixed[choice] = np.where(senses == 1, up, -down)
     weights = adjustment.problem.weights
