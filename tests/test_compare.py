@@ -101,7 +101,8 @@ def test_a_refusal_is_an_outcome_in_one_line(more_ways: None) -> None:
         "no-luck": ("failed", "The engine broke."),
         "suppress-greedy": ("feasible", ""),
     }
-    assert "4077" not in found.summary() + str(found.table()) + repr(found)
+    rows = [{**row, "seconds": None} for row in found.table()]  # the digits of a clock may be any
+    assert "4077" not in found.summary() + str(rows) + repr(found)
 
 
 def test_a_real_refusal() -> None:

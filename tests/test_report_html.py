@@ -253,9 +253,7 @@ def heads(window: Any) -> list[Any]:
 def test_it_opens_without_complaints(window: Any, page: Path) -> None:
     open_page(window, page)
     assert window.title.startswith("CONFIDENTIAL: ")
-    assert len(window.find_elements("css selector", "figure svg")) == 2, (
-        "and no plot of cost over time: one row"
-    )
+    assert len(window.find_elements("css selector", "figure svg")) == 3, "with cost over time"
     wide = window.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
     assert wide
 
