@@ -94,6 +94,7 @@ COVERED_BY = {
     "methods.perturbing": "test_perturb_cell",
     "methods.plans": "test_mixed_joint",
     "methods.provers": "test_rooms",
+    "methods.eliminating": "test_suppress_elimination",
     "methods.witnesses": "test_suppress_elimination",
     "methods.reaches": "test_perturb_cell",
     "methods.squares": "test_perturb_cta",

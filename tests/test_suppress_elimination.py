@@ -22,6 +22,7 @@ from tablecloak.testing import assert_protected, random_problem
 
 METHOD = "suppress-elimination"
 MODULE = import_module("tablecloak.methods.suppress_elimination")
+ELIMINATING = import_module("tablecloak.methods.eliminating")
 KINDS = ["two-way", "hierarchical", "three-way", "linked", "general"]
 OPTIONS = {
     "plain": {},
@@ -90,7 +91,7 @@ def test_all_finders_publish_the_same(monkeypatch, kind, finder):
     for problem in feasible_problems(kind, OPTIONS["insiders"], 4):
         usual = protect(problem, METHOD)
         with monkeypatch.context() as patch:
-            patch.setattr(MODULE, "finder_of", FINDERS[finder])
+            patch.setattr(ELIMINATING, "finder_of", FINDERS[finder])
             other = protect(problem, METHOD)
         assert np.array_equal(usual.pattern.hidden, other.pattern.hidden)
         asked += other.report.counters["levels asked"]
@@ -136,14 +137,14 @@ def test_it_can_be_stopped_anywhere(fixture):
     for stop in (1, 3, 8):
         tried = iter(range(stop))
 
-        class Watched(MODULE._Elimination):
+        class Watched(MODULE.Elimination):
             def _try(self, cell, tried=tried):
                 if next(tried, None) is None:
                     raise KeyboardInterrupt
                 super()._try(cell)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(MODULE, "_Elimination", Watched)
+            patch.setattr(MODULE, "Elimination", Watched)
             result = protect(problem, METHOD)
         assert result.status is Status.TIME_LIMIT
         assert_protected(problem, result.pattern)

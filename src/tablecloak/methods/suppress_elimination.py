@@ -27,10 +27,11 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit import audit
 from tablecloak.audit.reduce import structure_of
-from tablecloak.errors import InputError, NotApplicable, SolverError
+from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
 from tablecloak.methods.base import Proposal, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.eliminating import Elimination
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.lines import Lines, fixed_by
 from tablecloak.methods.network_search import NetworkSearch, is_network
@@ -39,7 +40,6 @@ from tablecloak.methods.programs import RowProgram
 from tablecloak.methods.rows import Row
 from tablecloak.methods.search import Search
 from tablecloak.methods.separation import separator_of
-from tablecloak.methods.witnesses import finder_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
@@ -138,7 +138,7 @@ class _Case:
         self.every = [*open_tasks(problem, found), *self._conditional()]
         self.tasks = self._minded()
         self.bound: float | None = None
-        self.run: _Elimination | None = None
+        self.run: Elimination | None = None
 
     def _conditional(self) -> list[Task]:
         """The widths that cells ask for as long as they are hidden."""
@@ -205,7 +205,10 @@ class _Case:
 
     def attempt(self, order: Ints) -> _Attempt:
         """One elimination, and the repair of what it did not mind."""
-        self.run = _Elimination(self)
+        told = self.params.levels == "all"
+        self.run = Elimination(
+            self.problem, self.tasks, self.allowed, self.deadline, self.progress, tell=told
+        )
         self.run.publish(order)
         return self.finished()
 
@@ -249,128 +252,3 @@ class _Case:
 
     def cost(self, hidden: Bools) -> float:
         return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
-
-
-# ---------------------------------------------------------------------- the elimination itself
-
-
-class _Elimination:
-    """The cells hidden still, and the witnesses of all levels."""
-
-    def __init__(self, case: _Case) -> None:
-        self.case = case
-        self.tasks = sorted(case.tasks, key=lambda task: (-task.level, task.attacker, task.cell))
-        self.hidden: Bools = case.allowed.copy()
-        self.finder = finder_of(case.problem, self.tasks, case.allowed, case.deadline)
-        self.asked = self.saved = self.at_once = self.after_asking = 0
-        self._by_cell: dict[int, list[Task]] = {}
-        for task in self.tasks:
-            self._by_cell.setdefault(task.cell, []).append(task)
-        self._moved: dict[Task, Ints] = {}
-        self._leaning: dict[int, dict[Task, None]] = {}
-        self._failed: dict[Task, int] = {}
-
-    @property
-    def counters(self) -> dict[str, float]:
-        return {
-            "levels": len(self.tasks),
-            "levels asked": self.asked,
-            "saved by witnesses": self.saved,
-            "published at once": self.at_once,
-            "published after asking": self.after_asking,
-        }
-
-    def publish(self, order: Ints) -> None:
-        """Publish the cells that no level needs, in this order.
-
-        A conditional width goes with its cell, and then a cell tried before may be free: where there are such widths
-        the rest is tried again until nothing changes.
-        """
-        if not self._witnessed():
-            return
-        conditional = bool(self.case.problem.levels.conditional.any())
-        while order.size and not self.case.deadline.passed():
-            self._pass(order)
-            rest = order[self.hidden[order]]
-            if not conditional or rest.size == order.size:
-                return
-            order = rest
-
-    def _pass(self, order: Ints) -> None:
-        """Try each cell once."""
-        for number, cell in enumerate(order.tolist()):
-            if self.case.deadline.passed():
-                return
-            self._try(cell)
-            if number % 64 == 0:
-                told = self.case.cost(self.hidden) if self.case.params.levels == "all" else None
-                self.case.progress("publishing", number, order.size, told)
-
-    def _witnessed(self) -> bool:
-        """A witness for every level; False if the time is up before."""
-        for number, task in enumerate(self.tasks):
-            if number % 64 == 0:
-                self.case.progress("witnesses", number, len(self.tasks))
-            if task in self._moved:
-                continue
-            moved = None if self.case.deadline.passed() else self._found(task, far=True)
-            if moved is None and self.case.deadline.passed():
-                return False
-            if moved is None:
-                label = self.case.problem.table.label(task.cell)
-                raise SolverError(f"no deviation found for cell {label} although one exists")
-            near = [other for cell in moved.tolist() for other in self._by_cell.get(cell, ())]
-            met = self.finder.also([other for other in near if other not in self._moved])
-            self._keep(dict.fromkeys([task, *met], moved))
-        return True
-
-    def _found(self, task: Task, *, far: bool) -> Ints | None:
-        self.asked += 1
-        return self.finder.find(task, far=far)
-
-    def _try(self, cell: int) -> None:
-        """Publish a cell if every level can do without it."""
-        leaning = self._leaning.get(cell, {})
-        self.saved += len(self._moved) - len(leaning)
-        self.finder.close(cell)
-        if not leaning:
-            self.hidden[cell] = False
-            self.at_once += 1
-            return
-        found = self._others([task for task in leaning if task.cell != cell])
-        if found is None:
-            self.finder.open(cell)
-            return
-        self._keep(found)
-        for task in [task for task in leaning if task.cell == cell]:  # asked only while the cell is hidden
-            self._forget(task)
-        self.hidden[cell] = False
-        self.after_asking += 1
-
-    def _others(self, leaning: list[Task]) -> dict[Task, Ints] | None:
-        """Other witnesses of these levels without the cell just closed; None if one of them has none."""
-        watched = np.array([task.cell for task in leaning], dtype=np.int64)
-        if self.finder.gives_away(watched):
-            return None
-        found: dict[Task, Ints] = {}
-        for task in sorted(leaning, key=lambda task: -self._failed.get(task, 0)):
-            if task in found:
-                continue
-            moved = self._found(task, far=False)
-            if moved is None:
-                self._failed[task] = self._failed.get(task, 0) + 1
-                return None
-            met = self.finder.also([other for other in leaning if other not in found])
-            found |= dict.fromkeys([task, *met], moved)
-        return found
-
-    def _keep(self, found: dict[Task, Ints]) -> None:
-        for task, cells in found.items():
-            self._forget(task)
-            self._moved[task] = cells
-            for cell in cells.tolist():
-                self._leaning.setdefault(cell, {})[task] = None
-
-    def _forget(self, task: Task) -> None:
-        for cell in self._moved.pop(task, np.zeros(0, dtype=np.int64)).tolist():
-            del self._leaning[cell][task]

@@ -55,9 +55,9 @@ class Thinner:
     @staticmethod
     def fits(problem: Problem, tasks: Sequence[Task], hidden: Bools) -> bool:
         """Whether the problem is small enough for this method."""
-        count = int(hidden.sum())
-        equations = working_columns(problem.table).shape[0]
-        return len(tasks) * hidden.size <= 4 * MOST_ENTRIES and count * equations <= MOST_ENTRIES
+        part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
+        equations = np.unique(part.indices).size
+        return len(tasks) * hidden.size <= 4 * MOST_ENTRIES and part.shape[1] * equations <= MOST_ENTRIES
 
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
