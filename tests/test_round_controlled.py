@@ -207,8 +207,13 @@ def test_decimals_huge_values_and_limits() -> None:
     assert np.allclose(np.mod(rounded(small, base=0.5).pattern.shown * 2, 1), 0)
     huge = TwoWay([[10**14 + 1, 10**14 + 3], [10**13 + 4, 7]]).problem([], 0, 0, weights=np.ones(9))
     assert (np.mod(rounded(huge, base=5.0).pattern.shown, 5) == 0).all()
-    with pytest.raises(SolverError, match="round-rapid"):
-        protect(figure(), "round-controlled", params={"seconds": 0.0})
+    without_time = protect(figure(), "round-controlled", params={"seconds": 0.0})
+    reach = 5 * (without_time.report.counters["steps"] + 1)
+    assert without_time.status is Status.TIME_LIMIT
+    assert not (figure().table.equations @ without_time.pattern.shown).any()
+    assert (np.abs(without_time.pattern.shown - figure().table.values) <= reach).all()
+    with pytest.raises(SolverError, match="round-rapid"):  # several bases: nothing to fall back on
+        protect(figure(), "round-controlled", params={"seconds": 0.0, "totals": 10.0})
 
 
 def test_bad_parameters() -> None:

@@ -30,6 +30,8 @@ from tablecloak.result import Audit
 SECONDS = 60.0
 SLACK = 300.0
 """Seconds that a row may take beside the method: the audit of every hidden cell."""
+MOST_HIDDEN = 1500
+"""Where more cells are hidden their intervals, a program each, would take longer than everything else: left out."""
 SHARE = 0.5
 """The stated reach of a perturbation, as a share of what is shown; see `fitting_reach`."""
 LEADING = (1.0, 2.0, 5.0)
@@ -58,7 +60,9 @@ def way_row(make: Make, way: str, seconds: float) -> Row:
         result = protect(problem, method, params=params)
     except (InfeasibleProblem, NotApplicable) as error:
         return {**told, "status": refusal(error)}
-    found = _intervals(problem, result) if isinstance(result.pattern, Suppression) else None
+    hides = isinstance(result.pattern, Suppression)
+    few = int(result.pattern.touched(problem).sum()) <= MOST_HIDDEN
+    found = _intervals(problem, result) if hides and few else None
     return {**told, **result_row(result), **loss_columns(problem, result, found)}
 
 

@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from tablecloak.arrays import Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
@@ -36,12 +37,19 @@ from tablecloak.methods.lengths import (
     stated,
     tightened,
 )
+from tablecloak.methods.network_search import is_network
+from tablecloak.methods.provers import first_proofs
 from tablecloak.methods.rooms import Proof, all_levels
+from tablecloak.methods.search import Search
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline, Progress
 
+START_SHARE = 0.35
+"""The share of the time that safe intervals to fall back on may take."""
+MOST_TIGHTENED = 1500
+"""Where more cells are hidden for that, what can be worked out about them is not asked: two programs a cell."""
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""
 
@@ -107,6 +115,7 @@ def _narrowest(
     form = interval_form(
         problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
+    start = _by_hiding(problem, deadline, progress)
     answer, proofs = _answer(problem, params, form, deadline, progress, known)
     if answer.outcome is Outcome.INFEASIBLE:
         largest_pattern(problem, progress)  # tells which cells cannot be protected
@@ -114,6 +123,8 @@ def _narrowest(
     room = repaired(
         problem, form.below.at(at), form.above.at(at), progress, NEVER if answer.safe else deadline
     )
+    if start is not None and (room is None or _length(problem, start) < _length(problem, room)):
+        room = start
     if room is None:
         endless = np.where(problem.forced, 0.0, np.inf)
         return stated(problem, endless, endless), answer, proofs
@@ -123,6 +134,30 @@ def _narrowest(
     if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
         below, above = tightened(problem, below, above, loose, progress)
     return stated(problem, below, above), answer, proofs
+
+
+def _by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
+    """Safe intervals to fall back on when the time is up: what the outsider can work out about hidden cells.
+
+    None on networks, where programs are quick, without a time limit, and when it takes too long.
+    """
+    if deadline.moment is None or is_network(problem):
+        return None
+    soon = Deadline.after(START_SHARE * deadline.left)
+    search = Search(problem, largest_pattern(problem, progress), progress, soon)
+    search.construct()
+    if not search.complete:
+        return None
+    search.clean_up()
+    endless = np.where(search.hidden, np.inf, 0.0)
+    if int(search.hidden.sum()) > MOST_TIGHTENED or soon.passed():
+        return endless, endless
+    return tightened(problem, endless, endless, search.hidden, progress)
+
+
+def _length(problem: Problem, room: tuple[Floats, Floats]) -> float:
+    """What intervals with this room cost; less than endless ones, which say nothing about some cells."""
+    return float(problem.weights[problem.weights > 0] @ (room[0] + room[1])[problem.weights > 0])
 
 
 def _check(problem: Problem, params: PartialParams) -> None:
@@ -160,7 +195,9 @@ def _answer(
         found = solve_first(problem, form, tasks, [], limit.left)
         safe = found.values.size == form.size
         return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0), []
-    model = SecondModel(problem, form, tasks, [], limit, progress, known)
+    weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
+    first = first_proofs(problem, params.up * weights, params.down * weights, tasks, limit)
+    model = SecondModel(problem, form, tasks, [], limit, progress, [*known, *first])
     try:
         answer = model.solve()
     except KeyboardInterrupt:

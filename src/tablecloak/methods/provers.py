@@ -1,4 +1,7 @@
-"""Who finds proofs (`rooms`): minimum cuts on networks, elsewhere the duals of the attackers' programs."""
+"""Who finds proofs (`rooms`): minimum cuts on networks, elsewhere the duals of the attackers' programs.
+
+In large tables that are no networks these programs look near the cell first (`near_prover`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from tablecloak.audit.reduce import without_empty_rows, working_columns, working
 from tablecloak.engines.flow import Network
 from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import Task
+from tablecloak.methods.near_proofs import looks_near, near_proofs
+from tablecloak.methods.near_prover import NearProver
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.rooms import Proof, Prover
 from tablecloak.methods.separation import DIRECTIONS
@@ -26,11 +31,23 @@ NOISE = 1e-9
 """Smaller coefficients of a proof, and room below this share of a level, are rounding noise."""
 BATCH = 500
 """Cuts that are turned into proofs at once."""
+CHUNK = 4096
+"""Between so many flows somebody looks at the clock."""
 
 
 def prover_of(problem: Problem) -> Prover:
-    """The engine that fits the equations of the table."""
-    return NetworkProver(problem) if is_network(problem) else LinearProver(problem)
+    """The engine that fits the equations of the table and its size."""
+    if is_network(problem):
+        return NetworkProver(problem)
+    whole = LinearProver(problem)
+    return NearProver(problem, whole) if looks_near(problem) else whole
+
+
+def first_proofs(
+    problem: Problem, up: Floats, down: Floats, tasks: Sequence[Task], deadline: Deadline
+) -> list[Proof]:
+    """Proofs to start with where a unit of length costs so much; networks and small tables are quick without."""
+    return near_proofs(problem, up, down, tasks, deadline) if looks_near(problem) else []
 
 
 def _asked(below: Floats, above: Floats, tasks: Sequence[Task], extent: Floats) -> tuple[list[int], Ints]:
@@ -66,6 +83,8 @@ class _Queries(NamedTuple):
 class NetworkProver:
     """Minimum cuts, the nearest to each end: rho is 1 for cells that leave the source side, -1 for cells that enter."""
 
+    looks_inside = False
+
     def __init__(self, problem: Problem) -> None:
         self.boxes, self.graph = Boxes(problem), CellNetwork(problem)
         self.free = ~problem.forced
@@ -96,6 +115,8 @@ class NetworkProver:
             np.array([np.minimum(self.boxes[k][0], below)[cells] for k in who]),
         )
         place = {t: who.index(tasks[t].attacker) for t in asked}
+        if share is None or (share[cells] == 1.0).all():
+            place = self._not_met(cells, room, place, tasks, extent, deadline)
         missed, found = self._pass(cells, room, place, tasks, extent, share, most)
         deeper = missed
         if depth > 1 and deeper:
@@ -111,6 +132,36 @@ class NetworkProver:
             for t in deeper:
                 found[t] += more[t]
         return [proof for t in missed for proof in found[t]]
+
+    def _not_met(
+        self,
+        cells: Ints,
+        room: tuple[Floats, Floats],
+        place: dict[int, int],
+        tasks: Sequence[Task],
+        extent: Floats,
+        deadline: Deadline,
+    ) -> dict[int, int]:
+        """Without the levels that are met: where cells are touched wholly, flows for one network tell, and quickly.
+
+        When the time is up the rest counts as met: the caller looks at the clock before it trusts this.
+        """
+        queries, got = self._queries(cells, place, tasks, extent), np.zeros(len(tasks))
+        tail, head = self.graph.tail[cells], self.graph.head[cells]
+        for attacker in np.unique(queries.who):
+            network = Network(self.graph.nodes, tail, head, room[0][attacker], room[1][attacker])
+            mine = np.flatnonzero(queries.who == attacker)
+            for first in range(0, mine.size, CHUNK):
+                part = mine[first : first + CHUNK]
+                if deadline.passed():
+                    got[queries.task[part]] = np.inf
+                    continue
+                up, need = queries.upward[part], queries.need[part]
+                high, low, _ = network.settle(
+                    queries.arc[part], np.where(up, need, 0.0), np.where(up, 0.0, need)
+                )
+                np.add.at(got, queries.task[part], np.where(up, high, low))
+        return {t: row for t, row in place.items() if got[t] < tasks[t].level * (extent[t] - SHORT)}
 
     def _room_each(
         self, below: Floats, above: Floats, tasks: list[Task], share: Floats | None
@@ -148,6 +199,8 @@ class NetworkProver:
         most: int,
     ) -> tuple[list[int], dict[int, list[Proof]]]:
         """The levels that are missed, the worst first, and what proves it."""
+        if not place:
+            return [], {}
         queries = self._queries(cells, place, tasks, extent)
         at = np.ones(cells.size) if share is None else share[cells]
         up, down = room
@@ -229,6 +282,8 @@ class NetworkProver:
 
 class LinearProver:
     """Duals of the attackers' programs, over the cells that have any room."""
+
+    looks_inside = False
 
     def __init__(self, problem: Problem) -> None:
         self.boxes = Boxes(problem)

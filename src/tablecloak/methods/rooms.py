@@ -39,6 +39,9 @@ class Proof:
 class Prover(Protocol):
     """Finds levels that a publication misses."""
 
+    looks_inside: bool
+    """Whether its proofs weigh cells without room as well: then points further inside need not be asked about."""
+
     def proofs(
         self,
         below: Floats,

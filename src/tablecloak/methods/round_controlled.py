@@ -8,6 +8,9 @@ and the linear program finds it. Elsewhere there may be none: then k_i may be K 
 is (K + 1) r_i. When the levels cannot be met with these bases, the best rounding that adds up is returned all the same,
 and the audit names the cells it leaves open.
 
+Where the time is up before anything that adds up was found (large tables that are no networks), it is made by annealing
+(`annealed_rounding`), with as many steps as it needs.
+
 References: Salazar-Gonzalez (2002), Figures 8 and 9; Salazar, Staggemeier & Bycroft (2005), Controlled rounding
 implementation, for K steps.
 """
@@ -26,12 +29,14 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
+from tablecloak.methods.annealed_rounding import annealed_rounding
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form
+from tablecloak.methods.network_search import is_network
 from tablecloak.methods.rooms import all_levels, conditional_widths
-from tablecloak.methods.rounding import cells_in_the_way, indivisible_cells
+from tablecloak.methods.rounding import cells_in_the_way, indivisible_cells, whole_table
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, rounding_form
 from tablecloak.pattern import Rounding
@@ -43,6 +48,8 @@ NAME = "round-controlled"
 MOST_STEPS = 3
 """So many steps are tried when none were asked for and no rounding exists."""
 HINT = " (this can happen in tables of three and more dimensions, and with several bases)"
+LARGE, SEARCH_SHARE = 20_000, 0.7
+"""In tables of more cells that are no networks programs have this share of the time, annealing the rest if need be."""
 LONGEST_SEARCH = 60.0
 """So many seconds at most go into the names of cells in the way, when nothing adds up."""
 
@@ -77,7 +84,7 @@ def round_controlled(
 ) -> Proposal:
     """The nearest rounding that adds up and protects, or the nearest that adds up if none protects."""
     base = _bases(problem, params)
-    deadline = Deadline.after(params.seconds)
+    deadline = Deadline.after(_search_seconds(problem, params))
     cells = ~problem.forced
     notes: list[str] = []
     levels = all_levels(problem) if params.protect else []
@@ -100,10 +107,54 @@ def round_controlled(
         if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
             answer = replace(answer, safe=answer.safe and imposed)
             return _proposal(problem, params, shown, answer, steps, notes)
-        if deadline.passed():
-            raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
+        if answer.outcome is Outcome.TIME_LIMIT or deadline.passed():
+            return _annealed(problem, params, base, rng, progress, notes)
         notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
     raise _refusal(problem, bare, base, _why_not(steps), deadline)
+
+
+def _search_seconds(problem: Problem, params: ControlledParams) -> float | None:
+    """How long programs may take."""
+    if params.seconds is None or len(problem.table) <= LARGE or is_network(problem):
+        return params.seconds
+    return SEARCH_SHARE * params.seconds
+
+
+def _annealed(
+    problem: Problem,
+    params: ControlledParams,
+    base: Floats,
+    rng: np.random.Generator,
+    progress: Progress,
+    notes: list[str],
+) -> Proposal:
+    """What adds up when there is no time for programs: every cell within some bases of the truth."""
+    found, bases = None, np.unique(base[~problem.forced])
+    if bases.size == 1 and bases[0] > 0 and problem.is_monotone:
+        seconds = None if params.seconds is None else max((1 - SEARCH_SHARE) * params.seconds, 1.0)
+        whole = whole_table(NAME, problem, float(bases[0]))
+        found = annealed_rounding(problem, whole, rng, progress, Deadline.after(seconds))
+    if found is None or (params.steps is not None and found.reach > params.steps + 1):
+        raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
+    moved = np.abs(found.shown - problem.table.values)
+    reach = np.where(problem.forced, 0.0, found.reach * base)
+    notes.append("the time was up before a program found a rounding: this one was made by annealing")
+    return Proposal(
+        Rounding.of(found.shown, reach),
+        Status.TIME_LIMIT,
+        f"simulated annealing on {structure_of(problem.table).description}",
+        bound=found.bound,
+        counters={
+            "steps": found.reach - 1,
+            "cells changed": int((moved > 0).sum()),
+            "largest change": float(moved.max(initial=0.0)),
+        },
+        notes=(
+            *notes,
+            f"cells may be {counted(found.reach, 'base')} away from the truth: that is the stated reach",
+        ),
+        may_leave_open=True,
+    )
 
 
 def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: Deadline) -> InfeasibleProblem:

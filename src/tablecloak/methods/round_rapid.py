@@ -16,12 +16,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Ints
 from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import InputError, NotApplicable, SolverError, listed
 from tablecloak.methods.base import Proposal
+from tablecloak.methods.ladder import Ladder
 from tablecloak.methods.rounding import LARGEST_WHOLE, WholeTable, adds_up, check_marks, whole_table
 from tablecloak.pattern import Rounding
 from tablecloak.problem import Problem
@@ -30,8 +30,6 @@ from tablecloak.result import Status
 
 NAME = "round-rapid"
 INSTEAD = ("round-controlled",)
-PROBE = 2**31
-"""Random numbers below this, put into the leaves, show whether totals agree however they are added up."""
 
 
 @dataclass(frozen=True)
@@ -101,70 +99,3 @@ def _check(problem: Problem, whole: WholeTable, jump: Ints) -> None:
     if large.size:
         faults = [f"cell {label}: rounded, it has too many digits" for label in problem.table.labels(large)]
         raise InputError(NAME, faults, advice="Use a larger unit.")
-
-
-# ---------------------------------------------------------------------- totals from leaves
-
-
-@dataclass(frozen=True, eq=False)
-class _Rung:
-    """Totals that the cells known so far give: value[cells] = rows @ value."""
-
-    cells: Ints
-    rows: csr_array
-
-
-@dataclass(frozen=True, eq=False)
-class Ladder:
-    """How all cells of a table follow from its leaves, level by level."""
-
-    rungs: tuple[_Rung, ...]
-    leaves: Ints
-    """For each cell: over how many leaves it is added up (coefficients counted by size)."""
-
-    @classmethod
-    def of(cls, equations: csr_array, leaf: Bools) -> Ladder | None:
-        """The ladder; None where leaves do not give all cells, or are tied to each other."""
-        known, leaves, left = leaf.copy(), leaf.astype(np.int64), equations
-        rungs = []
-        while not known.all():
-            unknown = (~known).astype(np.int64)
-            missing = _pattern(left) @ unknown
-            ready = left[missing == 1]
-            left = left[missing > 1]
-            rung = _rung(ready, unknown, leaves)
-            if not rung.cells.size:
-                return None
-            leaves[rung.cells] = abs(rung.rows) @ leaves
-            known[rung.cells] = True
-            rungs.append(rung)
-        ladder = cls(tuple(rungs), leaves)
-        probe = np.where(leaf, np.random.default_rng(0).integers(PROBE, size=leaf.size), 0)
-        return ladder if adds_up(equations, ladder.climbed(probe)).all() else None
-
-    def climbed(self, leaves: Ints) -> Ints:
-        """The values of all cells from those of the leaves."""
-        values = leaves.copy()
-        for rung in self.rungs:
-            values[rung.cells] = rung.rows @ values
-        return values
-
-
-def _pattern(matrix: csr_array) -> csr_array:
-    """Ones where the matrix has entries."""
-    return csr_array((np.ones_like(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _rung(ready: csr_array, unknown: Ints, leaves: Ints) -> _Rung:
-    """What equations with one unknown each say about it; each cell once, by the equation with the fewest leaves."""
-    cells = _pattern(ready) @ (unknown * np.arange(unknown.size))
-    own = ready @ unknown
-    plain = np.flatnonzero(np.abs(own) == 1)
-    counts = abs(ready) @ leaves
-    order = plain[np.lexsort((counts[plain], cells[plain]))]
-    found, first = np.unique(cells[order], return_index=True)
-    chosen = order[first]
-    rows = ready[chosen]
-    signs = np.repeat(-own[chosen], np.diff(rows.indptr))
-    data = rows.data * signs * (1 - unknown[rows.indices])
-    return _Rung(found, csr_array((data, rows.indices, rows.indptr), shape=rows.shape))

@@ -144,7 +144,7 @@ class SecondModel:
 
     def _relax(self) -> Outcome:
         """The linear relaxation with all rows that it misses."""
-        stages = list(STAGES if self._grows() else STAGES[-1:])
+        stages = list(STAGES if self._grows() and not self.prover.looks_inside else STAGES[-1:])
         slow, stalled, integer = 0, 0, bool(self.form.whole.any())
         simple = [*own_proofs(self.tasks[: self.levels]), *self._known]
         while not self.deadline.passed():

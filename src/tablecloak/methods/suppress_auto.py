@@ -3,6 +3,8 @@
 1. *Fast methods* that fit the table, one after the other: on networks shortest paths, by weight and by strata; on other
    tables linear programs in several ways. The first gets most of the time if it needs it: a pattern comes before
    everything else. The others follow only if it was quick. The cheapest pattern is kept.
+   Other grids with many exposed levels have a pattern of hypercubes before that (`cube_search`), within seconds. Where
+   linear programs, one for each level, would take longer than there is time, it is improved by exchanges instead.
 2. *The exact recipe* (`exact_run`) starts from it: the relaxation gives a bound and guides searches, large
    neighbourhoods of the best pattern are searched over the rows found so far, and branch and cut ends it where it can.
 
@@ -23,10 +25,17 @@ from typing import Any
 
 import numpy as np
 
+from tablecloak.arrays import Bools
+from tablecloak.audit import audit
+from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.cube_search import CubeSearch
+from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
+from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.network_search import is_network
+from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
@@ -37,6 +46,12 @@ QUICK = 0.1
 """The others follow if the first took no more than this share of the time."""
 MANY_CELLS = 5_000
 """Without a time limit, general tables with more cells get the first fast method only."""
+MANY_LEVELS = 300
+"""General tables with more exposed levels than this have a pattern of hypercubes first."""
+PROGRAM_SECONDS = 2e-6
+"""About so long, for each exposed level and each cell, linear programs took for all levels of a table."""
+LONG = 600.0
+"""Without a time limit linear programs that would take longer are not tried if there is a pattern of hypercubes."""
 MANY, MANY_ON_NETWORKS = 300, 3_000
 """Without a time limit, problems with more sensitive cells times attackers than this get no exact recipe."""
 
@@ -105,6 +120,8 @@ class _Fast:
     def run(self) -> None:
         """One after the other, the others only if the first was quick."""
         whole, share = self.deadline.left, FIRST
+        if self._hypercubes():
+            return
         for name, settings in self._methods():
             self._try(name, settings, share)
             slow = (
@@ -125,6 +142,52 @@ class _Fast:
         elif (self.problem.table.values >= 0).all():
             yield "suppress-shortest-path", {"costs": "weight"}
             yield "suppress-shortest-path", {"costs": "strata"}
+
+    def _hypercubes(self) -> bool:
+        """A pattern of hypercubes on large grids that are no networks; True if that is all there is time for."""
+        problem = self.problem
+        if is_network(problem) or not CubeSearch.fits(problem):
+            return False
+        allowed = largest_pattern(problem, self.progress)
+        tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
+        if len(tasks) <= MANY_LEVELS:
+            return False
+        left, expected = self.deadline.left, PROGRAM_SECONDS * len(tasks) * len(problem.table)
+        too_long = expected > (LONG if left == math.inf else FIRST * left)
+        within = self.deadline if left == math.inf else Deadline.after((FIRST if too_long else OTHERS) * left)
+        rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
+        search = CubeSearch(problem, allowed, tasks, rng, self.progress, within)
+        try:
+            search.build()
+            hidden = self._completed(search, allowed, tasks, within)
+            if hidden is not None and too_long and not search.unmet:
+                search.exchange()
+                hidden = search.hidden
+        except KeyboardInterrupt:
+            self.stopped = True
+            hidden = None if search.unmet else search.hidden
+        if hidden is None:
+            return self.stopped
+        cost = float(problem.weights[hidden & ~problem.must_hide].sum())
+        self.tried["cost by hypercubes"] = cost
+        self.progress("hypercubes", 1, 1, cost)
+        self.best = Proposal(
+            suppression(hidden),
+            Status.TIME_LIMIT if self.stopped or within.passed() else Status.FEASIBLE,
+            f"hypercubes on {structure_of(problem.table).description}",
+            counters={"exchanges": search.exchanged},
+        )
+        return too_long or self.stopped
+
+    def _completed(
+        self, search: CubeSearch, allowed: Bools, tasks: list[Task], within: Deadline
+    ) -> Bools | None:
+        """What hypercubes hide, and what linear programs add for levels that have none. None: not in time."""
+        if not search.unmet:
+            return search.hidden
+        rest = Search(self.problem, allowed, self.progress, within, start=search.hidden, met=tasks)
+        rest.construct()
+        return rest.hidden if rest.complete else None
 
     def _try(self, name: str, settings: Mapping[str, Any], share: float) -> None:
         """A method for at most this share of the time that is left; nothing happens if it does not fit."""

@@ -1,0 +1,118 @@
+"""What lies near a cell: the equations it is in, those of the cells in them, and so on.
+
+Multipliers of a few equations near a cell, zero elsewhere, are multipliers of all equations: what they prove holds for
+the table (`rooms`). And a deviation of a few cells that satisfies the equations they are in satisfies all. So most
+questions about a cell are answered by the equations around it, however large the table is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.audit.reduce import working_columns, working_equations
+from tablecloak.methods.deviations import Task
+from tablecloak.methods.rooms import Proof
+from tablecloak.table import Table
+
+NOISE = 1e-9
+"""Smaller coefficients of a proof, and deviations from an equation below this share of a level, are rounding noise."""
+
+
+class Surroundings:
+    """The equations of a table, to look at a few of them at a time."""
+
+    def __init__(self, table: Table) -> None:
+        self.rows, self.columns = working_equations(table), working_columns(table)
+        self._place: Ints = np.full(self.columns.shape[1], -1, dtype=np.int64)
+        self._sums: Floats = np.zeros(self.columns.shape[0])
+
+    def equations_of(self, cells: Ints) -> Ints:
+        """The equations that these cells are in, sorted."""
+        return np.unique(_gathered(self.columns.indptr, self.columns.indices, cells))
+
+    def cells_in(self, equations: Ints) -> Ints:
+        """The cells in these equations, sorted."""
+        return np.unique(_gathered(self.rows.indptr, self.rows.indices, equations))
+
+    def around(self, cells: Ints, usable: Bools, most: int) -> Ints:
+        """The equations of these cells, and those of usable cells in them if these are in no more than `most` cells."""
+        own = self.equations_of(cells)
+        near = self.cells_in(own)
+        wider = np.union1d(own, self.equations_of(near[usable[near]]))
+        return wider if usable[self.cells_in(wider)].sum() <= most else own
+
+    def matrix(self, equations: Ints, cells: Ints) -> csc_array:
+        """These equations over these cells."""
+        start = self.rows.indptr[equations]
+        count = self.rows.indptr[equations + 1] - start
+        place = _ranges(start, count)
+        self._place[cells] = np.arange(cells.size)
+        column = self._place[self.rows.indices[place]]
+        self._place[cells] = -1
+        row, kept = np.repeat(np.arange(equations.size), count), column >= 0
+        shape = (equations.size, cells.size)
+        return csc_array((self.rows.data[place[kept]], (row[kept], column[kept])), shape=shape)
+
+    def violated(self, cells: Ints, moved: Floats, tolerance: float) -> Ints:
+        """The equations that a deviation of these cells violates, sorted."""
+        start = self.columns.indptr[cells]
+        count = self.columns.indptr[cells + 1] - start
+        place = _ranges(start, count)
+        rows = self.columns.indices[place].astype(np.int64)
+        np.add.at(self._sums, rows, self.columns.data[place] * np.repeat(moved, count))
+        touched = np.unique(rows)
+        found = touched[np.abs(self._sums[touched]) > tolerance]
+        self._sums[touched] = 0.0
+        return found
+
+    def proof(self, task: Task, sides: Sequence[tuple[bool, Ints, Floats]]) -> Proof:
+        """From multipliers of some equations for each direction: rho = +-[i = p] - M'y; the noise is cleaned away.
+
+        Any multipliers are valid, so those that are nearly a fraction of small numbers are rounded to it first.
+        """
+        parts = []
+        for upward, equations, multipliers in sides:
+            clean = np.round(multipliers * 840.0) / 840.0
+            clean = np.where(np.abs(multipliers - clean) < 1e-5, clean, multipliers)
+            used = clean != 0.0
+            start = self.rows.indptr[equations[used]]
+            count = self.rows.indptr[equations[used] + 1] - start
+            place = _ranges(start, count)
+            cells = np.append(self.rows.indices[place].astype(np.int64), task.cell)
+            own = 1.0 if upward else -1.0
+            entries = np.append(-self.rows.data[place] * np.repeat(clean[used], count), own)
+            parts.append(_summed(cells, entries))
+        every = np.unique(np.concatenate([cells for cells, _ in parts]))
+        above, below = np.zeros((2, every.size))
+        for cells, rho in parts:
+            at = np.searchsorted(every, cells)
+            above[at] += np.maximum(rho, 0.0)
+            below[at] += np.maximum(-rho, 0.0)
+        kept = (above > 0) | (below > 0)
+        return Proof(task, every[kept], above[kept], below[kept])
+
+
+def _summed(cells: Ints, entries: Floats) -> tuple[Ints, Floats]:
+    """Entries of the same cell together, without noise."""
+    every, inverse = np.unique(cells, return_inverse=True)
+    rho = np.zeros(every.size)
+    np.add.at(rho, inverse, entries)
+    kept = np.abs(rho) >= NOISE
+    return every[kept], rho[kept]
+
+
+def _ranges(start: Codes | Ints, count: Codes | Ints) -> Ints:
+    """start, start + 1, ... of each range, one after the other."""
+    total = int(count.sum())
+    shift = np.repeat(start - np.concatenate([[0], np.cumsum(count)[:-1]]), count) if count.size else start
+    return np.arange(total, dtype=np.int64) + shift.astype(np.int64)
+
+
+def _gathered(indptr: Codes, indices: Codes, which: Ints) -> Ints:
+    """The indices of some rows (or columns), one after the other."""
+    start = indptr[which]
+    return indices[_ranges(start, indptr[which + 1] - start)].astype(np.int64)

@@ -1,0 +1,107 @@
+"""Proofs from near a cell hold for every safe room; where there is none the level is met."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tablecloak import Dimension, Hierarchy, Levels, Problem, Table
+from tablecloak.arrays import Floats
+from tablecloak.audit import audit
+from tablecloak.methods import near_proofs, near_prover
+from tablecloak.methods.interval_partial import PartialParams, interval_partial
+from tablecloak.methods.lengths import stated
+from tablecloak.methods.near_prover import NearProver
+from tablecloak.methods.network_search import Boxes
+from tablecloak.methods.provers import LinearProver, prover_of
+from tablecloak.methods.rooms import Proof, all_levels
+from tablecloak.problem import Mark
+from tablecloak.progress import Deadline, silent
+from tablecloak.testing import KINDS, random_problem
+
+
+def prover(problem: Problem) -> NearProver:
+    return NearProver(problem, LinearProver(problem))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
+    checked = 0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 19])
+        problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
+        tasks, boxes, asked = all_levels(problem), Boxes(problem), prover(problem)
+        size = len(problem.table)
+        endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
+        rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
+        safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
+        for room in rooms:
+            share = np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
+            for proof in asked.proofs(*room, tasks, extent=np.ones(len(tasks)), most=100, share=share):
+                assert share is not None or _left(proof, boxes, room) < proof.task.level * (1 - 1e-8)
+                assert all(_left(proof, boxes, other) >= proof.task.level * (1 - 1e-6) for other in safe)
+                checked += 1
+    assert checked > 20
+
+
+def _left(proof: Proof, boxes: Boxes, room: Floats) -> float:
+    down, up = boxes[proof.task.attacker]
+    below, above = np.minimum(room[0], down), np.minimum(room[1], up)
+    return float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
+
+
+@pytest.mark.parametrize("farthest", [0, 3000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where programs over the whole table have to be asked, and where witnesses of other rooms are known."""
+    monkeypatch.setattr(near_prover, "FARTHEST", farthest)
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 21])
+        problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))
+        tasks, asked = all_levels(problem), prover(problem)
+        endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
+        for _ in range(4):
+            below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
+            found = asked.proofs(below, above, tasks, extent=np.ones(len(tasks)), most=1)
+            verdict = audit(problem, stated(problem, below, above))
+            assert bool(found) == (not verdict.safe_rows.all())
+
+
+def test_nothing_is_asked_when_the_time_is_up() -> None:
+    problem = random_problem("two-way", np.random.default_rng(1))
+    tasks, none = all_levels(problem), np.zeros(len(problem.table))
+    passed = Deadline.after(0.0)
+    assert (
+        prover(problem).proofs(none, none, tasks, extent=np.ones(len(tasks)), most=9, deadline=passed) == []
+    )
+
+
+def nested_problem(seed: int) -> Problem:
+    """Two nested dimensions: 13 times 13 codes, values up to 100, a tenth of the inner cells sensitive."""
+    rng = np.random.default_rng(seed)
+    names = [f"{i}.{j}" for i in range(3) for j in range(3)]
+    pairs = [(f"{i}", "Total") for i in range(3)] + [(name, name[0]) for name in names]
+    dimensions = [Dimension.of(letter, Hierarchy.from_pairs(pairs)) for letter in "rc"]
+    cells = {"r": np.repeat(names, 9), "c": np.tile(names, 9), "value": rng.integers(1, 100, 81)}
+    table = Table.from_cells(dimensions, cells, recompute=True)
+    sensitive = table.is_leaf & (rng.random(len(table)) < 0.1)
+    level = np.where(sensitive, np.ceil(0.15 * table.values), 0.0)
+    return Problem.of(table, sensitive, Levels.of(len(table), level, level))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_is_the_same_however_proofs_are_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, costs = nested_problem(seed), []
+    for quickly in (10_000, 10):
+        monkeypatch.setattr(near_proofs, "QUICKLY_ASKED", quickly)
+        assert isinstance(prover_of(problem), NearProver) == (quickly == 10)
+        found = interval_partial(
+            problem,
+            params=PartialParams(asymmetry=0.0, grid=0.0),
+            rng=np.random.default_rng(0),
+            progress=silent,
+            executor=None,
+        )
+        assert found.bound == pytest.approx(found.pattern.loss(problem), rel=1e-5)
+        costs.append(found.pattern.loss(problem))
+    assert costs[0] == pytest.approx(costs[1], rel=1e-6)

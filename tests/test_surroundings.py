@@ -1,0 +1,61 @@
+"""The equations near a cell are those of the table, and what they prove holds for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tablecloak.audit.reduce import working_equations
+from tablecloak.methods.rooms import all_levels
+from tablecloak.methods.surroundings import Surroundings
+from tablecloak.testing import KINDS, random_problem
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_the_equations(kind: str) -> None:
+    rng = np.random.default_rng(4)
+    table = random_problem(kind, rng).table
+    near, dense = Surroundings(table), working_equations(table).toarray()
+    for _ in range(5):
+        cells = np.sort(rng.choice(len(table), size=3, replace=False))
+        equations = np.flatnonzero((dense[:, cells] != 0).any(axis=1))
+        assert near.equations_of(cells).tolist() == equations.tolist()
+        inside = np.flatnonzero((dense[equations] != 0).any(axis=0))
+        assert near.cells_in(equations).tolist() == inside.tolist()
+        some = np.sort(rng.choice(len(table), size=6, replace=False))
+        assert (near.matrix(equations, some).toarray() == dense[np.ix_(equations, some)]).all()
+        moved = rng.integers(-1, 2, size=3).astype(float)
+        off = np.flatnonzero(np.abs(dense[:, cells] @ moved) > 1e-9)
+        assert near.violated(cells, moved, 1e-9).tolist() == off.tolist()
+
+
+def test_around_a_cell_takes_another_ring_of_equations_while_they_are_small() -> None:
+    table = random_problem("two-way", np.random.default_rng(4)).table
+    near, every = Surroundings(table), np.ones(len(table), dtype=bool)
+    own = near.equations_of(np.array([5]))
+    assert near.around(np.array([5]), every, 0).tolist() == own.tolist()
+    wider = near.around(np.array([5]), every, 10_000)
+    assert set(own.tolist()) < set(wider.tolist())
+    nobody = np.zeros(len(table), dtype=bool)
+    assert near.around(np.array([5]), nobody, 10_000).tolist() == own.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
+    rng = np.random.default_rng(6)
+    problem = random_problem(kind, rng, sliding=True)
+    near, dense = Surroundings(problem.table), working_equations(problem.table).toarray()
+    task = all_levels(problem)[0]
+    sides, above, below = [], *np.zeros((2, len(problem.table)))
+    for upward in (True, False):
+        equations = np.sort(rng.choice(dense.shape[0], size=min(3, dense.shape[0]), replace=False))
+        y = rng.integers(-2, 3, equations.size).astype(float)
+        rho = -dense[equations].T @ y
+        rho[task.cell] += 1.0 if upward else -1.0
+        above, below = above + np.maximum(rho, 0.0), below + np.maximum(-rho, 0.0)
+        sides.append((upward, equations, y + 1e-8))
+    proof = near.proof(task, sides)
+    assert proof.task is task
+    assert proof.cells.tolist() == np.flatnonzero((above > 0) | (below > 0)).tolist()
+    assert proof.above == pytest.approx(above[proof.cells])
+    assert proof.below == pytest.approx(below[proof.cells])
