@@ -9,6 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
+from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
 from tablecloak.audit.integer import IntegerAttack
 from tablecloak.audit.reduce import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.engines.flow import is_loaded, warm_up
@@ -157,6 +158,7 @@ class _Judge:
         self.reduction: Reduction = reduce(
             working_columns(problem.table), self.low, self.high, problem.table.unit
         )
+        self.cubes = None if intervals or integer else cubes_of(problem.table, cells.size)
         self.attacks: dict[int, Attack] = {}
         self.outsider: _Answers | None = None
         self.engines: set[str] = set()
@@ -195,7 +197,10 @@ class _Judge:
 
     def _attack(self, found: _Answers, asked: Bools, low: Floats, high: Floats) -> None:
         where = self.reduction.component[self.cells]
-        for number in np.flatnonzero(np.bincount(where[asked & (where >= 0)])):
+        asked = asked & (where >= 0)
+        if self.cubes is not None:
+            asked = asked & ~self._met_by_cubes(found, np.flatnonzero(asked), low, high)
+        for number in np.flatnonzero(np.bincount(where[asked])):
             rows = np.flatnonzero(asked & (where == number))
             component = self.reduction.components[number]
             if low is not self.low or high is not self.high:
@@ -207,6 +212,20 @@ class _Judge:
             _push(attack, self.reduction.position[self.cells[rows]], found, rows, self.intervals, self._tick)
             self.solves += attack.solves - before
             self.components += 1
+
+    def _met_by_cubes(self, found: _Answers, rows: Ints, low: Floats, high: Floats) -> Bools:
+        """Which questions hypercubes settle; these have their answers then."""
+        assert self.cubes is not None
+        need_up = np.maximum(found.upper[rows], found.sliding[rows])
+        down, up = reach_by_cubes(self.cubes, self.cells[rows], found.lower[rows], need_up, low, high)
+        enough = (down >= found.lower[rows]) & (up >= found.upper[rows]) & (down + up >= found.sliding[rows])
+        met = np.zeros(self.cells.size, dtype=bool)
+        met[rows[enough]] = True
+        found.down[rows[enough]], found.up[rows[enough]] = down[enough], up[enough]
+        if met.any():
+            self.engines.add("hypercubes")
+        self._tick(int(enough.sum()))
+        return met
 
     def _engine(self, number: int, own: Component) -> Attack:
         """The attack on a component: the outsider's own is kept, an insider's starts from its witnesses."""

@@ -1,0 +1,82 @@
+"""Hypercubes in the audit: the same verdicts as without them, and never more than linear programs find."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from tablecloak.audit import audit
+from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
+from tablecloak.methods.base import suppression
+from tablecloak.pattern import Rounding
+from tablecloak.problem import Problem
+from tablecloak.protect import protect
+from test_cube_search import problem_of
+
+FIRST = import_module("tablecloak.audit.cubes_first")
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also on small tables."""
+    monkeypatch.setattr(FIRST, "MANY_CELLS", 0)
+    monkeypatch.setattr(FIRST, "MANY_QUESTIONS", 0)
+
+
+def patterns_of(problem: Problem):
+    """Hidden cells of several kinds, and a rounding."""
+    rng = np.random.default_rng(0)
+    yield suppression(problem.must_hide)
+    for share in (0.2, 0.5, 0.9):
+        yield suppression(problem.must_hide | ((rng.random(len(problem.table)) < share) & ~problem.forced))
+    yield suppression(protect(problem, "suppress-greedy").pattern.hidden)
+    table = problem.table
+    shown = np.where(problem.forced, table.values, 20 * np.rint(table.values / 20))
+    yield Rounding.of(shown, np.where(problem.forced, 0.0, 20.0))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sliding": True}, {"insider": True}], ids=["levels", "sliding", "insider"]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_verdicts_with_and_without(options, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(seed, **options)
+    used = 0
+    for pattern in patterns_of(problem):
+        without = audit(problem, pattern)
+        assert "hypercubes" not in without.engine
+        with monkeypatch.context() as patch:
+            patch.setattr(FIRST, "MANY_CELLS", 0)
+            patch.setattr(FIRST, "MANY_QUESTIONS", 0)
+            found = audit(problem, pattern)
+        assert np.array_equal(found.safe_rows, without.safe_rows)
+        assert np.array_equal(found.open_cells, without.open_cells)
+        used += "hypercubes" in found.engine
+    assert used
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_reached_that_is_out_of_reach(seed: int) -> None:
+    problem = problem_of(seed)
+    values = problem.table.values
+    for pattern in patterns_of(problem):
+        exact = audit(problem, pattern, intervals=True)
+        view = pattern.view(problem)
+        low = np.maximum(view.low, problem.outsider_low) - values
+        high = np.minimum(view.high, problem.outsider_high) - values
+        cubes = cubes_of(problem.table, 1000)
+        assert cubes is not None
+        cells = np.flatnonzero(problem.sensitive)
+        level = problem.levels.upper[cells]
+        down, up = reach_by_cubes(cubes, cells, level, level, low, high)
+        rows = np.searchsorted(exact.cells, cells)
+        assert (down <= values[cells] - exact.low[rows] + 1e-6).all()
+        assert (up <= exact.high[rows] - values[cells] + 1e-6).all()
+
+
+def test_small_tables_networks_and_few_questions_go_without() -> None:
+    problem = problem_of(0)
+    assert cubes_of(problem.table, 10_000) is None
