@@ -71,7 +71,8 @@ def test_nothing_is_reached_that_is_out_of_reach(seed: int) -> None:
         assert cubes is not None
         cells = np.flatnonzero(problem.sensitive)
         level = problem.levels.upper[cells]
-        down, up = reach_by_cubes(cubes, cells, level, level, low, high)
+        asked = (level, level, 3 * level)
+        down, up = reach_by_cubes(cubes, cells, asked, low, high)
         rows = np.searchsorted(exact.cells, cells)
         assert (down <= values[cells] - exact.low[rows] + 1e-6).all()
         assert (up <= exact.high[rows] - values[cells] + 1e-6).all()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import structure_of, working_columns
 from tablecloak.table import Table
 
@@ -41,30 +41,37 @@ def cubes_of(table: Table, questions: int) -> Cubes | None:
 
 
 def reach_by_cubes(
-    cubes: Cubes, cells: Ints, need_down: Floats, need_up: Floats, low: Floats, high: Floats
+    cubes: Cubes,
+    cells: Ints,
+    levels: tuple[Floats, Floats, Floats],
+    low: Floats,
+    high: Floats,
 ) -> tuple[Floats, Floats]:
     """How far down and up hypercubes take the cells, as far as they were asked; zero where none was found.
 
+    `levels`: lower, upper, sliding. What a cell cannot rise of a sliding level, by its own room, it is asked to fall.
     `low`, `high`: how far every cell of the table may deviate.
     """
-    down, up = np.ascontiguousarray(-low), np.ascontiguousarray(high)
+    lower, upper, sliding = levels
+    rooms = np.ascontiguousarray(-low), np.ascontiguousarray(high)
+    got = np.zeros((2, low.size))
+    rise = np.minimum(np.maximum(upper, sliding), rooms[1][cells])
+    order = np.argsort(-np.maximum(lower, rise), kind="stable")
     free = np.zeros(low.size)
-    got_down, got_up = np.zeros(low.size), np.zeros(low.size)
-    order = np.argsort(-np.maximum(need_down, need_up), kind="stable")
     for question in order.tolist():
         cell = int(cells[question])
-        for need, got, rooms in (
-            (float(need_up[question]), got_up, (up, down)),
-            (float(need_down[question]), got_down, (down, up)),
-        ):
-            if need <= 0 or got[cell] >= need or rooms[0][cell] < need:
-                continue
-            cube = cubes.cheapest(cell, need, free, *rooms, STARTS, cell)
-            if cube is None:
-                continue
-            rises = cube.signs > 0 if got is got_up else cube.signs < 0
-            with_it = np.where(rises, up[cube.cells], down[cube.cells]).min()
-            against = np.where(rises, down[cube.cells], up[cube.cells]).min()
-            for gained, ways in ((got_up, (with_it, against)), (got_down, (against, with_it))):
-                gained[cube.cells] = np.maximum(gained[cube.cells], np.where(rises, *ways))
-    return got_down[cells], got_up[cells]
+        for way in (1, 0):
+            need = float(rise[question] if way else max(lower[question], sliding[question] - got[1, cell]))
+            if 0 < need <= rooms[way][cell] and got[way, cell] < need:
+                cube = cubes.cheapest(cell, need, free, rooms[way], rooms[1 - way], STARTS, cell)
+                if cube is not None:
+                    _credit(got, rooms, cube.cells, cube.signs > 0 if way else cube.signs < 0)
+    return got[0][cells], got[1][cells]
+
+
+def _credit(got: Floats, rooms: tuple[Floats, Floats], cells: Ints, rises: Bools) -> None:
+    """All cells of a hypercube have moved as far as it can, and as far as it can the other way."""
+    down, up = (room[cells] for room in rooms)
+    forward, backward = np.where(rises, up, down).min(), np.where(rises, down, up).min()
+    got[1, cells] = np.maximum(got[1, cells], np.where(rises, forward, backward))
+    got[0, cells] = np.maximum(got[0, cells], np.where(rises, backward, forward))

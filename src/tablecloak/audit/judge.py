@@ -216,9 +216,9 @@ class _Judge:
     def _met_by_cubes(self, found: _Answers, rows: Ints, low: Floats, high: Floats) -> Bools:
         """Which questions hypercubes settle; these have their answers then."""
         assert self.cubes is not None
-        need_up = np.maximum(found.upper[rows], found.sliding[rows])
-        down, up = reach_by_cubes(self.cubes, self.cells[rows], found.lower[rows], need_up, low, high)
-        enough = (down >= found.lower[rows]) & (up >= found.upper[rows]) & (down + up >= found.sliding[rows])
+        lower, upper, sliding = levels = found.lower[rows], found.upper[rows], found.sliding[rows]
+        down, up = reach_by_cubes(self.cubes, self.cells[rows], levels, low, high)
+        enough = (down >= lower) & (up >= upper) & (down + up >= sliding)
         met = np.zeros(self.cells.size, dtype=bool)
         met[rows[enough]] = True
         found.down[rows[enough]], found.up[rows[enough]] = down[enough], up[enough]
