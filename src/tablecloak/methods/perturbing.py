@@ -38,6 +38,8 @@ FRACTIONS = "no solution in whole data units was found: shown values have more d
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
 MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Units by which levels are raised, one after the other."""
+LEAST_WHOLE, LONGEST_WHOLE = 5.0, 1e9
+"""Whole units are sought for so many seconds, at least and at most: fractions would tell who was moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,7 @@ def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, prog
     """The best perturbation that keeps sensitive cells away from the truth, whatever attackers make of it."""
     shown = form_of(problem, ranges, problem.most_touched is not None)
     answer = SecondModel(problem, shown.form, [], [], deadline, _priced(problem, progress)).solve()
-    return _attempt(problem, ranges, shown, answer)
+    return _attempt(problem, ranges, shown, answer, deadline)
 
 
 def _solved(
@@ -143,7 +145,7 @@ def _solved(
     else:
         told = _priced(problem, progress)
         answer = SecondModel(problem, shown.form, tasks, widths, deadline, told).solve()
-    return _attempt(problem, ranges, shown, answer)
+    return _attempt(problem, ranges, shown, answer, deadline)
 
 
 def _priced(problem: Problem, progress: Progress) -> Progress:
@@ -166,8 +168,8 @@ def _answer(solution: MixedSolution, form: Form) -> Answer:
     return Answer(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
 
 
-def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer) -> Attempt:
-    """The answer in whole units, audited."""
+def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, deadline: Deadline) -> Attempt:
+    """The answer in whole units, audited. Whole units have some seconds, also when the time is up."""
     unit = problem.table.unit
     if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
         return _none(problem, answer)
@@ -175,7 +177,8 @@ def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer) -> 
     low, high = ranges.with_senses(moved > 0).ends()
     still = _still(problem, shown, answer.values)
     low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
-    moved, whole = fewest_digits(problem, moved, low, high)
+    seconds = min(max(deadline.left, LEAST_WHOLE), LONGEST_WHOLE)
+    moved, whole = fewest_digits(problem, moved, low, high, seconds=seconds)
     if not adds_up(problem, moved):
         return _none(problem, answer)
     pattern = pattern_of(problem, ranges, moved)
