@@ -11,6 +11,7 @@ from fixtures import FIXTURES, from_leaves, leaf_values, smallest_leaves, with_l
 from fixtures import flat as flat_dimension
 from tablecloak.audit import audit
 from tablecloak.engines.limited import solve_limited
+from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import Method
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
@@ -346,3 +347,28 @@ def test_equations_with_fractions_are_not_forced_onto_whole_units():
     result = protect(problem, METHOD)
     assert adds_up(problem, result)
     assert "more decimals" in " ".join(result.report.notes)
+
+
+def test_senses_that_balance_take_over_when_programs_have_nothing(monkeypatch) -> None:
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.perturb_cell")
+    problem = FIXTURES["three way"]()
+    best = protect(problem, METHOD, params=WIDE)
+
+    for name in ("against_attackers", "without_attackers"):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, real=real, **o: _emptied(real(*a, **o)))
+    found = protect(problem, METHOD, params=WIDE)
+    assert found.status is Status.TIME_LIMIT
+    assert adds_up(problem, found)
+    assert found.cost >= best.bound - 1e-9
+    assert found.bound is None or found.bound <= found.cost
+    sensitive = problem.sensitive
+    away = np.abs(found.pattern.shown - problem.table.values)[sensitive]
+    least = np.minimum(problem.levels.lower, problem.levels.upper)[sensitive]
+    assert (away >= least - 1e-9).all()
+
+
+def _emptied(attempt):
+    return replace(attempt, outcome=Outcome.TIME_LIMIT, pattern=None, safe=False)

@@ -23,7 +23,15 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, Attempt, against_attackers, without_attackers
+from tablecloak.methods.network_search import is_network
+from tablecloak.methods.perturbing import (
+    COUNTED_ON,
+    FRACTIONS,
+    Attempt,
+    against_attackers,
+    by_balancing,
+    without_attackers,
+)
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, ranges_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -32,6 +40,8 @@ from tablecloak.result import Status
 NAME = "perturb-cell"
 GRACE = 10.0
 """Seconds that a program without attackers has when the time is up already: something must be returned."""
+LARGER, PROGRAM_SHARE = 1000, 0.75
+"""In tables of more cells that are no networks programs have this share of the time."""
 CLOSE = 1e-7
 
 Senses = Literal["up", "down", "random", "best"]
@@ -66,7 +76,7 @@ def perturb_cell(
     _check(params)
     rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
-    deadline = Deadline.after(params.seconds)
+    deadline = Deadline.after(_program_seconds(problem, params.seconds))
     largest_pattern(replace(problem, most_touched=None), progress)
     ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
     stopped = False
@@ -81,6 +91,9 @@ def perturb_cell(
     limit = Deadline.after(GRACE) if stopped or deadline.passed() else deadline
     attempt = found if found is not None and found.pattern is not None else None
     rest = attempt or without_attackers(problem, ranges, limit, progress)
+    if rest.pattern is None and rest.outcome is Outcome.TIME_LIMIT and problem.is_monotone:
+        within = Deadline.after(GRACE)
+        rest = by_balancing(problem, ranges, rest.bound, rng, progress, within) or rest
     if rest.pattern is None:
         raise _refusal(problem, params, rest)
     out_of_time = stopped or (found is not None and found.outcome is Outcome.TIME_LIMIT)
@@ -90,6 +103,13 @@ def perturb_cell(
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
     return _proposal(rest, (f"{why}: the audit names the cells left open",), out_of_time)
+
+
+def _program_seconds(problem: Problem, seconds: float | None) -> float | None:
+    """How long programs may take: on larger tables that are no networks something is kept for what they leave."""
+    if seconds is None or len(problem.table) <= LARGER or is_network(problem):
+        return seconds
+    return PROGRAM_SHARE * seconds
 
 
 def _check(params: PerturbCellParams) -> None:

@@ -23,6 +23,8 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
+from tablecloak.methods.adjustment import Adjustment
+from tablecloak.methods.balancing import quick_move
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Affine, Form, length_unit
 from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
@@ -127,6 +129,31 @@ def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, prog
     shown = form_of(problem, ranges, problem.most_touched is not None)
     answer = SecondModel(problem, shown.form, [], [], deadline, _priced(problem, progress)).solve()
     return _attempt(problem, ranges, shown, answer, deadline)
+
+
+def by_balancing(
+    problem: Problem,
+    ranges: Ranges,
+    bound: float,
+    rng: np.random.Generator,
+    progress: Progress,
+    deadline: Deadline,
+) -> Attempt | None:
+    """Something to return when programs have nothing: senses that nearly balance, mended (`balancing`), or None.
+
+    Attackers are not in it; `bound` is one that is known.
+    """
+    adjustment = Adjustment(problem, ranges, deadline)
+    move = quick_move(adjustment, rng, progress)
+    if move is None:
+        return None
+    low, high = adjustment.ends(adjustment.senses(move.moved))
+    moved, whole = fewest_digits(problem, move.moved, low, high, seconds=LEAST_WHOLE)
+    if not adds_up(problem, moved):
+        return None
+    pattern = pattern_of(problem, ranges, moved)
+    cost, safe = cost_of(problem, moved), audit(problem, pattern).safe
+    return Attempt(Outcome.TIME_LIMIT, moved, pattern, safe, cost, min(bound, cost), 0, 0, whole=whole)
 
 
 def _solved(
