@@ -136,6 +136,13 @@ def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
         if phase == "exchanges":
             raise KeyboardInterrupt
 
+    def amid_an_exchange(self, tasks, left_out, most):
+        raise KeyboardInterrupt
+
     result = protect(problem, "suppress-auto", progress=interrupt)
-    assert result.status is Status.TIME_LIMIT
-    assert_protected(problem, result.pattern)
+    monkeypatch.setattr(CubeSearch, "_routed", amid_an_exchange)
+    amid = protect(problem, "suppress-auto")
+    for each in (result, amid):
+        assert each.status is Status.TIME_LIMIT
+        assert_protected(problem, each.pattern)
+        assert "cost by hypercubes" in each.report.counters

@@ -87,7 +87,7 @@ def suppress_auto(
     if fast.best is not None and (ended or (left == math.inf and _is_much(problem))):
         status = Status.TIME_LIMIT if ended else fast.best.status
         return replace(fast.best, status=status, counters={**fast.tried, **fast.best.counters})
-    exact = replace(exact, seconds=None if left == math.inf else left)
+    exact = replace(exact, seconds=0.0 if fast.stopped else None if left == math.inf else left)
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
     found = ExactRun(problem, exact, rng, told, hidden).run()
     return replace(found, counters={**fast.tried, **found.counters})
@@ -157,15 +157,16 @@ class _Fast:
         within = self.deadline if left == math.inf else Deadline.after((FIRST if too_long else OTHERS) * left)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
         search = CubeSearch(problem, allowed, tasks, rng, self.progress, within)
+        hidden: Bools | None = None
         try:
             search.build()
             hidden = self._completed(search, allowed, tasks, within)
             if hidden is not None and too_long and not search.unmet:
                 search.exchange()
-                hidden = search.hidden
         except KeyboardInterrupt:
             self.stopped = True
-            hidden = None if search.unmet else search.hidden
+        if not search.unmet:  # else it was stopped within an exchange, or linear programs have added to it
+            hidden = search.hidden
         if hidden is None:
             return self.stopped
         cost = float(problem.weights[hidden & ~problem.must_hide].sum())
