@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NONE = -1
+NEARLY = 0.03
+"""What an arc of a blocking flow may take more than a shortest path, as a share of the whole path."""
 
 
 class Roads(NamedTuple):
@@ -46,10 +48,11 @@ class Roads(NamedTuple):
     done: Bools
     keys: Floats
     heap: Ints
+    count: Ints  # a single number: how many arcs the route under way uses
 
 
 _i, _f, _b = np.zeros(0, np.int32), np.zeros(0, np.float64), np.zeros(0, np.bool_)
-roads_type = typeof(Roads(_i, _i, _i, _b, _f, _b, _i, _i, _i, _f, _i, _b, _f, _i, _b, _f, _i))
+roads_type = typeof(Roads(_i, _i, _i, _b, _f, _b, _i, _i, _i, _f, _i, _b, _f, _i, _b, _f, _i, _i))
 
 
 @compiled(void(roads_type, int64))
@@ -144,48 +147,114 @@ def _shortest(
     return False
 
 
+@compiled(float64(roads_type, floats_type, floats_type, int64))
+def _room(roads: Roads, up: Floats, down: Floats, entry: int) -> float:
+    """What still fits through an entry."""
+    arc = roads.arc[entry]
+    return up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
+
+
 @compiled(int64(roads_type, int64))
-def _forget(roads: Roads, count: int) -> int:
+def _from(roads: Roads, entry: int) -> int:
+    """The node that an entry leaves."""
+    arc = roads.arc[entry]
+    return roads.target[roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]]
+
+
+@compiled(float64(roads_type, floats_type, floats_type, int64, int64, float64))
+def _augment(roads: Roads, up: Floats, down: Floats, source: int, sink: int, most: float) -> float:
+    """Send what fits, `most` at most, along the path by which nodes were arrived at; opens its arcs."""
+    amount, node = most, sink
+    while node != source:
+        entry = roads.arrived[node]
+        amount = min(amount, _room(roads, up, down, entry))
+        node = _from(roads, entry)
+    node = sink
+    while node != source:
+        entry = roads.arrived[node]
+        arc = roads.arc[entry]
+        roads.flow[arc] += amount if roads.forward[entry] else -amount
+        if not roads.in_route[arc]:
+            roads.in_route[arc] = True
+            roads.used[roads.count[0]] = arc
+            roads.count[0] += 1
+        open_arc(roads, arc)
+        node = _from(roads, entry)
+    return amount
+
+
+@compiled(float64(roads_type, floats_type, floats_type, int64, int64, int64, float64, float64))
+def _augment_all(
+    roads: Roads, up: Floats, down: Floats, source: int, sink: int, own: int, most: float, step: float
+) -> float:
+    """A blocking flow on the arcs that are nearly on shortest paths; gives what was sent.
+
+    After `_shortest`: an arc u -> v may be used if d(u) < d(v) and d(u) + cost <= d(v) + NEARLY * d(sink).
+    """
+    distance, done = roads.distance, roads.done
+    slack = NEARLY * distance[sink]
+    place = roads.first[:-1].copy()  # the entry of each node that is looked at next
+    sent, node = 0.0, source
+    while most - sent > 1e-9 * most:
+        if node == sink:
+            sent += _augment(roads, up, down, source, sink, most - sent)
+            node = source
+            continue
+        if place[node] == roads.first[node + 1]:
+            if node == source:
+                break
+            entry = roads.arrived[node]
+            node = _from(roads, entry)
+            place[node] += 1
+            continue
+        entry = place[node]
+        arc, other = roads.arc[entry], roads.target[entry]
+        fits = arc != own and (done[other] or other == sink) and distance[node] < distance[other]
+        if fits:
+            room = _room(roads, up, down, entry)
+            fits = room > 1e-9 * most
+            if fits:
+                cost = step if roads.is_open[arc] else step + roads.price[arc] * max(1.0, most / room)
+                fits = distance[node] + cost <= distance[other] + slack
+        if fits:
+            roads.arrived[other] = entry
+            node = other
+        else:
+            place[node] += 1
+    return sent
+
+
+@compiled(void(roads_type))
+def forget(roads: Roads) -> None:
     """Take the flow off the arcs of a route."""
-    for k in range(count):
+    for k in range(roads.count[0]):
         roads.flow[roads.used[k]] = 0.0
         roads.in_route[roads.used[k]] = False
-    return 0
+    roads.count[0] = 0
 
 
-@compiled(float64(roads_type, floats_type, floats_type, int64, boolean, float64, float64))
-def route(roads: Roads, up: Floats, down: Floats, own: int, upward: bool, need: float, step: float) -> float:
-    """Open arcs until arc `own` can deviate by `need`; gives what is still missing (zero unless impossible)."""
+@compiled(float64(roads_type, floats_type, floats_type, int64, boolean, float64, float64, int64, boolean))
+def route(
+    roads: Roads, up: Floats, down: Floats, own: int, upward: bool, need: float, step: float, most: int, many: bool
+) -> float:
+    """Open arcs so that arc `own` can deviate by `need` more than the flow so far, by `most` searches at most.
+
+    Each search gives one path, or a whole blocking flow if `many`. The result is what is missing then, or minus that
+    if it is impossible. The flow stays: call it again to go on, and `forget` in the end.
+    """
     tail_entry, head_entry = roads.entries[2 * own], roads.entries[2 * own + 1]
     if tail_entry < 0:
         return 0.0
     head, tail = roads.target[tail_entry], roads.target[head_entry]
     source, sink = (head, tail) if upward else (tail, head)
-    missing, count = need, 0
-    while missing > 1e-9 * need:
+    missing = need
+    for _ in range(most):
+        if missing <= 1e-9 * need:
+            return 0.0
         if not _shortest(roads, up, down, source, sink, own, missing, step):
-            _forget(roads, count)
-            return missing
-        amount, node = missing, sink
-        while node != source:
-            entry = roads.arrived[node]
-            arc = roads.arc[entry]
-            room = up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
-            amount = min(amount, room)
-            other = roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]
-            node = roads.target[other]
-        node = sink
-        while node != source:
-            entry = roads.arrived[node]
-            arc = roads.arc[entry]
-            roads.flow[arc] += amount if roads.forward[entry] else -amount
-            if not roads.in_route[arc]:
-                roads.in_route[arc] = True
-                roads.used[count] = arc
-                count += 1
-            open_arc(roads, arc)
-            other = roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]
-            node = roads.target[other]
-        missing -= amount
-    _forget(roads, count)
-    return 0.0
+            return -missing
+        if many:
+            missing -= _augment_all(roads, up, down, source, sink, own, missing, step)
+        else:
+            missing -= _augment(roads, up, down, source, sink, missing)
+    return max(missing, 0.0)

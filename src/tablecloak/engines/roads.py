@@ -10,6 +10,17 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Rooms = tuple[Floats, Floats]
+"""How far up and how far down each arc may deviate."""
+Stop = Callable[[], bool]
+
+PATHS, SEARCHES = 64, 4
+"""How many paths a level gets one by one, and how many blocking flows then before the clock is looked at."""
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
 
 
 class RoadMap:
@@ -29,6 +40,7 @@ class RoadMap:
         entries = np.full(2 * count, paths.NONE, dtype=np.int32)
         entries[2 * arc[order] + ~forward[order]] = np.arange(arc.size)
         self._route: Callable[..., float] = paths.route
+        self._forget: Callable[..., None] = paths.forget
         self._roads = paths.Roads(
             first=first,
             target=target[order].astype(np.int32),
@@ -47,6 +59,7 @@ class RoadMap:
             done=np.zeros(nodes, dtype=np.bool_),
             keys=np.zeros(arc.size + nodes + 2),
             heap=np.zeros(arc.size + nodes + 2, dtype=np.int32),
+            count=np.zeros(1, dtype=np.int32),
         )
         self._step = 1e-7 * float(np.median(price[price > 0])) if (price > 0).any() else 1e-7
         for each in np.flatnonzero(is_open).tolist():
@@ -57,10 +70,23 @@ class RoadMap:
         """The arcs that are open now."""
         return self._roads.is_open.copy()
 
-    def route(self, arc: int, upward: bool, need: float, up: Floats, down: Floats) -> bool:
+    def route(self, arc: int, upward: bool, need: float, rooms: Rooms, stop: Stop = never) -> bool:
         """Open arcs so that `arc` can deviate by `need` within the rooms; False if that is impossible."""
-        return self.missing(arc, upward, need, up, down) == 0.0
+        return self.missing(arc, upward, need, rooms, stop) == 0.0
 
-    def missing(self, arc: int, upward: bool, need: float, up: Floats, down: Floats) -> float:
-        """The same as far as possible; gives what is missing in the end."""
-        return float(self._route(self._roads, up, down, arc, upward, need, self._step))
+    def missing(self, arc: int, upward: bool, need: float, rooms: Rooms, stop: Stop = never) -> float:
+        """The same as far as possible, or until `stop` says so; gives what is missing in the end.
+
+        Shortest paths one by one; a level that takes more than `PATHS` of them gets blocking flows for the rest.
+        """
+        up, down = rooms
+        left, before, many = need, np.inf, False
+        while left > 1e-9 * need and not stop():
+            many = left < before and before < np.inf  # not again if that brought nothing
+            before = left
+            searches = SEARCHES if many else PATHS
+            left = float(self._route(self._roads, up, down, arc, upward, left, self._step, searches, many))
+            if left < 0:
+                break
+        self._forget(self._roads)
+        return 0.0 if abs(left) <= 1e-9 * need else abs(left)

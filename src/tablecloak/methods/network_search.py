@@ -16,7 +16,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.flow import Network
-from tablecloak.engines.roads import RoadMap
+from tablecloak.engines.roads import RoadMap, Rooms
 from tablecloak.errors import SolverError
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.problem import Problem
@@ -99,31 +99,32 @@ class NetworkSearch:
         roads = RoadMap(
             self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
         )
-        rooms = {
-            task.attacker: tuple(side[cells] for side in self.boxes[task.attacker]) for task in self.tasks
-        }
+        boxes = {task.attacker: self.boxes[task.attacker] for task in self.tasks}
+        rooms = {attacker: (up[cells], down[cells]) for attacker, (down, up) in boxes.items()}
         for done, task in enumerate(self.tasks):
             if done % 64 == 0:
                 if self.deadline.passed():
                     return
                 self.progress("protecting levels", done, len(self.tasks))
-            down, up = rooms[task.attacker]
-            if not self._routed(roads, task, int(place[task.cell]), up, down):
+            if not self._routed(roads, task, int(place[task.cell]), rooms[task.attacker]):
+                if self.deadline.passed():
+                    return
                 raise SolverError(
                     f"no route found for cell {self.problem.table.label(task.cell)} although one exists"
                 )
         self.hidden[cells[roads.is_open]] = True
         self.complete = True
 
-    def _routed(self, roads: RoadMap, task: Task, arc: int, up: Floats, down: Floats) -> bool:
+    def _routed(self, roads: RoadMap, task: Task, arc: int, rooms: Rooms) -> bool:
         """Open a route for a level; a sliding one goes up as far as box and network allow, then down."""
+        stop = self.deadline.passed
         if task.side is not Side.SLIDE:
-            return roads.route(arc, task.side is Side.UP, task.level, up, down)
-        rise = min(task.level, float(up[arc]))
+            return roads.route(arc, task.side is Side.UP, task.level, rooms, stop)
+        rise = min(task.level, float(rooms[0][arc]))
         if rise > 0:
-            rise -= roads.missing(arc, True, rise, up, down)
+            rise -= roads.missing(arc, True, rise, rooms, stop)
         rest = task.level - rise
-        return rest <= 1e-9 * task.level or roads.route(arc, False, rest, up, down)
+        return rest <= 1e-9 * task.level or roads.route(arc, False, rest, rooms, stop)
 
     # ------------------------------------------------------------------ clean-up
 
@@ -167,6 +168,8 @@ class _Flows:
         self.used: list[list[int]] = [[] for _ in self.tasks]
         """The arcs that move when a task is met, and the tasks that lean on an arc."""
         self.leaning: list[set[int]] = [set() for _ in range(cells.size)]
+        self.cuts: dict[int, Bools] = {}
+        """By task, a minimum cut of the last arc that it could not do without: the side where its flow starts."""
         for t in range(len(self.tasks)):
             used = self._witness(t)
             if used is None:
@@ -190,15 +193,31 @@ class _Flows:
                 found = network.route(arc, upward, missing)
                 used |= found.deviation != 0
                 missing -= min(found.value, missing)
+                if missing > 1e-9 * task.level and found.value < self.rooms[task.attacker][not upward][arc]:
+                    self.cuts[t] = found.source_side
         return np.flatnonzero(used).tolist() if missing <= 1e-9 * task.level else None
+
+    def _is_cut_off(self, t: int) -> bool:
+        """Whether what leaves the side of the last cut is too little for the task, as the network is now."""
+        task = self.tasks[t]
+        if t not in self.cuts or task.side is Side.SLIDE:
+            return False
+        network, side = self.networks[task.attacker], self.cuts[t]
+        starts, ends = side[network.tail], side[network.head]
+        own, capacity = int(self.arcs[t]), network.capacity
+        starts[own] = ends[own] = False
+        leaves = capacity[0::2][starts & ~ends].sum() + capacity[1::2][ends & ~starts].sum()
+        return bool(leaves < (1 - 1e-9) * task.level)
 
     def without(self, arc: int) -> bool:
         """Close an arc for good if every level can do without it."""
         for network in self.networks.values():
             network.set_capacity(arc, 0.0, 0.0)
         replaced = {}
-        for t in sorted(self.leaning[arc]):
-            used = self._witness(t)
+        leaning = sorted(self.leaning[arc])
+        hopeless = any(self._is_cut_off(t) for t in leaning)
+        for t in leaning:
+            used = None if hopeless else self._witness(t)
             if used is None:
                 for attacker, network in self.networks.items():
                     up, down = self.rooms[attacker]

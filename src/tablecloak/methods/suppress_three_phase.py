@@ -267,9 +267,10 @@ class _Solver:
         for task in exposed:
             if self.deadline.passed():
                 return list(exposed)
-            if not roads.route(
-                int(np.searchsorted(cells, task.cell)), task.side is Side.UP, task.level, up, down
-            ):
+            arc, upward = int(np.searchsorted(cells, task.cell)), task.side is Side.UP
+            if not roads.route(arc, upward, task.level, (up, down), self.deadline.passed):
+                if self.deadline.passed():
+                    return list(exposed)
                 label = self.problem.table.label(task.cell)
                 raise SolverError(f"no route found for cell {label} although one exists")
             before, opened = opened, int(roads.is_open.sum())

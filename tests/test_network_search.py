@@ -1,0 +1,64 @@
+"""The greedy search on networks: what its cuts say, and large levels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fixtures import flat, from_leaves, leaf_values, with_levels
+from tablecloak import Problem, audit, protect
+from tablecloak.methods.base import suppression
+from tablecloak.methods.deviations import open_tasks, undominated
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.network_search import NetworkSearch, _Flows
+from tablecloak.progress import NEVER, silent
+
+
+def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
+    """The grand total is sensitive and so are some cells: a level far above every inner cell."""
+    table = from_leaves([flat("row", rows), flat("column", columns)], leaf_values(rows, columns, seed=seed))
+    some = np.random.default_rng(seed).choice(len(table), size=rows, replace=False)
+    grand = int(np.argmax(table.values))
+    return with_levels(table, sorted({grand, *some.tolist()}), share=0.15)
+
+
+def searched(problem: Problem) -> NetworkSearch:
+    first = audit(problem, suppression(problem.must_hide))
+    tasks = undominated(problem, open_tasks(problem, first))
+    search = NetworkSearch(problem, largest_pattern(problem, silent), tasks, silent, NEVER)
+    search.construct()
+    search.clean_up()
+    return search
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_change_no_pattern(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_with_total(9, 8, seed)
+    with_cuts = searched(problem).hidden
+    said = []
+    monkeypatch.setattr(_Flows, "_is_cut_off", lambda self, t: said.append(t))
+    assert np.array_equal(with_cuts, searched(problem).hidden)
+    assert said
+    assert audit(problem, suppression(with_cuts)).safe
+
+
+def test_cuts_save_flows(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, real = [0], _Flows._witness
+
+    def counting(self: _Flows, t: int) -> list[int] | None:
+        counted[0] += 1
+        return real(self, t)
+
+    monkeypatch.setattr(_Flows, "_witness", counting)
+    searched(problem_with_total(20, 20, 1))
+    with_cuts, counted[0] = counted[0], 0
+    monkeypatch.setattr(_Flows, "_is_cut_off", lambda self, t: False)
+    searched(problem_with_total(20, 20, 1))
+    assert 2 * with_cuts < counted[0]
+
+
+@pytest.mark.parametrize("method", ["suppress-optimal", "suppress-three-phase"])
+def test_no_time_is_a_time_limit(method: str) -> None:
+    result = protect(problem_with_total(30, 30, 2), method, params={"seconds": 0.0})
+    assert result.status.value == "time-limit"
+    assert result.audit.safe
