@@ -48,7 +48,7 @@ class Roads(NamedTuple):
     done: Bools
     keys: Floats
     heap: Ints
-    count: Ints  # a single number: how many arcs the route under way uses
+    length: Ints  # a single number: how many arcs the route under way uses
 
 
 _i, _f, _b = np.zeros(0, np.int32), np.zeros(0, np.float64), np.zeros(0, np.bool_)
@@ -151,14 +151,17 @@ def _shortest(
 def _room(roads: Roads, up: Floats, down: Floats, entry: int) -> float:
     """What still fits through an entry."""
     arc = roads.arc[entry]
-    return up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
+    room: float = up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
+    return room
 
 
 @compiled(int64(roads_type, int64))
 def _from(roads: Roads, entry: int) -> int:
     """The node that an entry leaves."""
     arc = roads.arc[entry]
-    return roads.target[roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]]
+    other = roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]
+    node: int = roads.target[other]
+    return node
 
 
 @compiled(float64(roads_type, floats_type, floats_type, int64, int64, float64))
@@ -176,8 +179,8 @@ def _augment(roads: Roads, up: Floats, down: Floats, source: int, sink: int, mos
         roads.flow[arc] += amount if roads.forward[entry] else -amount
         if not roads.in_route[arc]:
             roads.in_route[arc] = True
-            roads.used[roads.count[0]] = arc
-            roads.count[0] += 1
+            roads.used[roads.length[0]] = arc
+            roads.length[0] += 1
         open_arc(roads, arc)
         node = _from(roads, entry)
     return amount
@@ -227,15 +230,23 @@ def _augment_all(
 @compiled(void(roads_type))
 def forget(roads: Roads) -> None:
     """Take the flow off the arcs of a route."""
-    for k in range(roads.count[0]):
+    for k in range(roads.length[0]):
         roads.flow[roads.used[k]] = 0.0
         roads.in_route[roads.used[k]] = False
-    roads.count[0] = 0
+    roads.length[0] = 0
 
 
 @compiled(float64(roads_type, floats_type, floats_type, int64, boolean, float64, float64, int64, boolean))
 def route(
-    roads: Roads, up: Floats, down: Floats, own: int, upward: bool, need: float, step: float, most: int, many: bool
+    roads: Roads,
+    up: Floats,
+    down: Floats,
+    own: int,
+    upward: bool,
+    need: float,
+    step: float,
+    most: int,
+    many: bool,
 ) -> float:
     """Open arcs so that arc `own` can deviate by `need` more than the flow so far, by `most` searches at most.
 

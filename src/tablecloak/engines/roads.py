@@ -59,7 +59,7 @@ class RoadMap:
             done=np.zeros(nodes, dtype=np.bool_),
             keys=np.zeros(arc.size + nodes + 2),
             heap=np.zeros(arc.size + nodes + 2, dtype=np.int32),
-            count=np.zeros(1, dtype=np.int32),
+            length=np.zeros(1, dtype=np.int32),
         )
         self._step = 1e-7 * float(np.median(price[price > 0])) if (price > 0).any() else 1e-7
         for each in np.flatnonzero(is_open).tolist():
