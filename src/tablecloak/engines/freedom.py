@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.lp import Outcome, Session
 from tablecloak.errors import SolverError
 
@@ -45,6 +45,9 @@ class Attack(Protocol):
 
     def multipliers(self, cell: int, upward: bool) -> Floats:
         """After a reach that fell short: y of the equations that prove it (see the top of this file)."""
+
+    def tied(self, cells: Ints) -> Bools:
+        """By cell: whether it is known to move in proportion with one of these in every deviation."""
 
 
 def attack_on(matrix: csc_array) -> Attack:
@@ -81,6 +84,11 @@ class Programs:
 
     def multipliers(self, cell: int, upward: bool) -> Floats:
         return self._duals
+
+    def tied(self, cells: Ints) -> Bools:
+        result = np.zeros(self.value.size, dtype=bool)
+        result[cells] = True
+        return result
 
 
 class Freedom:
@@ -178,4 +186,24 @@ class Freedom:
         wanted[cell] = sign
         wanted[self._loose] -= sign * self._table[self._place[cell]]
         result[self.rows] = self._factors.solve(wanted[self.columns], "T")  # type: ignore[call-overload]
+        return result
+
+    def tied(self, cells: Ints) -> Bools:
+        """By cell: whether its row of the table, or of the unit matrix, is a multiple of the row of one of these.
+
+        Candidates have the same ratio of two random combinations; their rows are compared in full.
+        """
+        rows = np.zeros((self.count, self.degrees))
+        rows[self.columns], rows[self._first_loose] = self._first_table, np.eye(self.degrees)
+        rows /= np.maximum(np.abs(rows).max(axis=1, keepdims=True, initial=0.0), 1e-300)
+        one, other = np.random.default_rng(0).normal(size=(2, self.degrees))
+        angle: Floats = np.arctan2(rows @ one, rows @ other) % np.pi  # the same for a row and for minus it
+        order = cells[np.argsort(angle[cells], kind="stable")]
+        near = np.searchsorted(angle[order], angle)
+        result = np.zeros(self.count, dtype=bool)
+        moving = np.abs(rows).max(axis=1, initial=0.0) > 0.5
+        for place in (near - 1, near % order.size):
+            twin = rows[order[place]]
+            same = np.minimum(np.abs(rows - twin).max(axis=1), np.abs(rows + twin).max(axis=1)) <= 1e-9
+            result |= same & moving
         return result

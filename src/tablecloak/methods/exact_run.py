@@ -22,6 +22,7 @@ Salazar (2010) for cutting at the root and then handing over to an integer progr
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -82,6 +83,8 @@ class ExactParams:
     """The engine of the integer phase; auto: SCIP if it is installed (`pip install tablecloak[scip]`), else HiGHS."""
     rows_a_round: int = 400
     """At most so many levels get new rows in one round."""
+    neighbourhoods: float = 0.0
+    """With a time limit, on general tables: so many seconds of neighbourhoods for each second of the root."""
 
 
 class ExactRun:
@@ -102,6 +105,8 @@ class ExactRun:
         allowed = largest_pattern(replace(problem, most_touched=None), progress)
         self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
         self.near = Neighbourhoods(self.state, rng, self.scip)
+        self.improving = 0.0
+        """Seconds of neighbourhoods while the root was solved."""
 
     def run(self) -> Proposal:
         """What is found until it is proven, the limits are reached, or somebody presses Ctrl-C."""
@@ -162,6 +167,7 @@ class ExactRun:
         stalled, before, rounds = 0, 0.0, 0
         guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
+        start = time.monotonic()
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
             if outcome is Outcome.INFEASIBLE:
@@ -189,12 +195,23 @@ class ExactRun:
                     building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
+            self._improve_meanwhile(time.monotonic() - start)
             state.tell("root", rounds, rounds)
             stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
             before = relaxation.value
             if stalled == PATIENCE and len(stages) > 1:
                 stages, stalled = stages[1:], 0
         return False
+
+    def _improve_meanwhile(self, passed: float) -> None:
+        """Neighbourhoods, until they have had their share of the seconds that have passed since the root began."""
+        share, state = self.params.neighbourhoods, self.state
+        if self.params.seconds is None or share <= 0.0 or state.is_network:
+            return
+        start, before = time.monotonic(), self.improving
+        while self.improving < share * (passed - before) and not (state.proven() or state.deadline.passed()):
+            self.near.improve(1)
+            self.improving = before + time.monotonic() - start
 
     def _infeasible(self) -> InfeasibleProblem:
         most = counted(self.problem.most_touched or 0, "cell")

@@ -1,12 +1,13 @@
 """suppress-auto: a good pattern soon, a better one with every second, and the proof where there is time for it.
 
 1. *Fast methods* that fit the table, one after the other: on networks shortest paths, by weight and by strata; on other
-   tables linear programs in several ways. The first gets most of the time if it needs it: a pattern comes before
-   everything else. The others follow only if it was quick. The cheapest pattern is kept.
-   Other grids with many exposed levels have a pattern of hypercubes before that (`cube_search`), within seconds. Where
-   linear programs, one for each level, would take longer than there is time, it is improved by exchanges instead.
+   tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
+   else. The others follow only if little time has passed. The cheapest pattern is kept.
+   Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
+   (`cube_search`), within seconds; where there is no time for them it is improved by exchanges instead.
 2. *The exact recipe* (`exact_run`) starts from it: the relaxation gives a bound and guides searches, large
-   neighbourhoods of the best pattern are searched over the rows found so far, and branch and cut ends it where it can.
+   neighbourhoods of the best pattern are searched, with a time limit on general tables as long as the relaxation takes,
+   and branch and cut ends it where it can.
 
 With a time limit it works until then, or until the optimum is proven. Without one it does a fixed amount of work, so
 that the same seed gives the same pattern: tables with many cells get the first fast method only, problems with many
@@ -40,18 +41,21 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
-FIRST, OTHERS = 0.8, 0.15
-"""The first fast method gets at most this share of the time that is left, each other one this."""
-QUICK = 0.1
-"""The others follow if the first took no more than this share of the time."""
+OTHERS = 0.3
+"""Fast methods after the first get at most this share of the time that is left."""
+QUICK = 0.15
+"""They follow while no more than this share of the time has passed."""
+NEIGHBOURHOODS = 1.0
+"""On general tables neighbourhoods get so many seconds for each second of the root of the exact recipe."""
 MANY_CELLS = 5_000
 """Without a time limit, general tables with more cells get the first fast method only."""
-MANY_LEVELS = 300
-"""General tables with more exposed levels than this have a pattern of hypercubes first."""
 PROGRAM_SECONDS = 2e-6
 """About so long, for each exposed level and each cell, linear programs took for all levels of a table."""
+BOUNDED, MODERATE, MUCH = 0.05, 0.2, 0.5
+"""If they would take up to this share of the time: flows that start from a bound; flows (they take some times as long);
+no hypercubes."""
 LONG = 600.0
-"""Without a time limit linear programs that would take longer are not tried if there is a pattern of hypercubes."""
+"""What counts as the time if there is no limit."""
 MANY, MANY_ON_NETWORKS = 300, 3_000
 """Without a time limit, problems with more sensitive cells times attackers than this get no exact recipe."""
 
@@ -77,7 +81,9 @@ def suppress_auto(
     executor: Executor | None,
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
-    exact = ExactParams(gap=params.gap, nodes=params.nodes if params.seconds is None else None)
+    exact = ExactParams(
+        gap=params.gap, nodes=params.nodes if params.seconds is None else None, neighbourhoods=NEIGHBOURHOODS
+    )
     uses_scip(exact)  # wrong parameters are told at once
     told = _Best(progress)
     fast = _Fast(problem, Deadline.after(params.seconds), rng, told, executor)
@@ -95,8 +101,12 @@ def suppress_auto(
 
 def _is_much(problem: Problem) -> bool:
     """Whether the exact recipe would take long."""
-    asked = int(problem.must_hide.sum()) * len(problem.attacker_names)
-    return asked > (MANY_ON_NETWORKS if is_network(problem) else MANY)
+    return _asked(problem) > (MANY_ON_NETWORKS if is_network(problem) else MANY)
+
+
+def _asked(problem: Problem) -> int:
+    """Cells that are hidden anyway times attackers."""
+    return int(problem.must_hide.sum()) * len(problem.attacker_names)
 
 
 class _Fast:
@@ -119,42 +129,49 @@ class _Fast:
 
     def run(self) -> None:
         """One after the other, the others only if the first was quick."""
-        whole, share = self.deadline.left, FIRST
+        whole = self.deadline.left
         if self._hypercubes():
             return
-        for name, settings in self._methods():
-            self._try(name, settings, share)
+        for number, (name, settings) in enumerate(self._methods()):
+            self._try(name, settings, OTHERS if number else 1.0)
             slow = (
                 len(self.problem.table) > MANY_CELLS and not is_network(self.problem)
                 if whole == math.inf
-                else self.deadline.left < (1 - QUICK) * whole and share == FIRST
+                else self.deadline.left < (1 - QUICK) * whole
             )
             if slow or self.stopped or self.deadline.passed():
                 return
-            share = OTHERS
 
     def _methods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Names and parameters. The exact recipe has one more search of its own on networks."""
         if not is_network(self.problem):
-            yield "suppress-kelly-lp", {}
-            yield "suppress-elimination", {}
+            expected = self._expected(2 * _asked(self.problem))
+            if expected <= MODERATE:
+                starts = ("bound", "none") if expected <= BOUNDED else ("none", "bound")
+                yield from (("suppress-network-flow", {"initial": start}) for start in starts)
             yield "suppress-greedy", {}
+            yield "suppress-kelly-lp", {}
         elif (self.problem.table.values >= 0).all():
             yield "suppress-shortest-path", {"costs": "weight"}
             yield "suppress-shortest-path", {"costs": "strata"}
 
+    def _expected(self, levels: int) -> float:
+        """About what share of the time linear programs for so many levels would take."""
+        whole = LONG if self.deadline.left == math.inf else max(self.deadline.left, 1e-9)
+        return PROGRAM_SECONDS * levels * len(self.problem.table) / whole
+
     def _hypercubes(self) -> bool:
         """A pattern of hypercubes on large grids that are no networks; True if that is all there is time for."""
         problem = self.problem
-        if is_network(problem) or not CubeSearch.fits(problem):
+        if is_network(problem) or self._expected(2 * _asked(problem)) <= MUCH or not CubeSearch.fits(problem):
             return False
         allowed = largest_pattern(problem, self.progress)
         tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
-        if len(tasks) <= MANY_LEVELS:
+        left, expected = self.deadline.left, self._expected(len(tasks))
+        if expected <= MUCH:
             return False
-        left, expected = self.deadline.left, PROGRAM_SECONDS * len(tasks) * len(problem.table)
-        too_long = expected > (LONG if left == math.inf else FIRST * left)
-        within = self.deadline if left == math.inf else Deadline.after((FIRST if too_long else OTHERS) * left)
+        too_long = expected > 1.0
+        within = self.deadline if too_long or left == math.inf else Deadline.after(OTHERS * left)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
         search = CubeSearch(problem, allowed, tasks, rng, self.progress, within)
         hidden: Bools | None = None

@@ -2,7 +2,8 @@
 
 Every level keeps a witness, deviations of hidden cells that meet it. A cell that no witness moves can be published; any
 other only if every level that leans on it has another witness without it. Rows that every safe pattern satisfies
-(`rows`), if there are any yet, tell without looking that a cell is needed.
+(`rows`), if there are any yet, tell without looking that a cell is needed; so does the elimination of the equations if
+a cell moves in proportion with one that has a level.
 
 Reference: Kelly (1990); the witnesses come from `engines.freedom`.
 """
@@ -62,6 +63,10 @@ class Thinner:
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
         self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
+        asked = np.unique([task.cell for task in self.tasks if self.problem.must_hide[task.cell]])
+        self._tied = np.zeros(self.hidden.size, dtype=bool)
+        if asked.size:
+            self._tied[self.cells] = self._attack.tied(np.searchsorted(self.cells, asked))
 
     def run(self, progress: Progress, price: Floats | None = None) -> bool:
         """Thin the pattern, dearest cells first, by `price` if given.
@@ -79,7 +84,7 @@ class Thinner:
         for number, cell in enumerate(order.tolist()):
             if self.deadline.passed():
                 break
-            if not self._needed.is_needed(cell):
+            if not (self._tied[cell] or self._needed.is_needed(cell)):
                 self._try(cell)
             if number % 32 == 0:
                 progress("cleaning up", number, order.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -62,7 +63,14 @@ class Watcher(NamedTuple):
     tell: Callable[[int, float], bool]
 
 
-def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, nodes: float) -> MixedSolution:
+def decide(
+    state: Exact,
+    columns: Columns,
+    watcher: Watcher,
+    cutoff: float,
+    nodes: float,
+    seconds: float = math.inf,
+) -> MixedSolution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
     effort = HARD if state.is_network or len(state.tasks) > FEW_LEVELS else LITTLE
 
@@ -91,7 +99,7 @@ def decide(state: Exact, columns: Columns, watcher: Watcher, cutoff: float, node
         Callbacks(separate, accept, lambda values: watcher.propose(columns.point(values)), watcher.tell),
         cutoff=cutoff,
         step=state.unit,
-        seconds=state.deadline.left,
+        seconds=min(seconds, state.deadline.left),
         nodes=nodes,
         eager=state.is_network,
         rounds=effort.rounds,

@@ -14,6 +14,9 @@ merge, solve & adapt.
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -36,7 +39,7 @@ MERGED, EARLY = 20, 5
 """One step in so many is a merge, for the first time after few."""
 FIRST, LEAST, NODES = 100, 20, 150
 """How many cells are merged beside those of the best pattern, at first and at least: fewer when the tree of a merge has
-more nodes than this, more when it has not."""
+more nodes than this, more when it has not. With a time limit a merge takes no longer than the steps before it."""
 GROWS, SHRINKS = 1.1, 0.8
 
 
@@ -49,6 +52,8 @@ class Walk:
         self._lowest = np.inf
         self._seen: list[Bools] = []
         self._many = FIRST
+        self._spent = 0.0
+        """Seconds of the steps since the last merge."""
 
     def step(self, state: Exact) -> None:
         """One step, or a merge instead. A best pattern found elsewhere since the last one is where it goes on from."""
@@ -56,7 +61,15 @@ class Walk:
         self._steps += 1
         if self._merges and self._steps % MERGED == EARLY:
             self._merge(state)
+            self._spent = 0.0
             return
+        start = time.monotonic()
+        self._move(state)
+        self._spent += time.monotonic() - start
+
+    def _move(self, state: Exact) -> None:
+        """From the pattern here, or from a better one, to another."""
+        assert state.hidden is not None
         here = state.hidden if self._here is None or state.cost < self._lowest else self._here
         rows = state.relaxation.live()
         released = np.flatnonzero(here & state.leads)
@@ -94,7 +107,8 @@ class Walk:
         chosen = others[np.argsort(-chance, kind="stable")[: self._many]]
         columns = Columns(state, np.union1d(np.flatnonzero(mine), chosen))
         watcher = Watcher(lambda x: None, lambda x: None, lambda nodes, bound: state.deadline.passed())
-        solution = decide(state, columns, watcher, state.cost - state.unit, NODES)
+        seconds = math.inf if state.deadline.moment is None else self._spent
+        solution = decide(state, columns, watcher, state.cost - state.unit, NODES, seconds)
         factor = SHRINKS if solution.outcome is Outcome.TIME_LIMIT else GROWS
         self._many = max(int(factor * self._many), LEAST)
 
