@@ -58,6 +58,8 @@ ON_NETWORKS, ON_GENERAL_TABLES = Guesses(0.02, 2.5, 0.0), Guesses(0.05, 1.0, 0.0
 """On general tables the time to settle a guess grows so fast with it that many small steps are better."""
 FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
+MANY = 100_000
+"""On networks with more cells to decide on a pattern that is given is not searched for again before the root."""
 TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
 CIRCLES = 5
@@ -123,7 +125,7 @@ class ExactRun:
             return Status.OPTIMAL
         if self.start is not None:
             state.adopt(self.start)
-        if self.start is None or state.is_network:  # there searches are fast
+        if self.start is None or (state.is_network and state.leads.sum() <= MANY):  # there searches are fast
             state.search(self.problem.weights)
         state.prepare()
         if not self._root():
@@ -186,6 +188,8 @@ class ExactRun:
                     continue
                 state.raise_bound(relaxation.bound)
                 state.tell("root", rounds, rounds)
+                if state.is_network and not state.proven():  # there searches are fast
+                    state.search_near(state.point)
                 return True
             if rounds % GUIDED == 0:
                 relaxation.price()

@@ -3,7 +3,8 @@
 A neighbourhood frees the hidden cells around one of them, those that share most rows with it, and offers the published
 cells of small reduced cost. An integer program over the rows, which describe the safe patterns from outside,
 proposes; what it misses becomes a row, and it proposes again, until its proposal is safe or no cheaper than the best.
-Every failure leaves the rows stronger. On general tables a walk takes their place (`walk`).
+Every failure leaves the rows stronger. On general tables a walk takes their place (`walk`). On large networks programs
+restricted to few cells, then to more, come before them: branch and cut over the cells of least reduced cost.
 
 References: Danna, Rothberg & Le Pape (2005) for RINS; our notes, 4.11.
 """
@@ -20,6 +21,7 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import GrowingProgram
 from tablecloak.methods.rows import Row
 from tablecloak.methods.run_state import Exact
+from tablecloak.methods.tree import Columns, Watcher, decide
 from tablecloak.methods.walk import Walk, around
 
 OFFERED = 100
@@ -36,8 +38,11 @@ LEVELS_A_NODE = 10
 EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""
-MANY, EARLY_ON_NETWORKS = 100_000, 1.0
+MANY, EARLY_ON_NETWORKS = 20_000, 0.4
 """The same on networks, if there are more cells than this to decide on: then nodes take long there too."""
+NARROW, WIDENED, WIDE_NODES, WIDE_SHARE = 500, 2, 150, 0.4
+"""How many cells of least reduced cost the first restricted program has, and how many times more the next one; what its
+tree may have in nodes, and in seconds as a share of the time that is left."""
 
 
 class Occasions:
@@ -68,7 +73,7 @@ class Neighbourhoods:
     def __init__(self, state: Exact, rng: np.random.Generator, merges: bool) -> None:
         self.state, self.rng = state, rng
         self.share = 0.2
-        self.walk = Walk(rng, merges)
+        self.merges, self.walk = merges, Walk(rng, merges)
         first, seldom = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
         if not state.is_network:
             seldom = max(seldom, len(state.tasks) // LEVELS_A_NODE)
@@ -81,10 +86,30 @@ class Neighbourhoods:
             return
         if state.is_network:
             if state.cells_within(state.cost).size > MANY:
+                if self.merges:
+                    self.widen()
                 self.improve(math.ceil(EARLY_ON_NETWORKS * 100.0 * state.gap()))
             return
         most = min(SHARE * int((hidden & state.free).sum()), LEVELS / len(state.tasks))
         self.improve(math.ceil(min(EARLY * 100.0 * state.gap(), most)))
+
+    def widen(self) -> None:
+        """The cheapest pattern over few cells, then over more: those of the best one, those of least reduced cost."""
+        state, many = self.state, NARROW
+        watcher = Watcher(lambda x: None, lambda x: None, lambda nodes, bound: state.deadline.passed())
+        while not (state.proven() or state.deadline.passed()):
+            assert state.hidden is not None
+            within = state.cells_within(state.cost)
+            least = within[np.argsort(state.relaxation.reduced[within], kind="stable")[:many]]
+            cells = np.union1d(np.flatnonzero(state.hidden & state.leads), least)
+            seconds = WIDE_SHARE * state.deadline.left
+            solution = decide(
+                state, Columns(state, cells), watcher, state.cost - state.unit, WIDE_NODES, seconds
+            )
+            state.tell("restricted programs", many, within.size)
+            if solution.outcome is Outcome.TIME_LIMIT or many >= within.size:
+                return
+            many *= WIDENED
 
     def improve(self, count: int) -> None:
         """Try so many neighbourhoods in a row without success."""
