@@ -193,6 +193,8 @@ class Freedom:
 
         Candidates have the same ratio of two random combinations; their rows are compared in full.
         """
+        if not self.degrees:
+            return np.zeros(self.count, dtype=bool)
         rows = np.zeros((self.count, self.degrees))
         rows[self.columns], rows[self._first_loose] = self._first_table, np.eye(self.degrees)
         rows /= np.maximum(np.abs(rows).max(axis=1, keepdims=True, initial=0.0), 1e-300)

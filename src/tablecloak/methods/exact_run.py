@@ -41,6 +41,7 @@ from tablecloak.methods.integer_phase import branch, resolve
 from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
 from tablecloak.methods.parts import in_parts
 from tablecloak.methods.run_state import ROOT_STAGES, Exact, Stage
+from tablecloak.methods.separation import NetworkSeparator
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
@@ -60,6 +61,8 @@ FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
 MANY = 100_000
 """On networks with more cells to decide on a pattern that is given is not searched for again before the root."""
+DENSE = 50_000_000
+"""On networks with more levels times cells, where minimum cuts make long rows, the root begins with short ones."""
 TAILING, STALLED = 1e-4, 10
 """The root ends after so many rounds that raise the bound by less than this share."""
 CIRCLES = 5
@@ -170,6 +173,8 @@ class ExactRun:
         guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
         start = time.monotonic()
+        if isinstance(state.separator, NetworkSeparator) and len(state.tasks) * state.leads.sum() > DENSE:
+            relaxation.add(state.separator.stars(state.tasks))
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
             if outcome is Outcome.INFEASIBLE:

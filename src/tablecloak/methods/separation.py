@@ -15,9 +15,11 @@ References: Fischetti & Salazar (2001), Salazar (2002) section 5; design semanti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
@@ -148,6 +150,34 @@ class NetworkSeparator(_Base):
                 found += self._worth_adding(tasks[t], carried, x, whole)
         return found
 
+    def stars(self, tasks: Sequence[Task]) -> list[Row]:
+        """The cuts around both ends of each level's cell, that is the rows of its equations: short ones to begin with.
+
+        Of upper and lower levels; none where cells are twins.
+        """
+        if not self.twins.leads.all():
+            return []
+        leaving, entering = (_grouped(ends, self.nodes) for ends in (self.tail, self.head))
+        found = []
+        for task in tasks:
+            if task.side is Side.SLIDE or not self.hidden[task.cell]:
+                continue
+            down, up = self.boxes[task.attacker]
+            first, second = (up, down) if task.side is Side.UP else (down, up)
+            for node, (out, back) in {
+                int(self.head[task.cell]): (first, second),
+                int(self.tail[task.cell]): (second, first),
+            }.items():
+                cells = np.concatenate([leaving[node], entering[node]])
+                carried = np.concatenate([out[leaving[node]], back[entering[node]]])
+                carried[cells == task.cell] = 0.0
+                order = np.argsort(cells, kind="stable")
+                cells, carried = cells[order], carried[order]
+                row = capacity_row(carried, task.level, self.hidden[cells], self.allowed[cells])
+                if row is not None:
+                    found.append(replace(row, cells=cells[row.cells]))
+        return found
+
     def _carried(self, task: Task, source_side: Bools | None, upward: bool) -> Floats:
         """The capacities of the cells that lead out of the source side; without one, the cell's own is the limit."""
         down, up = self.boxes[task.attacker]
@@ -159,6 +189,12 @@ class NetworkSeparator(_Base):
         carried = np.where(leaves & ~enters, up, np.where(enters & ~leaves, down, 0.0))
         carried[task.cell] = 0.0
         return carried
+
+
+def _grouped(ends: NDArray[np.int32], nodes: int) -> list[Ints]:
+    """The arcs of each node."""
+    order = np.argsort(ends, kind="stable")
+    return np.split(order, np.searchsorted(ends[order], np.arange(1, nodes)))
 
 
 class LinearSeparator(_Base):
