@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
@@ -293,3 +294,21 @@ def test_the_engine_follows_the_size(monkeypatch):
     assert isinstance(attack_on(matrix), Programs)
     monkeypatch.setattr(freedom, "MOST_ENTRIES", 0)
     assert isinstance(attack_on(matrix), Programs)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tied_cells_are_those_with_parallel_rows_of_the_null_space(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = random_matrix(rng) if seed % 2 else random_support(TABLES[seed % len(TABLES)], rng)
+    count = matrix.shape[1]
+    asked = np.sort(rng.choice(count, size=int(rng.integers(1, count + 1)), replace=False))
+    basis = null_space(matrix.toarray()) if matrix.shape[0] else np.eye(count)
+    norms = np.linalg.norm(basis, axis=1)
+    moves = norms > 1e-9
+    unit = basis / np.where(moves, norms, 1.0)[:, None]
+    parallel = np.abs(unit @ unit[asked].T) > 1 - 1e-9
+    expected = (parallel & moves[:, None] & moves[asked][None, :]).any(axis=1)
+    tied = Freedom(matrix).tied(asked)
+    assert np.array_equal(tied, expected)
+    plain = Programs(matrix).tied(asked)
+    assert np.array_equal(np.flatnonzero(plain), asked)

@@ -9,7 +9,8 @@
    sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
    Where most weights are equal, patterns of the cost of the bound are rewired until one is safe (`exchanges`).
 4. *Parts*: where the rows split, each part is solved by itself (`parts`).
-5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long.
+5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long; on
+   large networks after programs restricted to few cells.
 6. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
    the gap are published, which leaves few; branch and cut over them either finds the optimum or proves that the guess
    was too low (`integer_phase`): then the relaxation is solved again with all rows found, and the guess enlarged.
@@ -264,6 +265,7 @@ def uses_scip(params: ExactParams) -> bool:
         "gap must be a number from 0 on": not params.gap >= 0,
         "nodes must not be negative": params.nodes is not None and params.nodes < 0,
         "rows_a_round must be at least 1": params.rows_a_round < 1,
+        "neighbourhoods must be a number from 0 on": not params.neighbourhoods >= 0,
     }
     if any(faults.values()):
         raise InputError("Exact suppression", [fault for fault, holds in faults.items() if holds])
