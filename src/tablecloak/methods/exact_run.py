@@ -62,6 +62,8 @@ FEW = 1000
 """On networks the first guess is as large as it can be with no more cells to decide on than this."""
 MANY = 100_000
 """On networks with more cells to decide on a pattern that is given is not searched for again before the root."""
+GRACE = 0.3
+"""Neighbourhoods begin while the root is solved when that has taken this share of the time: they need its prices."""
 DENSE = 50_000_000
 """On networks with more levels times cells, where minimum cuts make long rows, the root begins with short ones."""
 TAILING, STALLED = 1e-4, 10
@@ -94,7 +96,10 @@ class ExactParams:
 
 
 class ExactRun:
-    """A run from the start to a proposal. `start`: a safe pattern to begin with; without one it is searched for."""
+    """A run from the start to a proposal.
+
+    `start`: a safe pattern to begin with; without one it is searched for. `others`: more of them, not as cheap.
+    """
 
     def __init__(
         self,
@@ -103,6 +108,7 @@ class ExactRun:
         rng: np.random.Generator,
         progress: Progress,
         start: Bools | None = None,
+        others: Sequence[Bools] = (),
     ) -> None:
         self.problem, self.params, self.start, self.rng = problem, params, start, rng
         self.scip = uses_scip(params)
@@ -111,6 +117,7 @@ class ExactRun:
         allowed = largest_pattern(replace(problem, most_touched=None), progress)
         self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
         self.near = Neighbourhoods(self.state, rng, self.scip)
+        self.near.walk.remember(others)
         self.improving = 0.0
         """Seconds of neighbourhoods while the root was solved."""
 
@@ -173,7 +180,7 @@ class ExactRun:
         stalled, before, rounds = 0, 0.0, 0
         guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
-        start = time.monotonic()
+        start, grace = time.monotonic(), GRACE * state.deadline.left
         if isinstance(state.separator, NetworkSeparator) and len(state.tasks) * state.leads.sum() > DENSE:
             relaxation.add(state.separator.stars(state.tasks))
         while not state.deadline.passed():
@@ -205,7 +212,7 @@ class ExactRun:
                     building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
-            self._improve_meanwhile(time.monotonic() - start)
+            self._improve_meanwhile(time.monotonic() - start - grace)
             state.tell("root", rounds, rounds)
             stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
             before = relaxation.value
@@ -214,7 +221,7 @@ class ExactRun:
         return False
 
     def _improve_meanwhile(self, passed: float) -> None:
-        """Neighbourhoods, until they have had their share of the seconds that have passed since the root began."""
+        """Neighbourhoods, until they have had their share of the seconds that the root takes too long."""
         share, state = self.params.neighbourhoods, self.state
         if self.params.seconds is None or share <= 0.0 or state.is_network:
             return

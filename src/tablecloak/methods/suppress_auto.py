@@ -43,7 +43,7 @@ from tablecloak.result import Status
 
 OTHERS = 0.3
 """Fast methods after the first get at most this share of the time that is left."""
-QUICK = 0.15
+QUICK = 0.1
 """They follow while no more than this share of the time has passed."""
 NEIGHBOURHOODS = 1.0
 """On general tables neighbourhoods get so many seconds for each second of the root of the exact recipe."""
@@ -95,7 +95,7 @@ def suppress_auto(
         return replace(fast.best, status=status, counters={**fast.tried, **fast.best.counters})
     exact = replace(exact, seconds=0.0 if fast.stopped else None if left == math.inf else left)
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = ExactRun(problem, exact, rng, told, hidden).run()
+    found = ExactRun(problem, exact, rng, told, hidden, fast.others).run()
     return replace(found, counters={**fast.tried, **found.counters})
 
 
@@ -126,6 +126,8 @@ class _Fast:
         self.stopped = False
         """Somebody pressed Ctrl-C."""
         self.tried: dict[str, float] = {}
+        self.others: list[Bools] = []
+        """The patterns of all methods that came to their end."""
 
     def run(self) -> None:
         """One after the other, the others only if the first was quick."""
@@ -226,6 +228,8 @@ class _Fast:
             return
         self.stopped = found.status is Status.TIME_LIMIT and not own.passed()
         cost = found.pattern.loss(self.problem)
+        if found.status is not Status.TIME_LIMIT:
+            self.others.append(found.pattern.touched(self.problem))
         self.tried[" ".join(["cost by", name, *map(str, settings.values())])] = cost
         if self.best is None or cost < self.best.pattern.loss(self.problem):
             self.best = found

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -54,6 +55,10 @@ class Walk:
         self._many = FIRST
         self._spent = 0.0
         """Seconds of the steps since the last merge."""
+
+    def remember(self, patterns: Sequence[Bools]) -> None:
+        """Patterns that were found before: they can be merged."""
+        self._seen = [*self._seen, *patterns]
 
     def step(self, state: Exact) -> None:
         """One step, or a merge instead. A best pattern found elsewhere since the last one is where it goes on from."""
