@@ -38,7 +38,7 @@ LEVELS_A_NODE = 10
 EARLY, SHARE, LEVELS = 4.0, 0.5, 5_000
 """So many neighbourhoods a percent of the gap are searched before the integer phase on general tables, where nodes take
 long, but no more than this share of the complementary cells, nor than this many for a single level."""
-MANY, EARLY_ON_NETWORKS = 20_000, 0.4
+MANY, EARLY_ON_NETWORKS = 100_000, 0.4
 """The same on networks, if there are more cells than this to decide on: then nodes take long there too."""
 NARROW, WIDENED, WIDE_NODES, WIDE_SHARE = 500, 2, 150, 0.4
 """How many cells of least reduced cost the first restricted program has, and how many times more the next one; what its

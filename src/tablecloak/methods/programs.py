@@ -51,6 +51,8 @@ class RowProgram:
         self.bound = 0.0
         """Proven: no binary point that meets all rows costs less. Not rounded."""
         self.rounds = self.programs = self.guesses = 0
+        self.asked = 1
+        """How many of the finders are asked."""
 
     @property
     def rounded(self) -> float:
@@ -58,13 +60,16 @@ class RowProgram:
         return rounded_up(self.bound, self.unit)
 
     def find(self, x: Floats) -> int:
-        """Add what the finders find at x; gives how many rows are new."""
-        return self.relaxation.add([row for finder in self.finders for row in finder(x)])
+        """Add what the finders asked so far find at x; gives how many rows are new."""
+        return self.relaxation.add([row for finder in self.finders[: self.asked] for row in finder(x)])
 
     # ------------------------------------------------------------------ linear
 
     def linear(self) -> bool:
-        """Solve the linear program; False when the time is up (the bound holds all the same)."""
+        """Solve the linear program; False when the time is up (the bound holds all the same).
+
+        A finder is asked once the rows of those before it are all met, so there is a bound before the dearest begins.
+        """
         if not self.free.any():
             return True
         relaxation = self.relaxation
@@ -85,7 +90,10 @@ class RowProgram:
             self.bound = max(self.bound, relaxation.bound)
             self.report("linear program", self.rounds, self.rounds, None, self.bound)
             if new == 0 and not priced:
-                return True
+                if self.asked >= len(self.finders):
+                    return True
+                self.asked, stalled = self.asked + 1, 0
+                continue
             rising = relaxation.value > before + TAILING * abs(before)
             stalled = 0 if rising or priced else stalled + 1
             before = relaxation.value

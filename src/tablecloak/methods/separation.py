@@ -141,8 +141,10 @@ class NetworkSeparator(_Base):
         places: dict[int, list[int]] = {}
         for q, (t, _) in enumerate(queries):
             places.setdefault(t, []).append(q)
-        found = []
+        found: list[Row] = []
         for t in order.tolist():
+            if found and deadline.passed():
+                break
             for cuts in (near, far):
                 carried = np.zeros(x.size)
                 for q in places[t]:
