@@ -44,17 +44,17 @@ def test_restricted_programs_lose_no_optimum(monkeypatch: pytest.MonkeyPatch) ->
     assert "restricted programs" in told
 
 
-def test_neighbourhoods_go_on_while_the_root_is_solved() -> None:
+@pytest.mark.parametrize(("grace", "share"), [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
+def test_neighbourhoods_begin_when_the_root_takes_long(
+    grace: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablecloak.methods.exact_run.GRACE", grace)
     table = from_leaves([flat(name, 6) for name in "abc"], leaf_values(6, 6, 6, seed=3, low=1))
     problem = with_levels(table, smallest_leaves(table, 12), share=0.5)
-    counted = {}
-    for share in (0.0, 1.0):
-        params = ExactParams(seconds=20.0, nodes=0, neighbourhoods=share)
-        run = ExactRun(problem, params, np.random.default_rng(1), silent)
-        rooted(run)
-        counted[share] = run.state.counters["neighbourhoods"]
-    assert counted[0.0] == 0
-    assert counted[1.0] > 0
+    params = ExactParams(seconds=30.0, nodes=0, neighbourhoods=share)
+    run = ExactRun(problem, params, np.random.default_rng(1), silent)
+    rooted(run)
+    assert (run.state.counters["neighbourhoods"] > 0) == (grace == 0.0 and share > 0.0)
 
 
 def test_without_a_limit_the_clock_decides_nothing() -> None:
