@@ -63,3 +63,23 @@ def test_stars_are_missed_where_nothing_is_hidden() -> None:
     tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
     rows = NetworkSeparator(problem, largest_pattern(problem, silent)).stars(tasks)
     assert max(row.shortfall(problem.must_hide.astype(float)) for row in rows) > 0
+
+
+def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small(1)
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    allowed = largest_pattern(problem, silent)
+    at_once = NetworkSeparator(problem, allowed)
+    for seed in range(5):
+        x = np.where(allowed, np.random.default_rng(seed).random(allowed.size), 0.0)
+        whole = at_once.rows(x, tasks, most=1000)
+        with monkeypatch.context() as patched:
+            patched.setattr("tablecloak.methods.separation.CUT_ENTRIES", 3 * at_once.nodes)
+            separator = NetworkSeparator(problem, allowed)
+            parts = separator.rows(x, tasks, most=1000)
+            assert {row.key for row in parts} == {row.key for row in whole}
+            assert (separator.worst is None) == (not whole)
+            few = separator.rows(x, tasks, most=1)
+            assert bool(few) == bool(whole)
+            assert len(few) <= len(whole)
+            assert separator.rows(allowed.astype(float), tasks, most=1) == []

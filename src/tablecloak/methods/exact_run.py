@@ -226,6 +226,9 @@ class ExactRun:
         if self.params.seconds is None or share <= 0.0 or state.is_network:
             return
         start, before = time.monotonic(), self.improving
+        if before < share * (passed - before):
+            state.build_near(state.point)
+            self.improving = before + time.monotonic() - start
         while self.improving < share * (passed - before) and not (state.proven() or state.deadline.passed()):
             self.near.improve(1)
             self.improving = before + time.monotonic() - start

@@ -39,6 +39,8 @@ WHOLE = 1e-8
 """At a whole point a level is missed if more than this share of it is missing."""
 SUPPORT = 1e-7
 """A cell is in the support of a point above this."""
+CUT_ENTRIES = 200_000_000
+"""So many levels times nodes are asked at a time: each takes two bytes."""
 DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
 
 
@@ -107,14 +109,34 @@ class NetworkSeparator(_Base):
         super().__init__(problem, allowed, twins)
         graph = CellNetwork(problem)
         self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
+        self._from = 0
 
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+        """In portions whose cuts fit into memory, until enough levels are missed; the next call goes on from there."""
+        size = max(1, CUT_ENTRIES // self.nodes)
+        if size >= len(tasks):
+            return self._rows(x, tasks, most, deadline)[0]
+        found, missed = [], 0
+        starts = range(0, len(tasks), size)
+        first, worst = self._from % len(starts), None
+        for k in (*starts[first:], *starts[:first]):
+            rows, count = self._rows(x, tasks[k : k + size], most - missed, deadline)
+            found, missed, worst = found + rows, missed + count, worst or self.worst
+            self._from = k // size
+            if missed >= most or (found and deadline.passed()):
+                break
+        self.worst = worst
+        return found
+
+    def _rows(self, x: Floats, tasks: Sequence[Task], most: int, deadline: Deadline) -> tuple[list[Row], int]:
+        """Rows, and of how many levels."""
         cells = np.flatnonzero((x > SUPPORT) | self.hidden)
         at = np.where(self.hidden[cells], 1.0, x[cells])
         whole = _is_whole(at)
         tasks = [task for task in tasks if self.hidden[task.cell] or x[task.cell] > SUPPORT]
         if not tasks:
-            return []
+            self.worst = None
+            return [], 0
         queries = [(t, upward) for t, task in enumerate(tasks) for upward in sides(task)]
         of = np.array([t for t, _ in queries])
         who = sorted({task.attacker for task in tasks})
@@ -150,7 +172,7 @@ class NetworkSeparator(_Base):
                 for q in places[t]:
                     carried += self._carried(tasks[t], None if binding[q] else cuts[q], queries[q][1])
                 found += self._worth_adding(tasks[t], carried, x, whole)
-        return found
+        return found, order.size
 
     def stars(self, tasks: Sequence[Task]) -> list[Row]:
         """The cuts around both ends of each level's cell, that is the rows of its equations: short ones to begin with.
