@@ -116,7 +116,8 @@ class NetworkSeparator(_Base):
         size = max(1, CUT_ENTRIES // self.nodes)
         if size >= len(tasks):
             return self._rows(x, tasks, most, deadline)[0]
-        found, missed = [], 0
+        found: list[Row] = []
+        missed = 0
         starts = range(0, len(tasks), size)
         first, worst = self._from % len(starts), None
         for k in (*starts[first:], *starts[:first]):
