@@ -110,7 +110,7 @@ def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest(monkeypatch) 
     problem = problem_of(1)
     plain = protect(problem, "suppress-auto", params={"nodes": 5})
     assert "cost by hypercubes" not in plain.report.counters
-    monkeypatch.setattr(auto, "MANY_LEVELS", 5)
+    monkeypatch.setattr(auto, "MUCH", -1.0)  # hypercubes in any case
     both = protect(problem, "suppress-auto", params={"nodes": 5})
     assert "cost by hypercubes" in both.report.counters
     assert both.cost <= both.report.counters["cost by hypercubes"]
@@ -128,7 +128,6 @@ def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
     from importlib import import_module
 
     auto = import_module("tablecloak.methods.suppress_auto")
-    monkeypatch.setattr(auto, "MANY_LEVELS", 5)
     monkeypatch.setattr(auto, "PROGRAM_SECONDS", 1e9)
     problem = problem_of(1)
 

@@ -7,6 +7,7 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
+from tablecloak.methods import network_search
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import open_tasks, undominated
 from tablecloak.methods.feasibility import largest_pattern
@@ -42,6 +43,23 @@ def test_cuts_change_no_pattern(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert np.array_equal(with_cuts, searched(problem).hidden)
     assert said
     assert audit(problem, suppression(with_cuts)).safe
+
+
+def test_few_cuts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    most, real = [0], _Flows._remember
+
+    def remember(self: _Flows, t: int, side: np.ndarray) -> None:
+        real(self, t, side)
+        most[0] = max(most[0], len(self.cuts))
+
+    monkeypatch.setattr(_Flows, "_remember", remember)
+    problem = problem_with_total(9, 8, 1)
+    before = searched(problem).hidden
+    assert most[0] > 1
+    monkeypatch.setattr(network_search, "CUT_ENTRIES", 0)
+    most[0] = 0
+    assert np.array_equal(searched(problem).hidden, before)
+    assert most[0] == 1
 
 
 def test_cuts_save_flows(monkeypatch: pytest.MonkeyPatch) -> None:

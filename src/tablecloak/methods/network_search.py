@@ -22,6 +22,9 @@ from tablecloak.methods.deviations import Side, Task
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
+CUT_ENTRIES = 50_000_000
+"""So many nodes are remembered in cuts, a byte each."""
+
 
 class Boxes:
     """How far down and up each cell may deviate by each attacker's box, worked out once an attacker."""
@@ -194,8 +197,15 @@ class _Flows:
                 used |= found.deviation != 0
                 missing -= min(found.value, missing)
                 if missing > 1e-9 * task.level and found.value < self.rooms[task.attacker][not upward][arc]:
-                    self.cuts[t] = found.source_side
+                    self._remember(t, found.source_side)
         return np.flatnonzero(used).tolist() if missing <= 1e-9 * task.level else None
+
+    def _remember(self, t: int, side: Bools) -> None:
+        """Keep a cut, and no more of them than there is room for."""
+        self.cuts.pop(t, None)
+        self.cuts[t] = side
+        if len(self.cuts) > max(1, CUT_ENTRIES // side.size):
+            del self.cuts[next(iter(self.cuts))]
 
     def _is_cut_off(self, t: int) -> bool:
         """Whether what leaves the side of the last cut is too little for the task, as the network is now."""
