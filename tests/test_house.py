@@ -135,7 +135,6 @@ COVERED_BY = {
     "methods.lines": "test_bounds",
     "methods.patterns": "test_suppress_optimal",
     "methods.programs": "test_bounds",
-    "methods.relaxation": "test_suppress_optimal",
     "methods.rows": "test_suppress_optimal",
     "methods.search": "test_suppress_greedy",
     "progress": "test_cli",

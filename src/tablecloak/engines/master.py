@@ -101,6 +101,20 @@ class Master:
                 highs.clearSolver()
         raise SolverError(f"HiGHS ended with status {status} on a program of {self.columns} columns")
 
+    def central_duals(self, seconds: float = float("inf")) -> Floats | None:
+        """Duals amid all optimal ones (interior point, no crossover), up to tolerances; None when the time is up.
+
+        There a column has a positive reduced cost whenever it has one at any optimal duals.
+        """
+        if self.columns == 0:
+            return None
+        highs = quiet_highs(presolve="off", solver="ipm", run_crossover="off", time_limit=min(seconds, 1e9))
+        highs.passModel(self._highs.getLp())
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return np.asarray(highs.getSolution().row_dual, dtype=np.float64) * self._scale
+
     def _without_columns(self) -> MasterSolution:
         low = np.asarray(self._highs.getLp().row_lower_)
         outcome = Outcome.OPTIMAL if (low <= 1e-9).all() else Outcome.INFEASIBLE

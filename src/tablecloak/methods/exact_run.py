@@ -7,7 +7,8 @@
 2. *Incumbent*: a pattern that is given, or greedy deviations and clean-up (`search`, `network_search`, `thinning`).
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
    sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
-   Where most weights are equal, patterns of the cost of the bound are rewired until one is safe (`exchanges`).
+   Where most weights are equal, central duals tell which cells the patterns of the cost of the bound may hide, and
+   such patterns are rewired until one is safe (`exchanges`).
 4. *Parts*: where the rows split, each part is solved by itself (`parts`).
 5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long; on
    large networks after programs restricted to few cells.
@@ -142,6 +143,7 @@ class ExactRun:
         if not self._root():
             return self._ended()
         if state.alike:
+            state.relaxation.centre(state.deadline.left)
             Exchanges(state, self.rng).run()
         in_parts(state)
         self.near.early()

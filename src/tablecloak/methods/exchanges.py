@@ -153,9 +153,7 @@ class Exchanges:
     def _start(self, target: float) -> Bools | None:
         """A pattern that meets the rows found so far and costs at most this much; ties are broken by chance."""
         state, relaxation = self.state, self.state.relaxation
-        within = np.flatnonzero(
-            state.leads & (relaxation.reduced <= target - relaxation.bound + 1e-9 * target)
-        )
+        within = np.flatnonzero(relaxation.within(target))
         roomy = within[self.room[within] >= self.enough]
         some = self.rng.choice(roomy, min(OFFERED, roomy.size), replace=False)
         cells = np.union1d(some, np.flatnonzero(state.leads & (relaxation.x > SUPPORT)))

@@ -41,11 +41,13 @@ def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> 
     guess, before = Guess(state, highest), state.counters["nodes"]
     repairs, searches = Occasions(state, 4 if state.is_network else 1), Occasions(state)
     columns, best = guess.columns, state.cost
+    last_unit = state.alike and state.cost - state.bound < 1.5 * state.unit
 
     def propose(x: Floats) -> Floats | None:
         nonlocal best
         searches.take(lambda: state.search_near(x))
-        near.occasions.take(lambda: near.improve(2))
+        if not last_unit:
+            near.occasions.take(lambda: near.improve(2))
         hidden = state.hidden
         if hidden is None or state.cost >= best or (hidden & state.leads & (columns.place < 0)).any():
             return None

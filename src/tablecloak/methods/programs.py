@@ -113,9 +113,7 @@ class RowProgram:
 
     def cells_within(self, highest: float) -> Ints:
         """The cells that a pattern of at most this cost can hide, by their reduced costs."""
-        noise = 1e-9 * max(1.0, abs(highest))
-        gap = highest - self.relaxation.bound + noise
-        return np.flatnonzero(self.free & (self.relaxation.reduced <= gap))
+        return np.flatnonzero(self.relaxation.within(highest))
 
     def _within(self, share: float) -> tuple[Floats | None, bool]:
         """The optimum if it is within a share of the bound. Then whether this is the end: found, or out of time."""

@@ -7,6 +7,9 @@ Only cheap or useful cells are columns at first. For any duals u >= 0 of the row
     bound(u) = b'u + sum_i min(0, w_i - (A'u)_i)      over ALL cells that may be hidden
 
 is a valid lower bound on the cost of every safe pattern, whatever the tolerances of the solver: it is what we report.
+A pattern that hides cell i costs at least bound(u) + w_i - (A'u)_i, so some cells are out of every pattern that costs
+no more than so much. One vertex of the optimal duals tells few of them where weights are equal and nearly all patterns
+tie; duals amid the optimal ones tell all that any of them tells (`centre`; Goldman & Tucker 1956).
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ NEWEST = 400
 AGE = 8
 """A row that was slack so many times in a row leaves the program (and stays in the pool)."""
 
+CENTRED = 5
+"""Central duals are asked for at most so many times, while columns come in."""
+
 
 class Relaxation:
     """Rows (the pool), the columns in the program, and the last solution."""
@@ -51,6 +57,8 @@ class Relaxation:
         self.bound = 0.0
         self.reduced: Floats = weights.copy()
         """Reduced costs at the best bound."""
+        self._central: tuple[float, Floats] = (0.0, self.reduced)
+        """The bound and the reduced costs at the last central duals."""
         self.add_columns(np.flatnonzero(free & start))
 
     # ------------------------------------------------------------------ growing
@@ -136,21 +144,46 @@ class Relaxation:
 
     def price(self) -> bool:
         """Prove a bound from the duals, and let columns in that could lower the value; False if there are none."""
-        rows = [self.pool[k] for k in self._inside]
-        used = np.flatnonzero(self._duals > 0)
-        duals = self._duals[used]
-        matrix = self.matrix([rows[k] for k in used])
-        reduced = self.weights - matrix.T @ duals
-        right = float(np.array([rows[k].rhs for k in used]) @ duals)
-        bound = right + float(np.minimum(reduced[self.free], 0.0).sum())
+        bound, reduced = self._proof(self._duals)
         if bound > self.bound or not self.pool:
-            self.bound, self.reduced = bound, np.where(self.free, reduced, np.inf)
+            self.bound, self.reduced = bound, reduced
+        return self._let_in(reduced)
+
+    def centre(self, seconds: float = math.inf) -> None:
+        """Prove from central duals which cells are out (see `within`)."""
+        for _ in range(CENTRED):
+            duals = self.master.central_duals(seconds)
+            if duals is None:
+                return
+            bound, reduced = self._proof(np.maximum(duals, 0.0))
+            if not self._let_in(reduced):
+                self._central = bound, reduced
+                return
+
+    def _proof(self, duals: Floats) -> tuple[float, Floats]:
+        """The bound that duals of the rows in the program prove, and the reduced costs."""
+        rows = [self.pool[k] for k in self._inside]
+        used = np.flatnonzero(duals > 0)
+        reduced = self.weights - self.matrix([rows[k] for k in used]).T @ duals[used]
+        right = float(np.array([rows[k].rhs for k in used]) @ duals[used])
+        bound = right + float(np.minimum(reduced[self.free], 0.0).sum())
+        return bound, np.where(self.free, reduced, np.inf)
+
+    def _let_in(self, reduced: Floats) -> bool:
+        """Columns that could lower the value come in; False if there are none."""
         scale = max(1.0, float(np.abs(self.weights[self.free]).max(initial=0.0)))
         wanted = np.flatnonzero(self.free & (self.place < 0) & (reduced < -1e-9 * scale))
         if wanted.size == 0:
             return False
         self.add_columns(wanted[np.argsort(reduced[wanted], kind="stable")[:PRICED]])
         return True
+
+    def within(self, cost: float) -> Bools:
+        """The cells that a pattern of at most this cost may hide, by the reduced costs of all that was proven."""
+        noise = 1e-9 * max(1.0, abs(cost))
+        (central, by_centre), by_vertex = self._central, self.reduced
+        mask: Bools = (by_vertex <= cost - self.bound + noise) & (by_centre <= cost - central + noise)
+        return self.free & mask
 
     def violated_in_pool(self, x: Floats, least: float = 1e-6) -> list[Row]:
         """Rows of the pool that left the program and are missed now: they come back."""

@@ -157,25 +157,30 @@ class Exact:
         return self.twins.spread(self.relaxation.x)
 
     def missed(
-        self, x: Floats, stages: Sequence[Stage] = ROOT_STAGES, most: int | None = None
+        self,
+        x: Floats,
+        stages: Sequence[Stage] = ROOT_STAGES,
+        most: int | None = None,
+        among: Bools | None = None,
     ) -> tuple[list[Row], Sequence[Stage]]:
         """Rows that a fractional point misses, and the stages that are left: the one that found rows and the next ones.
 
         Rows found at a point further inside, where promising cells that x publishes are hidden a little, are missed by
         x all the more; and they are sparser and cut deeper, for they weigh these cells too. The last stage is x itself.
+        Promising cells are `among` these, if only they are decided on.
         """
         rows: list[Row] = []
         while True:
-            inside = self._inside(x, stages[0])
+            inside = self._inside(x, stages[0], self.leads if among is None else among)
             most = most or self.rows_a_round
             rows = self.separator.rows(inside, self.tasks, most=most, deadline=self.deadline)
             if rows or len(stages) == 1 or self.deadline.passed():
                 return [*rows, *self.patterns.rows(x)], stages
             stages = stages[1:]
 
-    def _inside(self, x: Floats, stage: Stage) -> Floats:
+    def _inside(self, x: Floats, stage: Stage, among: Bools) -> Floats:
         """The point with promising cells hidden to some extent: those with the smallest reduced costs."""
-        cells = np.flatnonzero(self.leads & (x < stage.extent))
+        cells = np.flatnonzero(among & (x < stage.extent))
         if cells.size > stage.cells:
             cells = cells[np.argpartition(self.relaxation.reduced[cells], stage.cells)[: stage.cells]]
         inside = x.copy()
@@ -211,9 +216,8 @@ class Exact:
 
     def cells_within(self, cost: float) -> Ints:
         """The leaders of the cells that a pattern of at most this cost may hide, by reduced costs."""
-        least, best = self.relaxation.bound, self.cost - (self.unit if self.alike else 0.0)
-        noise = 1e-9 * max(1.0, abs(least))
-        return np.flatnonzero(self.leads & (self.relaxation.reduced <= min(cost, best) - least + noise))
+        best = self.cost - (self.unit if self.alike else 0.0)
+        return np.flatnonzero(self.relaxation.within(min(cost, best)))
 
     # ------------------------------------------------------------------ patterns
 

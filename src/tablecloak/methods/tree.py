@@ -26,7 +26,7 @@ class Effort(NamedTuple):
     rounds: int
 
 
-HARD, LITTLE = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 20, 2)
+HARD, PLAIN, LITTLE = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 60, 5), Effort((LAST,), 20, 2)
 FEW_LEVELS = 50
 """General tables with no more levels than this are asked little: the rows of the root say nearly all, and many nodes
 are needed."""
@@ -73,13 +73,17 @@ def decide(
 ) -> MixedSolution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
     effort = HARD if state.is_network or len(state.tasks) > FEW_LEVELS else LITTLE
+    if (
+        state.alike
+    ):  # a proof among very many ties: nodes that are fast, for `exchanges` have found the pattern
+        effort = PLAIN
 
     def separate(values: Floats, whole: bool) -> list[Cut]:
         x = columns.point(values)
         if whole:
             rows = state.check(x)
         else:
-            found, _ = state.missed(x, effort.stages, effort.levels)
+            found, _ = state.missed(x, effort.stages, effort.levels, columns.place >= 0)
             rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [columns.cut(row) for row in rows]
@@ -101,6 +105,7 @@ def decide(
         step=state.unit,
         seconds=min(seconds, state.deadline.left),
         nodes=nodes,
-        eager=state.is_network,
+        eager=state.is_network and not state.alike,
+        bare=state.alike,
         rounds=effort.rounds,
     )
