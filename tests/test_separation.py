@@ -1,6 +1,9 @@
-"""Rows of networks: the cuts around single equations."""
+"""Rows of networks: the cuts around single equations, and covers."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +20,17 @@ from fixtures import (
 from tablecloak import Problem, audit, protect
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Side, open_tasks
+from tablecloak.methods.exact_run import ExactParams, ExactRun
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.level_cuts import across
 from tablecloak.methods.rows import capacity_row
+from tablecloak.methods.run_state import COVERS, Exact
 from tablecloak.methods.separation import NetworkSeparator
 from tablecloak.progress import silent
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from instances import generator_one
 
 
 def small(seed: int) -> Problem:
@@ -53,7 +63,9 @@ def test_stars_are_cuts_that_safe_patterns_satisfy(make) -> None:  # type: ignor
         for node in (separator.tail[task.cell], separator.head[task.cell]):
             is_source = (node == separator.head[task.cell]) == (task.side is Side.UP)
             side = np.arange(separator.nodes) == node
-            carried = separator._carried(task, side if is_source else ~side, task.side is Side.UP)
+            box, sink_side = separator.boxes[task.attacker], ~side
+            source_side = side if is_source else sink_side
+            carried = across(separator.graph, box, task.cell, source_side, task.side is Side.UP)
             row = capacity_row(carried, task.level, problem.must_hide, allowed)
             assert row is None or row.key in known
 
@@ -83,3 +95,51 @@ def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> 
             assert bool(few) == bool(whole)
             assert len(few) <= len(whole)
             assert separator.rows(allowed.astype(float), tasks, most=1) == []
+
+
+SPARSE = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
+
+
+@pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS)
+def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped-def]
+    problem = make()
+    allowed = largest_pattern(problem, silent)
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    separator = NetworkSeparator(problem, allowed)
+    safe = protect(problem, "suppress-optimal", params={"seconds": 20.0}).pattern.touched(problem)
+    rng, found = np.random.default_rng(2), 0
+    for cover in COVERS * 4:
+        x = np.where(allowed, rng.choice([0.0, 0.1, 0.4, 0.6, 0.8, 1.0], allowed.size, p=SPARSE), 0.0)
+        rows = separator.covers(x, tasks, cover, most=100)
+        found += len(rows)
+        assert all(row.shortfall(x) > 0 for row in rows)
+        for _ in range(5):
+            more = safe | (allowed & (rng.random(safe.size) < 0.3))
+            assert all(row.shortfall(more.astype(float)) <= 1e-7 for row in rows)
+    assert found
+
+
+def at_the_root(problem: Problem) -> float:
+    run = ExactRun(problem, ExactParams(), np.random.default_rng(0), silent)
+    run.state.search(problem.weights)
+    run.state.prepare()
+    assert run._root()
+    return run.state.bound
+
+
+def test_covers_close_a_good_part_of_the_gap_at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, optimum = generator_one(50, 50, 25, 0), 2637
+    with_covers = at_the_root(problem)
+    monkeypatch.setattr(Exact, "covers", lambda *_: [])
+    without = at_the_root(problem)
+    assert with_covers <= optimum
+    assert optimum - with_covers < 0.6 * (optimum - without)
+
+
+def test_covers_of_too_many_levels_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small(1)
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    separator = NetworkSeparator(problem, largest_pattern(problem, silent))
+    monkeypatch.setattr("tablecloak.methods.separation.CUT_ENTRIES", 1)
+    x = problem.must_hide.astype(float)
+    assert not any(separator.covers(x, tasks, cover, most=10) for cover in COVERS)

@@ -60,15 +60,14 @@ def branch_and_cut(
     step: float = 0.0,
     seconds: float = math.inf,
     nodes: float = math.inf,
-    eager: bool = False,
     bare: bool = False,
     rounds: int = 5,
 ) -> MixedSolution:
     """min cost x over binary x that miss no row: none of those given (low <= matrix x), none that `separate` finds.
 
     Points that cost more than `cutoff` do not matter; if there are no others the outcome is INFEASIBLE. Costs are
-    multiples of `step` (0: nothing is known). `eager`: SCIP's own heuristics work hard. `bare`: SCIP adds
-    no cuts of its own. `rounds`: at most so many rounds of rows at a node below the root.
+    multiples of `step` (0: nothing is known). `bare`: SCIP adds no cuts of its own. `rounds`: at most so many rounds of
+    rows at a node below the root.
     """
     import pyscipopt
 
@@ -76,8 +75,6 @@ def branch_and_cut(
         return _without_columns(rows[0], callbacks)
     model = pyscipopt.Model()
     _settings(model, seconds, nodes)
-    if eager:
-        model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.AGGRESSIVE)
     if bare:
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
     scale = 1.0 / step if step > 0 else 1.0

@@ -17,14 +17,15 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-@compiled(void(net_type, floats_type, floats_type, floats_type, float64))
-def _load(net: Net, up: Floats, down: Floats, x: Floats, level: float) -> None:
-    """Capacities min(capacity, level) * x."""
+@compiled(void(net_type, floats_type, floats_type, floats_type, float64, float64))
+def _load(net: Net, up: Floats, down: Floats, x: Floats, cap: float, part: float) -> None:
+    """Capacities: min(capacity, cap) where x is 1, min(capacity, part) * x elsewhere."""
     for arc in range(x.size):
         entry = net.place[arc]
         if entry >= 0:
-            net.room[entry] = min(up[arc], level) * x[arc]
-            net.room[net.mirror[entry]] = min(down[arc], level) * x[arc]
+            most = cap if x[arc] >= 1.0 else part
+            net.room[entry] = min(up[arc], most) * x[arc]
+            net.room[net.mirror[entry]] = min(down[arc], most) * x[arc]
     net.residual[:] = net.room
 
 
@@ -46,7 +47,7 @@ def _spread_back(net: Net, sink: int, eps: float, reaches: Bools) -> None:
 
 @compiled(
     void(
-        net_type, ints_type, bools_type, floats_type, floats_type, ints_type,
+        net_type, ints_type, bools_type, floats_type, floats_type, floats_type, ints_type,
         float64[:, ::1], float64[:, ::1], floats_type, floats_type, boolean[:, ::1], boolean[:, ::1],
     )
 )  # fmt: skip
@@ -56,6 +57,7 @@ def least_cuts(
     upward: Bools,
     limits: Floats,
     cap: Floats,
+    part: Floats,
     who: Ints,
     up: Floats,
     down: Floats,
@@ -72,7 +74,7 @@ def least_cuts(
     for q in range(arcs.size):
         limit = limits[q]
         eps = 1e-9 * limit
-        _load(net, up[who[q]], down[who[q]], x, cap[q])
+        _load(net, up[who[q]], down[who[q]], x, cap[q], part[q])
         own = net.place[arcs[q]]
         if own < 0:
             flows[q] = limit

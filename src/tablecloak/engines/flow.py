@@ -218,11 +218,13 @@ class Network:
         who: Ints,
         boxes: tuple[Floats, Floats],
         x: Floats,
+        part: Floats | None = None,
     ) -> tuple[Floats, Bools, Bools]:
         """Flows for queries with capacities of their own, and the source sides of their minimum cuts.
 
         Query q asks for arc ``arcs[q]`` and its direction, up to ``limits[q]``, where arc a has room
-        ``min(up[who[q], a], cap[q]) * x[a]`` and likewise down. A flow below its limit has two cuts: the one
+        ``min(up[who[q], a], cap[q]) * x[a]`` and likewise down (with ``part[q]`` in place of ``cap[q]`` where
+        ``x[a] < 1``). A flow below its limit has two cuts: the one
         nearest to the source and the one nearest to the sink. The capacities of the network itself are lost.
         """
         from tablecloak.engines import cutting
@@ -230,7 +232,8 @@ class Network:
         flows = np.zeros(arcs.size)
         near, far = np.zeros((2, arcs.size, self.nodes), dtype=np.bool_)
         up, down = (np.ascontiguousarray(side) for side in boxes)
-        cutting.least_cuts(self._net, arcs, upward, limits, cap, who, up, down, x, flows, near, far)
+        part = cap if part is None else part
+        cutting.least_cuts(self._net, arcs, upward, limits, cap, part, who, up, down, x, flows, near, far)
         return flows, near, far
 
     def undetermined(self) -> Bools:

@@ -40,6 +40,10 @@ class Side(Enum):
     SLIDE = "sliding"
 
 
+DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
+"""The directions (upward?) that a side is about."""
+
+
 @dataclass(frozen=True)
 class Task:
     """A level that the cells hidden so far do not give: cell, attacker, side and size."""
@@ -48,6 +52,11 @@ class Task:
     attacker: int
     side: Side
     level: float
+
+
+def sides(task: Task) -> tuple[bool, ...]:
+    """The directions (upward?) that a level is about."""
+    return DIRECTIONS[task.side]
 
 
 @dataclass(frozen=True, eq=False)

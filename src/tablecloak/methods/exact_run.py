@@ -6,7 +6,8 @@
    hidden together or not at all are one decision (`twins`).
 2. *Incumbent*: a pattern that is given, or greedy deviations and clean-up (`search`, `network_search`, `thinning`).
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`relaxation`): capacity rows, always
-   sharpened by residual, truncation, covers and rounding; pattern rows. Every few rounds its point guides a new search.
+   sharpened by residual, truncation, covers and rounding; pattern rows; on networks covers by cuts of their own. Every
+   few rounds its point guides a new search.
    Where most weights are equal, central duals tell which cells the patterns of the cost of the bound may hide, and
    such patterns are rewired until one is safe (`exchanges`).
 4. *Parts*: where the rows split, each part is solved by itself (`parts`).
@@ -202,6 +203,9 @@ class ExactRun:
                     stalled = 0
                     continue
                 state.raise_bound(relaxation.bound)
+                if stalled < STALLED and not state.proven():
+                    new = relaxation.add(state.covers(state.point))
+            if new == 0 or circles:
                 state.tell("root", rounds, rounds)
                 if state.is_network and not state.proven():  # there searches are fast
                     state.search_near(state.point)

@@ -23,10 +23,9 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.lp import Outcome, Session, Solution
 from tablecloak.errors import SolverError
-from tablecloak.methods.deviations import Task
+from tablecloak.methods.deviations import DIRECTIONS, Task
 from tablecloak.methods.network_search import Boxes
 from tablecloak.methods.rooms import Proof, Prover
-from tablecloak.methods.separation import DIRECTIONS
 from tablecloak.methods.surroundings import Surroundings
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline

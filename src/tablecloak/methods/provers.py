@@ -16,12 +16,11 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
 from tablecloak.engines.flow import Network
 from tablecloak.engines.freedom import Attack, attack_on
-from tablecloak.methods.deviations import Task
+from tablecloak.methods.deviations import DIRECTIONS, Task
 from tablecloak.methods.near_proofs import looks_near, near_proofs
 from tablecloak.methods.near_prover import NearProver
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.rooms import Proof, Prover
-from tablecloak.methods.separation import DIRECTIONS
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 

@@ -81,8 +81,8 @@ def capacity_row(
 
 
 def sharper(row: Row, x: Floats, least: float) -> list[Row]:
-    """Covers and roundings of a capacity row that the point x misses by at least `least`."""
-    if row.kind != "capacity":
+    """Covers and roundings of a capacity row or a cover that the point x misses by at least `least`."""
+    if row.kind not in ("capacity", "cover"):
         return []
     found = []
     cover = _cover(row, x)
@@ -90,6 +90,14 @@ def sharper(row: Row, x: Floats, least: float) -> list[Row]:
         if base is not None:
             found += [base, _rounded(base, x)] if base is cover else [_rounded(base, x)]
     return [other for other in found if other is not None and other.shortfall(x) > least]
+
+
+def covered(row: Row, taken: Bools) -> Row | None:
+    """The cover of a capacity row with these of its cells moved to those that are hidden anyway; None: they suffice."""
+    rest = row.rhs - float(row.coefficients[taken].sum())
+    if row.kind != "capacity" or rest < 1e-6:
+        return None
+    return Row(row.cells[~taken], np.minimum(row.coefficients[~taken] / rest, 1.0), 1.0, "cover")
 
 
 def no_good(row: Row, x: Floats) -> Row:

@@ -19,7 +19,7 @@ from tablecloak.methods.programs import rounded_up, weight_unit
 from tablecloak.methods.relaxation import Relaxation
 from tablecloak.methods.rows import Row
 from tablecloak.methods.search import Search
-from tablecloak.methods.separation import separator_of
+from tablecloak.methods.separation import Cover, NetworkSeparator, separator_of
 from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
@@ -33,6 +33,8 @@ POLISHED = 30
 """At most so many rounds of the relaxation between two guesses."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
+COVERS = tuple(Cover(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in (0.95, 0.7, 0.5))
+"""Where covers are looked for on networks, in turn."""
 ALIKE = 0.5
 """Weights count as equal if this share of the cells to decide on has the same."""
 
@@ -74,6 +76,7 @@ class Exact:
         """Whether this is a network with so many equal weights that patterns of the same cost abound (`exchanges`)."""
         self.tasks = self._levels()
         self._suspects: list[Task] = []
+        self._turn = 0
         self.relaxation = Relaxation(self.prices, self.leads, np.zeros_like(self.free))
         self.counters = dict.fromkeys(
             ("rounds", "guesses", "integer programs", "nodes", "neighbourhoods", "better by neighbourhoods"),
@@ -114,6 +117,12 @@ class Exact:
         if not (self.is_network and plain and self.unit > 0 and prices.size):
             return False
         return int(np.unique(prices, return_counts=True)[1].max()) >= ALIKE * prices.size
+
+    def is_roomy(self, cells: Ints) -> bool:
+        """Whether each of these cells could carry any level by itself."""
+        most = max(task.level for task in self.tasks)
+        boxes = (self.separator.boxes[attacker] for attacker in {task.attacker for task in self.tasks})
+        return all(float(side[cells].min(initial=np.inf)) >= most for box in boxes for side in box)
 
     # ------------------------------------------------------------------ cost and proof
 
@@ -177,6 +186,19 @@ class Exact:
             if rows or len(stages) == 1 or self.deadline.passed():
                 return [*rows, *self.patterns.rows(x)], stages
             stages = stages[1:]
+
+    def covers(self, x: Floats, most: int | None = None, turns: int = len(COVERS)) -> list[Row]:
+        """Covers that a fractional point misses: the first that are found in so many turns. On networks only."""
+        rows: list[Row] = []
+        if isinstance(self.separator, NetworkSeparator):
+            most = most or self.rows_a_round
+            for _ in range(turns):
+                cover = COVERS[self._turn % len(COVERS)]
+                self._turn += 1
+                rows = self.separator.covers(x, self.tasks, cover, most=most, deadline=self.deadline)
+                if rows or self.deadline.passed():
+                    break
+        return rows
 
     def _inside(self, x: Floats, stage: Stage, among: Bools) -> Floats:
         """The point with promising cells hidden to some extent: those with the smallest reduced costs."""

@@ -9,14 +9,19 @@ its true value the attacker's box lets cell i be). The best y at a point x comes
 bounds min(LB_i, L) x_i and min(UB_i, L) x_i: on networks a minimum cut (y is the indicator of its source side),
 elsewhere the duals of a warm program. A sliding level takes the sum of the rows of both sides.
 
-References: Fischetti & Salazar (2001), Salazar (2002) section 5; design semantics 6 for pattern rows.
+The cover of a row with cells U asks r = L - c(U) of the others, min(c_i, r) each. The row with the best cover is seldom
+the one that is missed most, so on networks covers are looked for by minimum cuts of their own: capacities c_i for the
+cells U, those above some x, and min(c_i, r) x_i for the others. The rest r is guessed, then taken from the cut found.
+
+References: Fischetti & Salazar (2001), Salazar (2002) section 5; design semantics 6 for pattern rows; Carr, Fleischer,
+Leung & Phillips (2000) for knapsack covers and their separation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,29 +29,32 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
-from tablecloak.engines.flow import Network
 from tablecloak.engines.freedom import Attack, attack_on
-from tablecloak.methods.deviations import Side, Task
+from tablecloak.methods.deviations import Side, Task, sides
+from tablecloak.methods.level_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.rows import TINY, Row, capacity_row, no_good, sharper
+from tablecloak.methods.rows import TINY, Row, capacity_row, covered, no_good, sharper
 from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 
-LEAST = 1e-4
-"""A row of right-hand side 1 is worth adding if it is missed by more than this."""
-WHOLE = 1e-8
-"""At a whole point a level is missed if more than this share of it is missing."""
-SUPPORT = 1e-7
-"""A cell is in the support of a point above this."""
 CUT_ENTRIES = 200_000_000
 """So many levels times nodes are asked at a time: each takes two bytes."""
-DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
+PASSES = 3
+"""The rest of a cover is guessed once and taken from the last cut after that, with so many cuts in all."""
+
+
+class Cover(NamedTuple):
+    """Which covers are looked for: U, the cells hidden to more than this extent; the first guess of r, in levels."""
+
+    above: float
+    rest: float
 
 
 class Separator(Protocol):
     """Finds rows that a point misses."""
 
+    boxes: Boxes
     worst: Task | None
     """A level that the last point missed, if there was one."""
 
@@ -60,11 +68,6 @@ def separator_of(problem: Problem, allowed: Bools, twins: Twins | None = None) -
     return engine(problem, allowed, twins)
 
 
-def sides(task: Task) -> tuple[bool, ...]:
-    """The directions (upward?) that a level is about."""
-    return DIRECTIONS[task.side]
-
-
 class _Base:
     """What both engines know."""
 
@@ -74,6 +77,11 @@ class _Base:
         self.allowed: Bools = allowed & self.twins.leads
         self.boxes = Boxes(problem)
         self.worst: Task | None = None
+
+    def _row(self, task: Task, carried: Floats) -> Row | None:
+        """The capacity row over leaders; None if the cells that are hidden anyway meet it."""
+        together = self.twins.together(carried)
+        return capacity_row(together, task.level, self.hidden, self.allowed, self._only_if(task))
 
     def _only_if(self, task: Task) -> int | None:
         """The level of a cell that need not be hidden is asked only if it is."""
@@ -86,8 +94,7 @@ class _Base:
 
     def _worth_adding(self, task: Task, carried: Floats, x: Floats, whole: bool) -> list[Row]:
         """A row and what sharpens it, as far as the point misses them; a whole point always gets one."""
-        together, only_if = self.twins.together(carried), self._only_if(task)
-        row = capacity_row(together, task.level, self.hidden, self.allowed, only_if)
+        row = self._row(task, carried)
         if whole:
             missed = row is not None and row.shortfall(x) > TINY
             return [row, no_good(row, x)] if row is not None and missed else [self._another_cell(task, x)]
@@ -107,7 +114,7 @@ class NetworkSeparator(_Base):
 
     def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
         super().__init__(problem, allowed, twins)
-        graph = CellNetwork(problem)
+        self.graph = graph = CellNetwork(problem)
         self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
         self._from = 0
 
@@ -131,49 +138,52 @@ class NetworkSeparator(_Base):
 
     def _rows(self, x: Floats, tasks: Sequence[Task], most: int, deadline: Deadline) -> tuple[list[Row], int]:
         """Rows, and of how many levels."""
-        cells = np.flatnonzero((x > SUPPORT) | self.hidden)
-        at = np.where(self.hidden[cells], 1.0, x[cells])
-        whole = _is_whole(at)
-        tasks = [task for task in tasks if self.hidden[task.cell] or x[task.cell] > SUPPORT]
-        if not tasks:
-            self.worst = None
-            return [], 0
-        queries = [(t, upward) for t, task in enumerate(tasks) for upward in sides(task)]
-        of = np.array([t for t, _ in queries])
-        who = sorted({task.attacker for task in tasks})
-        down = np.array([self.boxes[k][0][cells] for k in who]).reshape(len(who), cells.size)
-        up = np.array([self.boxes[k][1][cells] for k in who]).reshape(len(who), cells.size)
-        network = Network(
-            self.nodes, self.tail[cells], self.head[cells], np.ones(cells.size), np.ones(cells.size)
-        )
-        arcs = np.searchsorted(cells, [tasks[t].cell for t, _ in queries]).astype(np.int32)
-        level = np.array([task.level for task in tasks])
-        extent = self._asked(tasks, x)
-        asked = level * extent
-        attackers = np.array([who.index(tasks[t].attacker) for t, _ in queries], dtype=np.int32)
-        upward = np.array([upward for _, upward in queries])
-        own = np.where(upward, up[attackers, arcs], down[attackers, arcs]) * extent[of]
-        limits = np.minimum(asked[of], own)
-        flows, near, far = network.least_cuts(arcs, upward, limits, level[of], attackers, (up, down), at)
-        binding = flows >= own * (1 - 1e-9)
-        got = np.zeros(len(tasks))
-        np.add.at(got, of, flows)
-        missed = np.flatnonzero(got < asked - (WHOLE if whole else LEAST) * level)
-        order = missed[np.argsort(got[missed] / level[missed], kind="stable")][:most]
-        self.worst = tasks[order[0]] if order.size else None
-        places: dict[int, list[int]] = {}
-        for q, (t, _) in enumerate(queries):
-            places.setdefault(t, []).append(q)
+        cuts = self._cuts(x, tasks)
         found: list[Row] = []
+        order = cuts.missed()[:most]
+        self.worst = cuts.tasks[order[0]] if order.size else None
         for t in order.tolist():
             if found and deadline.passed():
                 break
-            for cuts in (near, far):
-                carried = np.zeros(x.size)
-                for q in places[t]:
-                    carried += self._carried(tasks[t], None if binding[q] else cuts[q], queries[q][1])
-                found += self._worth_adding(tasks[t], carried, x, whole)
+            for carried in cuts.carried(t):
+                found += self._worth_adding(cuts.tasks[t], carried, x, cuts.whole)
         return found, order.size
+
+    def _cuts(self, x: Floats, tasks: Sequence[Task], rest: Sequence[float] | None = None) -> LevelCuts:
+        return LevelCuts(self.graph, self.boxes, self.hidden, x, tasks, rest)
+
+    def covers(
+        self, x: Floats, tasks: Sequence[Task], cover: Cover, *, most: int, deadline: Deadline = NEVER
+    ) -> list[Row]:
+        """Covers that a fractional point misses, of at most `most` levels; none if there are too many levels."""
+        found: list[Row] = []
+        if len(tasks) * self.nodes > CUT_ENTRIES:
+            return found
+        tasks, moved = [task for task in tasks if self.hidden[task.cell]], (x > cover.above) | self.hidden
+        rest = {task: cover.rest * task.level for task in tasks}
+        for _ in range(PASSES):
+            cuts = self._cuts(np.where(moved, 1.0, x), tasks, [rest[task] for task in tasks])
+            again = []
+            for t in cuts.missed()[:most].tolist():
+                if found and deadline.passed():
+                    return found
+                task = cuts.tasks[t]
+                left = rest[task]
+                for carried in cuts.carried(t):
+                    row = self._row(task, carried)
+                    cover_of = None if row is None else covered(row, x[row.cells] > cover.above)
+                    if row is None or cover_of is None:
+                        continue
+                    rows = [row, cover_of, *sharper(row, x, LEAST), *sharper(cover_of, x, LEAST)]
+                    found += [row for row in rows if row.shortfall(x) > LEAST]
+                    left = min(left, task.level - float(carried[moved].sum()))
+                if left < rest[task] * (1 - 1e-9):
+                    rest[task] = left
+                    again.append(task)
+            if not again:
+                break
+            tasks = again
+        return found
 
     def stars(self, tasks: Sequence[Task]) -> list[Row]:
         """The cuts around both ends of each level's cell, that is the rows of its equations: short ones to begin with.
@@ -203,18 +213,6 @@ class NetworkSeparator(_Base):
                     found.append(replace(row, cells=cells[row.cells]))
         return found
 
-    def _carried(self, task: Task, source_side: Bools | None, upward: bool) -> Floats:
-        """The capacities of the cells that lead out of the source side; without one, the cell's own is the limit."""
-        down, up = self.boxes[task.attacker]
-        if source_side is None:
-            carried = np.zeros(up.size)
-            carried[task.cell] = (up if upward else down)[task.cell]
-            return carried
-        leaves, enters = source_side[self.tail], source_side[self.head]
-        carried = np.where(leaves & ~enters, up, np.where(enters & ~leaves, down, 0.0))
-        carried[task.cell] = 0.0
-        return carried
-
 
 def _grouped(ends: NDArray[np.int32], nodes: int) -> list[Ints]:
     """The arcs of each node."""
@@ -238,7 +236,7 @@ class LinearSeparator(_Base):
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
         cells = np.flatnonzero((x > SUPPORT) | self.hidden)
         at = np.where(self.hidden[cells], 1.0, np.minimum(x[cells], 1.0))
-        whole = _is_whole(at)
+        whole = is_whole(at)
         matrix = self.columns[:, cells]
         used = np.unique(matrix.indices).astype(np.int64)
         attack = attack_on(without_empty_rows(csc_array(matrix)))
@@ -276,10 +274,6 @@ class LinearSeparator(_Base):
         carried[rising] = rho[rising] * up[rising]
         carried[falling] = -rho[falling] * down[falling]
         return carried
-
-
-def _is_whole(at: Floats) -> bool:
-    return bool((np.abs(at - np.rint(at)) < SUPPORT).all())
 
 
 def _by_attacker_and_level(tasks: Sequence[Task]) -> list[list[Task]]:

@@ -19,14 +19,20 @@ WORTH = 0.02
 
 
 class Effort(NamedTuple):
-    """How hard rows are looked for at a node: where, for at most how many levels a round, and in how many rounds."""
+    """How hard rows are looked for at a node: where, for at most how many levels a round, in how many rounds, and for
+    how many kinds of covers if there are no others."""
 
     stages: Sequence[Stage]
     levels: int
     rounds: int
+    covers: int
 
 
-HARD, PLAIN, LITTLE = Effort((Stage(0.01, 100), LAST), 60, 5), Effort((LAST,), 60, 5), Effort((LAST,), 20, 2)
+HARD, PLAIN, LITTLE = (
+    Effort((Stage(0.01, 100), LAST), 60, 5, 1),
+    Effort((LAST,), 10, 5, 0),
+    Effort((LAST,), 20, 2, 0),
+)
 FEW_LEVELS = 50
 """General tables with no more levels than this are asked little: the rows of the root say nearly all, and many nodes
 are needed."""
@@ -73,9 +79,8 @@ def decide(
 ) -> MixedSolution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
     effort = HARD if state.is_network or len(state.tasks) > FEW_LEVELS else LITTLE
-    if (
-        state.alike
-    ):  # a proof among very many ties: nodes that are fast, for `exchanges` have found the pattern
+    tied = state.alike and state.is_roomy(columns.cells)
+    if tied:  # only connections matter, and very many patterns have them: nodes must be fast
         effort = PLAIN
 
     def separate(values: Floats, whole: bool) -> list[Cut]:
@@ -85,6 +90,9 @@ def decide(
         else:
             found, _ = state.missed(x, effort.stages, effort.levels, columns.place >= 0)
             rows = [row for row in found if row.shortfall(x) > WORTH]
+            if not rows and effort.covers:
+                found = state.covers(x, effort.levels, effort.covers)
+                rows = [row for row in found if row.shortfall(x) > WORTH]
         state.relaxation.collect(rows)
         return [columns.cut(row) for row in rows]
 
@@ -105,7 +113,6 @@ def decide(
         step=state.unit,
         seconds=min(seconds, state.deadline.left),
         nodes=nodes,
-        eager=state.is_network and not state.alike,
-        bare=state.alike,
+        bare=tied,
         rounds=effort.rounds,
     )

@@ -19,10 +19,9 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.audit.reduce import unpicked, working_equations
 from tablecloak.engines.flow import Network
-from tablecloak.methods.deviations import Router, Task, Witness, met_by
+from tablecloak.methods.deviations import Router, Task, Witness, met_by, sides
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.search import CLEAN_UP_WIDTH
-from tablecloak.methods.separation import sides
 from tablecloak.methods.thinning import SHRUNK, Thinner
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline
