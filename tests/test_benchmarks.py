@@ -465,7 +465,7 @@ def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:
 def test_variants_that_change_nothing_on_networks_are_not_measured_there() -> None:
     cases = list(PARTS["study"].cases(None))
     names = [(case.facts["name"], case.facts["variant"]) for case in cases]
-    assert len(set(names)) == len(names) == 7 * 15 - 4 * 5
+    assert len(set(names)) == len(names) == 7 * 16 - 4 * 5 - 3
     made = {name: make() for name, (_, make) in study.INSTANCES.items() if "x" in name and "hier" not in name}
     assert all(is_network(problem) is study.INSTANCES[name][0] for name, problem in made.items())
     assert len(made) == 5

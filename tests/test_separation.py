@@ -24,8 +24,8 @@ from tablecloak.methods.exact_run import ExactParams, ExactRun
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.level_cuts import across
 from tablecloak.methods.rows import capacity_row
-from tablecloak.methods.run_state import COVERS, Exact
-from tablecloak.methods.separation import NetworkSeparator
+from tablecloak.methods.run_state import Exact
+from tablecloak.methods.separation import COVERS, NetworkSeparator
 from tablecloak.progress import silent
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))

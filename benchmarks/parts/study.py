@@ -89,6 +89,8 @@ class Variant:
     engine: str = "scip"
     on_networks: bool = True
     """Whether it changes anything where the equations are those of a network."""
+    elsewhere: bool = True
+    """Whether it changes anything where they are not."""
 
 
 VARIANTS: dict[str, Variant] = {
@@ -98,11 +100,12 @@ VARIANTS: dict[str, Variant] = {
         (
             (run_state, "ROOT_STAGES", (LAST,)),
             (exact_run, "ROOT_STAGES", (LAST,)),
-            (Exact.missed, "__defaults__", ((LAST,), None)),
+            (Exact.missed, "__defaults__", ((LAST,), None, None)),
             (tree, "HARD", tree.HARD._replace(stages=(LAST,))),
         )
     ),
-    "no covers and roundings": Variant(((separation, "sharper", no_rows),)),
+    "no covers and roundings": Variant(((separation, "sharper", no_rows), (Exact, "covers", no_rows))),
+    "no cuts for covers": Variant(((Exact, "covers", no_rows),), elsewhere=False),
     "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
     "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
     "not in parts": Variant(((exact_run, "in_parts", nothing),)),
@@ -196,7 +199,7 @@ def cases(seconds: float | None) -> Iterator[Case]:
     limit = seconds or SECONDS
     for name, (network, make) in INSTANCES.items():
         for variant, what in VARIANTS.items():
-            if what.on_networks or not network:
+            if what.on_networks if network else what.elsewhere:
                 facts = {"name": name, "variant": variant, "limit_s": f"{limit:g}"}
                 measure = partial(measured, make, variant, limit)
                 yield Case(f"{name}, {variant}", measure, limit, (), facts, name)

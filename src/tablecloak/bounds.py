@@ -38,7 +38,7 @@ from tablecloak.methods.lines import Lines, OneWayRows, fixed_by
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.programs import Finder, RowProgram
 from tablecloak.methods.rows import Row
-from tablecloak.methods.separation import separator_of
+from tablecloak.methods.separation import CoverFinder, NetworkSeparator, separator_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress, silent
 
@@ -132,6 +132,9 @@ class _Case:
             return [row for row in rows if sharp or row.kind in ("capacity", "conditional")]
 
         self.finders.append(missed)
+        if sharp and isinstance(separator, NetworkSeparator):
+            covers = CoverFinder(separator, tasks)
+            self.finders.append(lambda x: covers.rows(x, most=LEVELS_A_ROUND, deadline=self.deadline))
 
     def solve(self, name: str, integer: bool) -> Bound:
         """The bound by these rows."""

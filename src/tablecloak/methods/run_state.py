@@ -19,7 +19,7 @@ from tablecloak.methods.programs import rounded_up, weight_unit
 from tablecloak.methods.relaxation import Relaxation
 from tablecloak.methods.rows import Row
 from tablecloak.methods.search import Search
-from tablecloak.methods.separation import Cover, NetworkSeparator, separator_of
+from tablecloak.methods.separation import CoverFinder, NetworkSeparator, separator_of
 from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
@@ -33,8 +33,6 @@ POLISHED = 30
 """At most so many rounds of the relaxation between two guesses."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
-COVERS = tuple(Cover(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in (0.95, 0.7, 0.5))
-"""Where covers are looked for on networks, in turn."""
 ALIKE = 0.5
 """Weights count as equal if this share of the cells to decide on has the same."""
 
@@ -76,7 +74,6 @@ class Exact:
         """Whether this is a network with so many equal weights that patterns of the same cost abound (`exchanges`)."""
         self.tasks = self._levels()
         self._suspects: list[Task] = []
-        self._turn = 0
         self.relaxation = Relaxation(self.prices, self.leads, np.zeros_like(self.free))
         self.counters = dict.fromkeys(
             ("rounds", "guesses", "integer programs", "nodes", "neighbourhoods", "better by neighbourhoods"),
@@ -85,7 +82,8 @@ class Exact:
 
     def prepare(self) -> None:
         """The engines that find rows, and the relaxation without any."""
-        self.separator = separator_of(self.problem, self.allowed, self.twins)
+        self.separator = separator = separator_of(self.problem, self.allowed, self.twins)
+        self._covers = CoverFinder(separator, self.tasks) if isinstance(separator, NetworkSeparator) else None
         self.patterns = PatternRows(self.problem, self.allowed, self.twins)
         start = self.patterns.cheapest(FIRST_COLUMNS, np.random.default_rng(0) if self.alike else None)
         if self.hidden is not None and not (self.hidden == self.allowed).all():
@@ -187,18 +185,11 @@ class Exact:
                 return [*rows, *self.patterns.rows(x)], stages
             stages = stages[1:]
 
-    def covers(self, x: Floats, most: int | None = None, turns: int = len(COVERS)) -> list[Row]:
-        """Covers that a fractional point misses: the first that are found in so many turns. On networks only."""
-        rows: list[Row] = []
-        if isinstance(self.separator, NetworkSeparator):
-            most = most or self.rows_a_round
-            for _ in range(turns):
-                cover = COVERS[self._turn % len(COVERS)]
-                self._turn += 1
-                rows = self.separator.covers(x, self.tasks, cover, most=most, deadline=self.deadline)
-                if rows or self.deadline.passed():
-                    break
-        return rows
+    def covers(self, x: Floats, most: int | None = None, kinds: int | None = None) -> list[Row]:
+        """Covers that a fractional point misses, of at most so many kinds. On networks only."""
+        if self._covers is None:
+            return []
+        return self._covers.rows(x, most=most or self.rows_a_round, kinds=kinds, deadline=self.deadline)
 
     def _inside(self, x: Floats, stage: Stage, among: Bools) -> Floats:
         """The point with promising cells hidden to some extent: those with the smallest reduced costs."""

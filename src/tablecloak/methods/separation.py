@@ -51,6 +51,10 @@ class Cover(NamedTuple):
     rest: float
 
 
+COVERS = tuple(Cover(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in (0.95, 0.7, 0.5))
+"""The kinds of covers that are looked for."""
+
+
 class Separator(Protocol):
     """Finds rows that a point misses."""
 
@@ -218,6 +222,26 @@ def _grouped(ends: NDArray[np.int32], nodes: int) -> list[Ints]:
     """The arcs of each node."""
     order = np.argsort(ends, kind="stable")
     return np.split(order, np.searchsorted(ends[order], np.arange(1, nodes)))
+
+
+class CoverFinder:
+    """Covers of one kind after the other."""
+
+    def __init__(self, separator: NetworkSeparator, tasks: Sequence[Task]) -> None:
+        self.separator, self.tasks, self._turn = separator, tasks, 0
+
+    def rows(
+        self, x: Floats, *, most: int, kinds: int | None = None, deadline: Deadline = NEVER
+    ) -> list[Row]:
+        """Those of the first kind of which some are missed; at most so many `kinds` are tried, all if not said."""
+        rows: list[Row] = []
+        for _ in range(len(COVERS) if kinds is None else kinds):
+            cover = COVERS[self._turn % len(COVERS)]
+            self._turn += 1
+            rows = self.separator.covers(x, self.tasks, cover, most=most, deadline=deadline)
+            if rows or deadline.passed():
+                break
+        return rows
 
 
 class LinearSeparator(_Base):
