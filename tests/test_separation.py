@@ -25,12 +25,12 @@ from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.level_cuts import across
 from tablecloak.methods.rows import capacity_row
 from tablecloak.methods.run_state import Exact
-from tablecloak.methods.separation import COVERS, NetworkSeparator
+from tablecloak.methods.separation import COVERS, CoverFinder, NetworkSeparator
 from tablecloak.progress import silent
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from instances import generator_one
+from instances import class_problem, generator_one
 
 
 def small(seed: int) -> Problem:
@@ -117,6 +117,15 @@ def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped
             more = safe | (allowed & (rng.random(safe.size) < 0.3))
             assert all(row.shortfall(more.astype(float)) <= 1e-7 for row in rows)
     assert found
+
+
+def test_levels_that_any_cell_could_meet_have_no_covers() -> None:
+    roomy, tight = class_problem("I", 20, 20, 1), generator_one(20, 20, 8, 0)
+    for problem, some in ((roomy, False), (tight, True)):
+        tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+        finder = CoverFinder(NetworkSeparator(problem, largest_pattern(problem, silent)), tasks)
+        assert tasks
+        assert bool(finder.tasks) is some
 
 
 def at_the_root(problem: Problem) -> float:

@@ -225,16 +225,25 @@ def _grouped(ends: NDArray[np.int32], nodes: int) -> list[Ints]:
 
 
 class CoverFinder:
-    """Covers of one kind after the other."""
+    """Covers of one kind after the other. Levels that any single cell could meet have none."""
 
     def __init__(self, separator: NetworkSeparator, tasks: Sequence[Task]) -> None:
-        self.separator, self.tasks, self._turn = separator, tasks, 0
+        self.separator, self._turn = separator, 0
+        free = separator.allowed & ~separator.hidden
+        boxes = {attacker: separator.boxes[attacker] for attacker in {task.attacker for task in tasks}}
+        least = {
+            attacker: min(float(side[free].min(initial=np.inf)) for side in box)
+            for attacker, box in boxes.items()
+        }
+        self.tasks = [task for task in tasks if task.level > least[task.attacker]]
 
     def rows(
         self, x: Floats, *, most: int, kinds: int | None = None, deadline: Deadline = NEVER
     ) -> list[Row]:
         """Those of the first kind of which some are missed; at most so many `kinds` are tried, all if not said."""
         rows: list[Row] = []
+        if not self.tasks:
+            return rows
         for _ in range(len(COVERS) if kinds is None else kinds):
             cover = COVERS[self._turn % len(COVERS)]
             self._turn += 1
