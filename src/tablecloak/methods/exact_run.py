@@ -65,7 +65,8 @@ FEW = 1000
 MANY = 100_000
 """On networks with more cells to decide on a pattern that is given is not searched for again before the root."""
 GRACE = 0.3
-"""Neighbourhoods begin while the root is solved when that has taken this share of the time: they need its prices."""
+"""When the root has taken this share of the time, covers are not looked for any more, and on general tables
+neighbourhoods begin while it is solved: not before, for they need its prices."""
 DENSE = 50_000_000
 """On networks with more levels times cells, where minimum cuts make long rows, the root begins with short ones."""
 TAILING, STALLED = 1e-4, 10
@@ -203,7 +204,8 @@ class ExactRun:
                     stalled = 0
                     continue
                 state.raise_bound(relaxation.bound)
-                if stalled < STALLED and not state.proven():
+                early = time.monotonic() - start < grace
+                if stalled < STALLED and early and not state.proven():
                     new = relaxation.add(state.covers(state.point))
             if new == 0 or circles:
                 state.tell("root", rounds, rounds)

@@ -169,7 +169,7 @@ class NetworkSeparator(_Base):
             cuts = self._cuts(np.where(moved, 1.0, x), tasks, [rest[task] for task in tasks])
             again = []
             for t in cuts.missed()[:most].tolist():
-                if found and deadline.passed():
+                if deadline.passed():
                     return found
                 task = cuts.tasks[t]
                 left = rest[task]
