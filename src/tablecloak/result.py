@@ -23,7 +23,9 @@ class Status(StrEnum):
     FEASIBLE = "feasible"
     """Safe; the method ran to its end and proves nothing about the cost unless a bound is given."""
     TIME_LIMIT = "time-limit"
-    """Safe; stopped by a limit or by the user, the best audited pattern so far."""
+    """Safe; stopped by a limit, the best audited pattern so far."""
+    INTERRUPTED = "interrupted"
+    """Safe; stopped by the user (Ctrl-C, SIGTERM), the best audited pattern so far."""
 
 
 @dataclass(frozen=True)

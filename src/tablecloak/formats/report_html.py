@@ -27,6 +27,7 @@ STATUS_WORDS = {
     Status.OPTIMAL: "It is proven that no safe pattern costs less.",
     Status.FEASIBLE: "The method ran to its end.",
     Status.TIME_LIMIT: "The method was stopped by a limit; this is the best safe pattern that it had found.",
+    Status.INTERRUPTED: "The method was interrupted; this is the best safe pattern that it had found.",
 }
 
 

@@ -57,7 +57,7 @@ def run_record(
         "inputs": dict(inputs),
         "public": dict(public),
         "seed": job.seed,
-        "repeatable": result.status is not Status.TIME_LIMIT,
+        "repeatable": result.status not in (Status.TIME_LIMIT, Status.INTERRUPTED),
         "versions": versions,
         "result": result_record(problem, result),
         "audit": audit_record(problem, verdict),
