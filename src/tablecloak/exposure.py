@@ -34,10 +34,10 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.attacker.presolve import Component, structure_of
 from tablecloak.audit import audit
 from tablecloak.audit.attack import NetworkAttack
 from tablecloak.audit.judge import DECISION_SLACK
-from tablecloak.audit.reduce import Component, structure_of
 from tablecloak.engines.lp import Outcome, Session
 from tablecloak.engines.structure import Block, orient
 from tablecloak.errors import SolverError, check_kind

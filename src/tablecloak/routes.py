@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
+from tablecloak.attacker.presolve import Component, reduce, without_empty_rows, working_columns
 from tablecloak.audit import audit, deviation_bounds
 from tablecloak.audit.attack import POOL_SIZE, LinearAttack, NetworkAttack
-from tablecloak.audit.reduce import Component, reduce, without_empty_rows, working_columns
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.pattern import Intervals, View
 from tablecloak.problem import Attacker, Levels, Mark, Problem

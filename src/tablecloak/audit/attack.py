@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import Component, Merged, group_bounds, merged, spread, unfolded
+from tablecloak.attacker.presolve import Component, Merged, group_bounds, merged, spread, unfolded
 from tablecloak.engines.flow import Network
 from tablecloak.engines.lp import Columns, Outcome, Session
 from tablecloak.errors import SolverError

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
+from tablecloak.attacker.presolve import Component
 from tablecloak.audit.attack import NetworkAttack, Scale, Tick
-from tablecloak.audit.reduce import Component
 from tablecloak.engines.mip import IntegerProgram
 from tablecloak.errors import NotApplicable
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
 from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
 from tablecloak.audit.integer import IntegerAttack
-from tablecloak.audit.reduce import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.engines.flow import is_loaded, warm_up
 from tablecloak.errors import InputError, check_kind
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View

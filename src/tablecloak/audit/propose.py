@@ -17,8 +17,8 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
+from tablecloak.attacker.presolve import Component
 from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Room, TooMuchWork, Vector, solve
-from tablecloak.audit.reduce import Component
 from tablecloak.engines.flow import Network
 from tablecloak.engines.lp import DUAL, PRIMAL, Outcome, Session
 

@@ -18,7 +18,7 @@ from scipy.sparse import block_diag, csc_array, csr_array, hstack
 from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows
+from tablecloak.attacker.presolve import without_empty_rows
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline

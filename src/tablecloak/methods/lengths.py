@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import working_equations
 from tablecloak.errors import InputError, SolverError
 from tablecloak.methods.deviations import Router, Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
 from tablecloak.methods.base import Proposal

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.forms import (
     Affine,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.flow import Network
 from tablecloak.engines.roads import RoadMap, Rooms
 from tablecloak.errors import SolverError

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
+from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
 from tablecloak.engines.flow import Network
 from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import DIRECTIONS, Task

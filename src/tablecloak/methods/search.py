@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import unpicked, working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import unpicked, working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
+from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
 from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import Side, Task, sides
 from tablecloak.methods.level_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole

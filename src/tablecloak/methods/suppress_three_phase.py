@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.roads import RoadMap
 from tablecloak.errors import InputError, NotApplicable, SolverError

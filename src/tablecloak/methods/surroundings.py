@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.audit.reduce import working_columns, working_equations
+from tablecloak.attacker.presolve import working_columns, working_equations
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.rooms import Proof
 from tablecloak.table import Table

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns
+from tablecloak.attacker.presolve import without_empty_rows, working_columns
 from tablecloak.engines.freedom import MOST_ENTRIES, Attack, attack_on
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import unpicked, working_equations
+from tablecloak.attacker.presolve import unpicked, working_equations
 from tablecloak.engines.flow import Network
 from tablecloak.methods.deviations import Router, Task, Witness, met_by, sides
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
