@@ -20,6 +20,9 @@ from tablecloak.dimension import label_of as label_of
 from tablecloak.equations import Packing, additive, summation_equations
 from tablecloak.errors import InputError, near
 
+EXACT_POWERS = 22
+"""Powers of ten up to this one are exact floats."""
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -145,6 +148,12 @@ class Table:
     def unit(self) -> float:
         """The data unit: the smallest difference between two values, 10^-decimals."""
         return float(10.0**-self.decimals)
+
+    def amounts(self, units: Floats) -> Floats:
+        """Numbers of data units as amounts: the floats next to these decimals."""
+        if self.decimals <= EXACT_POWERS:
+            return np.asarray(units / 10.0**self.decimals)
+        return np.asarray(units * self.unit)
 
     @cached_property
     def is_leaf(self) -> Bools:

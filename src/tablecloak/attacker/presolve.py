@@ -181,19 +181,6 @@ def unfolded(columns: Columns, asked: Ints) -> Columns:
     return Columns(data, row, start, (columns.shape[0], count))
 
 
-def spread(
-    columns: Columns, ties: Merged, amount: Floats, low: Floats, high: Floats
-) -> tuple[Floats, float, float]:
-    """The deviation of all cells, kept within low..high, from amounts of their groups.
-
-    Then how far its mirror image may be stretched within low..high, and how far it is from keeping the equations.
-    """
-    from tablecloak.engines import systems
-
-    arrays = columns.indptr, columns.indices, columns.data, columns.shape[0]
-    return systems.spread(*arrays, ties.group, ties.ratio, amount, low, high)
-
-
 def _arrays(columns: csc_array) -> tuple[Codes, Codes, Floats]:
     """A matrix by columns as the kernels want it: where columns start, rows, coefficients; writeable arrays."""
     return (

@@ -28,7 +28,7 @@ from tablecloak.errors import InputError
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
 
-FORMAT, VERSION = "tablecloak certificate", 1
+FORMAT, VERSION = "tablecloak certificate", 2
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
 """No exponents: a short text must not stand for a number that fills the memory."""
 

@@ -1,0 +1,57 @@
+"""What a publication must leave open: one number for each cell, attacker and side, made here and nowhere else.
+
+For cell p with value a_p and attacker k with the box low_k <= y <= high_k, in whole data units:
+
+    lower = min(ceil LPL_p, a_p - ceil low_k),   upper = min(ceil UPL_p, floor high_k - a_p),
+    sliding = min(ceil SPL_p, floor high_k - ceil low_k).
+
+What an attacker knows of himself is not protected: levels end at his box. The audit, certificates and methods compare
+with these numbers, so that they cannot disagree about what is asked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.model.units import units_above, units_below, whole_units
+from tablecloak.pattern import View
+from tablecloak.problem import Problem
+
+
+class Requirements(NamedTuple):
+    """What is required of some cells against one attacker, in whole data units; zero where nothing is."""
+
+    lower: Floats
+    upper: Floats
+    sliding: Floats
+
+
+def requirements(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> Requirements:
+    """The requirements of the cells against an attacker; conditional widths count as sliding ones if `touched`."""
+    levels, unit = problem.levels, problem.table.unit
+    value = whole_units(problem.table.values[cells], unit)
+    low, high = (box[cells] for box in problem.box(attacker))
+    down = np.maximum(value - units_above(low, unit), 0.0)
+    up = np.maximum(units_below(high, unit) - value, 0.0)
+    lower, upper, sliding, conditional = (
+        units_above(level[cells], unit)
+        for level in (levels.lower, levels.upper, levels.sliding, levels.conditional)
+    )
+    width = sliding + conditional if touched else sliding
+    return Requirements(np.minimum(lower, down), np.minimum(upper, up), np.minimum(width, down + up))
+
+
+def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
+    """low <= 0 <= high: how far each cell may deviate by view and box alone, in whole data units."""
+    box_low, box_high = problem.box(attacker)
+    table = problem.table
+    low, high = np.zeros((2, len(table)))
+    vague = np.flatnonzero((view.low != table.values) | (view.high != table.values))
+    value = whole_units(table.values[vague], table.unit)
+    down = units_above(np.maximum(view.low[vague], box_low[vague]), table.unit) - value
+    up = units_below(np.minimum(view.high[vague], box_high[vague]), table.unit) - value
+    low[vague], high[vague] = np.minimum(down, 0.0), np.maximum(up, 0.0)
+    return low, high
