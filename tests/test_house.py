@@ -63,6 +63,7 @@ COVERED_BY = {
     "attacker.linear": "test_properties",
     "attacker.network": "test_properties",
     "attacker.tolerances": "test_oracle",
+    "attacker.witness": "test_repair",
     "audit.integer": "test_properties",
     "audit.judge": "test_vectors",
     "audit.propose": "test_certificate",
