@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -19,7 +13,6 @@ from tablecloak import (
     InputError,
     NotApplicable,
     Problem,
-    Result,
     SolverError,
     Status,
     protect,
@@ -28,16 +21,13 @@ from tablecloak.methods import METHODS
 from tablecloak.pattern import Suppression
 from tablecloak.testing import oracle_verdict
 from tablecloak.testing.brute_force import safe_suppression_below
-from tablecloak.testing.random_cases import near_threshold, random_bare_problem, random_case, random_levels
-from tablecloak.testing.random_tables import SHAPES, random_scaled_table
+from tablecloak.testing.random_cases import near_threshold, random_case, random_levels
 
-OPTIMA, METHOD_RUNS, BUSY = "optima", "methods", "busy"
+OPTIMA, METHOD_RUNS = "optima", "methods"
 MOST_FREE_CELLS = 14
 """Brute force takes problems with at most this number of cells to decide on."""
 COST_NOISE = 1e-6
 """Costs that differ by less are the same: weights are whole numbers here."""
-BUSY_LOOPS = 3
-BUSY_METHODS = tuple(name for name in METHODS if name.startswith("suppress"))
 
 # ---------------------------------------------------------------------- optima
 
@@ -103,7 +93,7 @@ def examine_method(problem: Problem, name: str, seed: int) -> Findings:
     found = Findings()
     found.counts["runs"] += 1
     try:
-        result = protect(problem, name, params=_params(problem, name), seed=seed)
+        result = protect(problem, name, params=params_of(problem, name), seed=seed)
     except (NotApplicable, InputError):
         found.counts["refused"] += 1
     except InfeasibleProblem:
@@ -125,64 +115,7 @@ def examine_method(problem: Problem, name: str, seed: int) -> Findings:
     return found
 
 
-def _params(problem: Problem, name: str) -> dict[str, Any]:
+def params_of(problem: Problem, name: str) -> dict[str, Any]:
     """Defaults, but for a base that is a multiple of the data unit."""
     own = {field.name for field in fields(METHODS[name].params)}
     return {"base": 5 * problem.table.unit} if "base" in own else {}
-
-
-# ---------------------------------------------------------------------- quiet and busy
-
-
-def examine_busy(seed: int) -> Findings:
-    """One run on a quiet core and one beside busy loops: the same pattern, cost and status."""
-    rng = np.random.default_rng([5, seed])
-    kind, name = SHAPES[seed % len(SHAPES)], BUSY_METHODS[seed % len(BUSY_METHODS)]
-    problem = random_levels(random_bare_problem(random_scaled_table(kind, "mixed", rng, "large"), rng), rng)
-    found = Findings()
-    found.counts["pairs"] += 1
-    core = max(os.sched_getaffinity(0))
-    with _only_on(core):
-        quiet = _outcome(problem, name, seed)
-        with _busy_loops():
-            busy = _outcome(problem, name, seed)
-    if quiet != busy:
-        found.add(Fault(BUSY, seed, f"differs: {name}: {quiet} quiet, {busy} busy", problem), "different")
-    return found
-
-
-def _outcome(problem: Problem, name: str, seed: int) -> tuple[str, ...]:
-    """Everything of a result that must not depend on the clock."""
-    try:
-        return fingerprint(problem, protect(problem, name, params=_params(problem, name), seed=seed))
-    except Exception as error:  # an error must be the same one too
-        return ("error", message_of(error))
-
-
-def fingerprint(problem: Problem, result: Result) -> tuple[str, ...]:
-    """Status, cost, bound and the bytes of what is published."""
-    view = result.pattern.view(problem)
-    content = b"".join(np.ascontiguousarray(part).tobytes() for part in (view.shown, view.low, view.high))
-    return (result.status.value, repr(result.cost), repr(result.bound), hashlib.sha256(content).hexdigest())
-
-
-@contextlib.contextmanager
-def _only_on(core: int) -> Iterator[None]:
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-@contextlib.contextmanager
-def _busy_loops() -> Iterator[None]:
-    """Processes that do nothing but use the core of this one, from which they inherit it."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_LOOPS)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()

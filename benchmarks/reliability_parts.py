@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
 from reliability_audits import AUDITS, ENDS, examine_audit, examine_ends
-from reliability_cases import FAULTS, Examine, Findings, examine_all
-from reliability_methods import BUSY, METHOD_RUNS, OPTIMA, examine_busy, examine_methods, examine_optimum
+from reliability_busy import BUSY, examine_busy
+from reliability_cases import FAULTS, Examine, Fault, Findings, examine_all
+from reliability_methods import METHOD_RUNS, OPTIMA, examine_methods, examine_optimum
 from runner import Case, Row
 from tablecloak.engines.flow import warm_up
 
@@ -34,7 +35,7 @@ class Target:
     """What a block may take; it is killed after half as much again and 30 s."""
     examine: Examine | None = None
     module: str | None = None
-    """A module with `run(seeds) -> counts` instead."""
+    """A module with `run(seeds)` instead."""
 
     @property
     def is_there(self) -> bool:
@@ -83,8 +84,8 @@ TARGETS = {
         "pairs",
         100,
         ("different",),
-        5,
-        600,
+        1,
+        900,
         examine_busy,
     ),
     "inputs": Target(
@@ -113,8 +114,7 @@ def run_block(part: str, first: int, last: int) -> Row:
     """All seeds of a block: counts, and where faults are kept."""
     target = TARGETS[part]
     if target.module is not None:
-        run: Callable[[range], Mapping[str, int]] = import_module(target.module).run
-        found = Findings(Counter(run(range(first, last + 1))))
+        found = _findings_of(part, target, range(first, last + 1))
     else:
         assert target.examine is not None
         found = examine_all(partial(_noted, part, target.examine), range(first, last + 1))
@@ -123,6 +123,18 @@ def run_block(part: str, first: int, last: int) -> Row:
     text = " | ".join(str(fault)[:160] for fault in found.faults[:SHOWN_FAULTS])
     faults = sum(found.counts[name] for name in target.faults)
     return {"status": "done", **dict(found.counts), "all_faults": faults, "text": text}
+
+
+def _findings_of(part: str, target: Target, seeds: range) -> Findings:
+    """What a module of its own found: `run(seeds)` has outcomes with their numbers, and faults as texts."""
+    told = import_module(str(target.module)).run(seeds)
+    found = Findings(Counter({target.unit: len(seeds)}))
+    for name, number in told.outcomes.items():
+        inner = number if isinstance(number, Mapping) else {name: number}
+        found.counts.update({str(outcome).replace(" ", "_"): count for outcome, count in inner.items()})
+    for text in told.faults:
+        found.add(Fault(part, seeds[0], text), "faults")
+    return found
 
 
 def _noted(part: str, examine: Examine, seed: int) -> Findings:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -33,9 +34,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import reliability
 import reliability_audits
+import reliability_busy
 import reliability_methods
 from reliability_audits import examine_audit, examine_ends
-from reliability_methods import examine_busy, examine_method, examine_optimum
+from reliability_busy import examine_busy
+from reliability_methods import examine_method, examine_optimum
 from reliability_parts import TARGETS, block_case, run_block
 from report_reliability import reliability_section
 from runner import Store
@@ -189,9 +192,9 @@ def _raising(error):
 
 def test_runs_that_depend_on_the_machine_are_seen(monkeypatch):
     outcomes = iter(["one", "other", "same", "same"])
-    monkeypatch.setattr(reliability_methods, "_outcome", lambda problem, name, seed: (next(outcomes),))
-    assert examine_busy(0).counts["different"] == 1
-    assert examine_busy(1).counts["different"] == 0
+    monkeypatch.setattr(reliability_busy, "_outcome", lambda problem, name, seed: (next(outcomes),))
+    assert examine_busy(1).counts["different"] == 1
+    assert examine_busy(2).counts["different"] == 0
 
 
 # ---------------------------------------------------------------------- the runner
@@ -225,6 +228,19 @@ def test_a_block_counts_and_the_page_adds_up(tmp_path, monkeypatch):
     text = reliability_section(tmp_path)
     assert "| audits | 6 of 100,000 audits |" in text
     assert "abc" in text
+
+
+def test_modules_of_their_own_are_counted_too(monkeypatch):
+    module = SimpleNamespace(
+        run=lambda seeds: SimpleNamespace(
+            outcomes={"csv": Counter({"input error": 2}), "jj": Counter({"input error": 1, "other": 1})},
+            faults=["seed 2, jj: other KeyError"],
+        )
+    )
+    monkeypatch.setitem(sys.modules, "reliability_inputs", module)
+    row = run_block("inputs", 0, 3)
+    assert (row["inputs"], row["input_error"], row["all_faults"]) == (4, 3, 1)
+    assert "seed 2" in row["text"]
 
 
 def test_every_part_says_what_must_stay_zero():

@@ -54,11 +54,12 @@ def random_case(
 # ---------------------------------------------------------------------- problems
 
 
-def random_bare_problem(table: Table, rng: np.random.Generator) -> Problem:
-    """Sensitive cells without levels, forced and hidden cells, boxes and insiders."""
+def random_bare_problem(table: Table, rng: np.random.Generator, *, share: float = 0.0) -> Problem:
+    """One to four sensitive cells (or a share of all) without levels, forced and hidden cells, boxes and insiders."""
     size = len(table)
     sensitive = np.zeros(size, dtype=bool)
-    sensitive[rng.choice(size, size=min(size, int(rng.integers(1, 5))), replace=False)] = True
+    count = min(size, max(int(rng.integers(1, 5)), round(share * size)))
+    sensitive[rng.choice(size, size=count, replace=False)] = True
     forced = ~sensitive & (rng.random(size) < rng.choice([0.0, 0.1]))
     hidden = ~sensitive & ~forced & (rng.random(size) < 0.03)
     return Problem.of(
