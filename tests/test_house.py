@@ -48,6 +48,8 @@ BY_THE_CATALOGUE = {"methods.suppress_auto": "it starts from the patterns of oth
 """Methods that may call others, by their names in `METHODS`."""
 BY_EXPOSURE = {"methods.one_by_one", "methods.suppress_elimination"}
 """Methods whose parameter `levels` names a set of `exposure`: whose levels are asked for, not what is safe."""
+CHECKED_BY = {"testing.checks": {"audit"}}
+"""Checks that call what they check."""
 SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 
 MOST_LINES, UTMOST_LINES = 400, 520
@@ -150,7 +152,13 @@ COVERED_BY = {
     "result": "test_conformance",
     "spread": "test_aggregate",
     "tabulate_cells": "test_tabulate",
-    "testing": "test_properties",
+    "testing.brute_force": "test_fuzz",
+    "testing.case_files": "test_fuzz",
+    "testing.checks": "test_properties",
+    "testing.enumeration": "test_properties",
+    "testing.random_cases": "test_fuzz",
+    "testing.random_problems": "test_properties",
+    "testing.random_tables": "test_fuzz",
 }
 """Source files without a test of their own name, and the test that covers them."""
 CONDITIONS = ("TYPE_CHECKING", "__name__ == '__main__'")
@@ -234,7 +242,10 @@ def test_imports_go_down_only(name: str) -> None:
     rooms = rooms_of(name) - {name}
     floors = {floor_of(room) for room in rooms}
     assert "cli" not in floors or in_room(name, "cli"), "nobody imports the command line"
-    assert "testing" not in floors, "nothing of ours needs the helpers for tests"
+    assert "testing" not in floors or in_room(name, "testing"), "nothing of ours needs the helpers for tests"
+    if in_room(name, "testing"):
+        judged = {"audit", "engines", "methods", "protect"}
+        assert floors & judged <= CHECKED_BY.get(name, set()), "the oracle shares no code with what it judges"
     assert "" not in rooms or in_room(name, "cli"), "import from the file, not from the package"
     if floor_of(name) in GROUND:
         assert floors <= GROUND, "the ground floor stands on nothing else"
