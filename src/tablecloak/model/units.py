@@ -13,13 +13,15 @@ from tablecloak.arrays import Bools, Floats
 
 NEAR_WHOLE = 1e-9
 """A number of units this near to a whole number is that number: what is left of a decimal in a float."""
-FLOAT_NOISE = 4 * float(np.finfo(np.float64).eps)
-"""The same, relative to the number itself."""
+NOISE_SPACINGS = 2
+"""The same in spacings of floats of that size: a decimal rounded to a float, then multiplied."""
+LARGEST_NOISE = 0.25
+"""Beyond this share of a unit nothing is noise, however large the number."""
 
 
 def whole_units(amounts: Floats, unit: float) -> Floats:
     """The nearest whole numbers of units; infinite amounts stay."""
-    return np.asarray(np.rint(np.asarray(amounts) / unit))
+    return np.asarray(np.rint(_numbers(amounts, unit)))
 
 
 def units_above(amounts: Floats, unit: float) -> Floats:
@@ -36,8 +38,14 @@ def units_below(amounts: Floats, unit: float) -> Floats:
 
 def _near(amounts: Floats, unit: float) -> tuple[Floats, Floats, Bools]:
     """The amounts in units, rounded, and where the two differ by noise only."""
-    number = np.asarray(amounts, dtype=np.float64) / unit
+    number = _numbers(amounts, unit)
     whole = np.rint(number)
     with np.errstate(invalid="ignore"):
-        noise = np.abs(number - whole) <= np.maximum(NEAR_WHOLE, FLOAT_NOISE * np.abs(number))
-    return number, whole, noise
+        noise = np.minimum(np.maximum(NEAR_WHOLE, NOISE_SPACINGS * np.spacing(np.abs(number))), LARGEST_NOISE)
+        return number, whole, np.asarray(np.abs(number - whole) <= noise)
+
+
+def _numbers(amounts: Floats, unit: float) -> Floats:
+    """Amounts in units: times a power of ten, which is exact where the unit itself is not."""
+    given = np.asarray(amounts, dtype=np.float64)
+    return given * float(np.rint(1.0 / unit)) if unit < 1.0 else given / unit
