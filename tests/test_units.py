@@ -15,7 +15,8 @@ from tablecloak.model.units import units_above, units_below, whole_units
 @pytest.mark.parametrize(("amount", "unit", "above", "below"), [
     (0.3, 0.1, 3, 3), (0.31, 0.1, 4, 3), (-0.31, 0.1, -3, -4), (2.3, 1.0, 3, 2), (0.0, 0.01, 0, 0),
     (1e-13, 1e-12, 1, 0), (1.1e15, 1.0, 1.1e15, 1.1e15), (123456789.01, 0.01, 12345678901, 12345678901),
-    (951818253545239.5, 1.0, 951818253545240, 951818253545239), (1 / 3, 1.0, 1, 0), (10 * (1 + 1e-13), 1.0, 10, 10), (10 * (1 + 1e-9), 1.0, 11, 10),
+    (951818253545239.5, 1.0, 951818253545240, 951818253545239),
+    (1 / 3, 1.0, 1, 0), (10 * (1 + 1e-13), 1.0, 10, 10), (10 * (1 + 1e-9), 1.0, 11, 10),
 ])  # fmt: skip
 def test_levels_go_up_and_bounds_inward(amount: float, unit: float, above: float, below: float) -> None:
     assert units_above(np.array([amount]), unit).tolist() == [above]
