@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, floats, frozen, frozen_matrix
-from tablecloak.cells import infer_decimals
+from tablecloak.cells import infer_decimals, rebuilt_units
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.engines.aggregate import (
@@ -50,19 +50,22 @@ def tabulate(
     *,
     shadow: str | None = None,
     decimals: int | None = None,
+    round: bool = True,
     top: int = 3,
     memory: str = MEMORY,
 ) -> Table:
     """A table of the response over the dimensions, every hierarchical total included.
 
     `source` is `Microdata`, `CellData`, or bare records: a dataframe, a mapping of columns, a path. Without a
-    response, microdata give a table of counts. `top` is how many of the largest contributions to keep for the rules.
+    response, microdata give a table of counts. `decimals` sets the data unit (by default what writes all numbers):
+    leaves are rounded to it and totals added up from them, `Table.rounding` tells the largest change; `round=False`
+    refuses leaves with more decimals instead. `top` is how many of the largest contributions to keep for the rules.
     `memory` is what DuckDB may use before it works on disk, in a private folder that is removed afterwards.
     """
     if isinstance(source, CellData):
-        return table_of_cells(source, dimensions, response, shadow=shadow, decimals=decimals)
+        return table_of_cells(source, dimensions, response, shadow=shadow, decimals=decimals, round=round)
     records = source if isinstance(source, Microdata) else Microdata(source)
-    layout = Layout(dimensions, response, shadow, decimals)
+    layout = Layout(dimensions, response, shadow, decimals, round)
     return tabulate_linked(records, [layout], top=top, memory=memory)[0]
 
 
@@ -178,18 +181,21 @@ def _table(connection: Any, loaded: Loaded, layout: Layout, shape: Shape, top: i
         found = tally(connection, Level(name, loaded, shape, top), spread.passes, cells)
         levels[name] = _contributions(name, found, totals)
     equations = frozen_matrix(summation_equations(dimensions, codes).matrix)
+    decimals = _decimals(loaded, shape, values, layout.decimals)
+    units, change = rebuilt_units(dimensions, codes, values, decimals, exact=not layout.round)
     table = Table(
         dimensions,
         frozen(codes),
-        floats(values),
+        frozen(units),
         equations,
         floats(0.0, equations.shape[0]),
-        _decimals(loaded, shape, values, layout.decimals),
+        decimals,
         {CONTRIBUTORS: floats(levels[RESPONDENTS].count)},
         complete=all(dimension.hierarchies for dimension in dimensions),
         response=layout.response or COUNT,
         respondents=levels[RESPONDENTS],
         holdings=levels.get(HOLDINGS),
+        rounding=change,
     )
     table.check_additive()
     return table
