@@ -506,3 +506,62 @@ def test_frames_of_tables_do_not_lose_columns() -> None:
     frame = table_frame(tabulate({"count": ["f", "m", "m"]}, [flat]))
     assert list(frame)[:2] == ["count", "count_value"]
     assert frame["count_value"].tolist() == [3, 1, 2]
+
+
+# ---------------------------------------------------------------------- data units
+
+
+def thirds(seed: int, count: int = 60) -> dict[str, list[Any]]:
+    """Records whose numbers have no last decimal."""
+    rng = np.random.default_rng(seed)
+    return {**some_records(seed, count), "third": (rng.integers(-500, 5000, count) / 3).tolist()}
+
+
+def test_leaves_are_rounded_and_totals_added_up() -> None:
+    data = {'se"x': ["f", "f", "m", "m"], "v": [1.26, 2.17, 0.5, -3.333]}
+    table = tabulate(data, [SEX], "v", decimals=1)
+    assert table.units.tolist() == [6, 34, -28]
+    assert table.values.tolist() == [0.6, 3.4, -2.8]
+    assert table.rounding == pytest.approx(0.033, rel=1e-6)
+    assert repr(table).endswith("rounded to 0.1>")
+    assert tabulate(data, [SEX], "v").rounding == 0
+    with pytest.raises(InputError) as caught:
+        tabulate(data, [SEX], "v", decimals=1, round=False)
+    assert caught.value.faults == (
+        'cell se"x=f: it is no whole multiple of the data unit, 0.1',
+        'cell se"x=m: it is no whole multiple of the data unit, 0.1',
+    )
+
+
+def test_more_units_than_a_cell_can_hold() -> None:
+    data = {'se"x': ["f", "m"], "v": [1e15, 0.5]}
+    with pytest.raises(InputError, match="too many digits") as caught:
+        tabulate(data, [SEX], "v")
+    assert "decimals=0 (a data unit of 1)" in caught.value.advice
+    assert tabulate(data, [SEX], "v", decimals=0).units.tolist() == [10**15, 10**15, 0]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("decimals", [None, 0, 3])
+def test_linked_tables_that_are_rounded_agree(weight: str | None, decimals: int | None) -> None:
+    data = {**thirds(5), "w": (np.random.default_rng(1).random(60) + 1).tolist()}
+    layouts = [
+        Layout([REGION, SEX], "third", decimals=decimals),
+        Layout([REGION, INDUSTRY], "third", decimals=decimals),
+    ]
+    tables = tabulate_linked(Microdata(data, weight=weight), layouts)
+    linked = link(tables)
+    linked.check_additive()
+    assert linked.rounding == max(table.rounding for table in tables) > 0
+    exact = sum(v * (w if weight else 1) for v, w in zip(data["third"], data["w"], strict=True))
+    assert abs(linked.values[linked.find()] - exact) <= linked.rounding * (1 + 1e-9)
+
+
+def test_contributions_are_checked_against_rounded_cells() -> None:
+    data = {'se"x': ["f", "m"], "value": [1.4, 2.4], "n": [1, 2], "x1": [1.4, 2.0]}
+    both = {'se"x': ["Total", "f", "m"], "value": [3.8, 1.4, 2.4], "n": [3, 1, 2], "x1": [2.0, 1.4, 2.0]}
+    table = tabulate(CellData(both, count="n", top=("x1",), recompute=True), [SEX], decimals=0)
+    assert table.units.tolist() == [3, 1, 2]
+    assert table.respondents is not None
+    with pytest.raises(InputError, match="no whole multiple"):
+        tabulate(CellData(data, recompute=True), [SEX], decimals=0, round=False)

@@ -56,7 +56,7 @@ class Attacker:
 
         Where they make up the whole cell, to within half a data unit, he knows it exactly. Elsewhere he knows
         that it is at least his own contribution, but only if the others cannot be negative: no value of the
-        table is negative and no contribution is more than its cell. Otherwise he knows no bound.
+        table is negative and no contribution is more than its cell (rounding apart). Otherwise he knows no bound.
         """
         where = positions(cells)
         given = floats(contributions, where.size)
@@ -67,11 +67,11 @@ class Attacker:
         total = np.bincount(np.searchsorted(own, where), weights=given, minlength=own.size)
         true, half = table.values[own], table.unit / 2
         alone = np.abs(total - true) <= half
-        bounded = bool((table.values >= 0).all() and (total <= true + half).all())
+        bounded = bool((table.values >= 0).all() and (total <= true + half + table.rounding).all())
         return cls.knowing(
             name,
             own,
-            np.where(alone, true, total if bounded else -np.inf),
+            np.where(alone, true, np.minimum(total, true) if bounded else -np.inf),
             np.where(alone, true, np.inf),
         )
 
