@@ -440,7 +440,7 @@ def test_json_round_trip_and_damage() -> None:
     assert again.to_json() == text and again.claims == certificate.claims
     header = json.loads(text)
     assert header["confidential"] is True and header["cells"] == 16 and header["equations"] == 8
-    damages = ["", "[]", "{}", text[:-5], text.replace('"version": 2', '"version": 1')]
+    damages = ["", "[]", "{}", text[:-5], text.replace('"version": 2', '"version": 3')]
     damages += [text.replace('"proof": 0', f'"proof": {x}') for x in ("-1", "true", '"0"', "0.5")]
     damages += [text.replace('"is": ["', f'"is": ["{x}') for x in ("1/0", "inf", "x", "1e999999999")]
     damages += [text.replace('"reaches"', '"believes"'), text.replace('"side": "up"', '"side": 1')]
@@ -448,6 +448,8 @@ def test_json_round_trip_and_damage() -> None:
     for damage in damages:
         with pytest.raises(InputError):
             Certificate.from_json(damage)
+    with pytest.raises(InputError, match="not in whole data units"):
+        Certificate.from_json(text.replace('"version": 2', '"version": 1'))
 
 
 def test_verification_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,7 @@ COVERED_BY = {
     "methods.programs": "test_bounds",
     "methods.rows": "test_suppress_optimal",
     "methods.search": "test_suppress_greedy",
+    "model.levels": "test_problem",
     "progress": "test_cli",
     "protect": "test_conformance",
     "result": "test_conformance",

@@ -457,7 +457,7 @@ def test_unions_of_cells_are_not_printed() -> None:
     wider = replace(
         table,
         codes=np.vstack([table.codes, table.codes[-1:]]),
-        values=np.append(table.values, 70.0),
+        units=np.append(table.units, 70),
         equations=equations,
         rhs=np.append(table.rhs, 0.0),
         virtual=1,

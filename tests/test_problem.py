@@ -141,7 +141,7 @@ def test_levels_exactly_as_wide_as_the_bounds() -> None:
     assert Problem.of(table(), [1], levels, known=(0, a + 3)).levels.lower[1] == 10000
     own = Table.from_equations([0.3, 0.1, 0.2], [[-1, 1, 1]])
     wide = Levels.of(3, lower=[0, 0.1, 0], upper=[0, 0.2, 0])
-    assert Problem.of(own, [1], wide, known=([0, 0, 0], [1, 0.1 + 0.2, 1])).outsider_high[1] == 0.1 + 0.2
+    assert Problem.of(own, [1], wide, known=([0, 0, 0], [1, 0.1 + 0.2, 1])).outsider_high[1] == 0.3
 
 
 def test_tiny_levels_are_not_lost_in_the_slack() -> None:

@@ -21,6 +21,7 @@ from tablecloak.arrays import floats
 from tablecloak.audit import audit
 from tablecloak.dimension import Dimension
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.units import nearest_units
 from tablecloak.pattern import Intervals, Pattern, Rounding, Suppression
 from tablecloak.problem import Levels, Mark, Problem, Reason
 from tablecloak.protect import protect
@@ -67,10 +68,11 @@ def moved(problem: Problem, pattern: Pattern, seed: int) -> Problem:
     marks = np.where(problem.marks == Mark.SENSITIVE, Mark.FREE, problem.marks).astype(np.int8)
     marks[rng.choice(free, size=1)] = Mark.SENSITIVE
     size = len(table)
+    decimals = max(infer_decimals(values), table.decimals)
     other = replace(
         table,
-        values=floats(values),
-        decimals=infer_decimals(values),
+        units=nearest_units(values, decimals).astype(np.int64),
+        decimals=decimals,
         columns={"extra": floats(rng.random(size))},
     )
     return replace(

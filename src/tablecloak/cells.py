@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.arrays import Bools, Codes, Floats
+from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, aggregated
 from tablecloak.errors import SHOWN_FAULTS, InputError, near, public_names
+from tablecloak.model.units import FLOAT_NOISE as FLOAT_NOISE
+from tablecloak.model.units import LARGEST_SUM, amounts, checked_units, is_whole
 
 ENOUGH_DIGITS = 9
 """Digits of the largest value down to the data unit, where values have no last decimal."""
 MOST_DECIMALS = 30
 LARGEST = 1e18
 """Values from here on are beyond what solvers can tell."""
-FLOAT_NOISE = 8 * float(np.finfo(np.float64).eps)
-"""By how much a number may be off, relative to itself, and still be the decimal next to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +118,35 @@ def recomputed(dimensions: Sequence[Dimension], cells: Cells) -> Cells:
     for name, column in cells.columns.items():
         columns[name][at[kept]] = column[kept]
     return Cells(codes, values, columns)
+
+
+def rebuilt_units(
+    dimensions: Sequence[Dimension], codes: Codes, values: Floats, decimals: int, *, exact: bool
+) -> tuple[Ints, float]:
+    """Leaves rounded to whole data units and totals added up from these; the largest change of a cell.
+
+    `exact` refuses leaves with more decimals instead of rounding them. Totals without a leaf become zero.
+    """
+
+    def label(cell: int) -> str:
+        return label_of(dimensions, codes[cell])
+
+    leaf = leaf_cells(dimensions, codes)
+    whole = checked_units(values, decimals, label, exact=False)
+    fits = is_whole(values, whole.astype(np.float64), decimals) | ~leaf
+    if exact and not fits.all():
+        advice = "Give more decimals, or let leaves be rounded (round=True)."
+        checked_units(np.where(leaf, values, 0.0), decimals, label, advice=advice)
+    if np.abs(whole[leaf]).sum(dtype=np.float64) >= LARGEST_SUM:
+        raise InputError("Cells", ["the leaves are too large to be added up"], advice="Use fewer decimals.")
+    found, sums = aggregated(dimensions, codes[leaf], whole[leaf])
+    packing = Packing.of(dimensions)
+    keys, wanted = packing.keys(found), packing.keys(codes)
+    at = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+    units = np.where(keys[at] == wanted, sums[at], 0) if keys.size else np.zeros(wanted.size, dtype=np.int64)
+    checked_units(amounts(units, decimals), decimals, label)
+    change = np.abs(amounts(units, decimals) - values)
+    return units, 0.0 if fits.all() else float(change.max())
 
 
 def infer_decimals(values: Floats) -> int:

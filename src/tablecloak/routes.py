@@ -70,9 +70,9 @@ class Block:
     def __init__(self, whole: Problem, view: View, cells: Ints, insiders: Sequence[int]) -> None:
         self.cells, self.numbers = cells, (0, *insiders)
         matrix = without_empty_rows(csc_array(working_columns(whole.table)[:, cells]))
-        values = whole.table.values[cells]
+        values, rhs = whole.table.values[cells], whole.table.amounts(matrix @ whole.table.units[cells])
         self.problem = Problem(
-            Table.from_equations(values, matrix, matrix @ values, decimals=whole.table.decimals),
+            Table.from_equations(values, matrix, rhs, decimals=whole.table.decimals),
             whole.marks[cells],
             Levels(*(level[cells] for _, level in whole.levels.named())),
             whole.weights[cells],

@@ -32,13 +32,14 @@ def table_of_cells(
     *,
     shadow: str | None = None,
     decimals: int | None = None,
+    round: bool = True,
 ) -> Table:
     """The table, with its contributions where counts and the largest contributions are given.
 
     With `recompute` the counts and contributions of totals cannot be rebuilt: totals that are not listed with them
     are a fault.
     """
-    layout = Layout(dimensions, response, shadow, decimals)
+    layout = Layout(dimensions, response, shadow, decimals, round)
     with naming(source.data):
         return _table(source, layout)
 
@@ -59,6 +60,7 @@ def _table(source: CellData, layout: Layout) -> Table:
             decimals=layout.decimals,
             recompute=source.recompute,
             tolerance=source.tolerance,
+            round=layout.round,
         )
     except InputError as error:
         raise _by_line(error, parts) from None
@@ -203,6 +205,7 @@ def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Ite
         yield f"cell {table.label(cell)}: {fault}"
     if (totals >= 0).all() and (table.values >= 0).all() and not (raw < 0).any():
         largest = sizes.sum(axis=1)
-        over = largest > totals + noise(largest + np.abs(np.nan_to_num(totals)), table.unit)
+        slack = noise(largest + np.abs(np.nan_to_num(totals)), table.unit) + table.rounding
+        over = largest > totals + slack
         for cell in np.flatnonzero(over & np.isfinite(totals)):
             yield f"cell {table.label(cell)}: the largest contributions sum up to more than the total"

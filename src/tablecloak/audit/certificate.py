@@ -87,6 +87,9 @@ class Certificate:
         """Read what `to_json` wrote; anything else is an `InputError`."""
         try:
             data = json.loads(text)
+            if data["format"] == FORMAT and data["version"] == 1:
+                old = "it is from a tablecloak whose tables were not in whole data units (version 1)"
+                raise InputError("Certificate", [old], advice="Certify the pattern again.")
             if data["format"] != FORMAT or data["version"] != VERSION:
                 raise InputError("Certificate", [f"this is no {FORMAT!r} of version {VERSION}"])
             return cls(

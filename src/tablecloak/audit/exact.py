@@ -17,7 +17,6 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Floats
 from tablecloak.audit.judge import checked_view
 from tablecloak.model.requirement import Requirements, deviation_bounds, requirements
-from tablecloak.model.units import whole_units
 from tablecloak.pattern import Mixed, Pattern, Perturbation
 from tablecloak.problem import Problem
 
@@ -79,7 +78,7 @@ class ExactProblem:
     # ------------------------------------------------------------------ numbers
 
     def value(self, cell: int) -> Fraction:
-        return self._amount(whole_units(self.problem.table.values[cell], self.problem.table.unit))
+        return int(self.problem.table.units[cell]) * self.unit
 
     def level(self, name: str, cell: int) -> Fraction:
         return Fraction(exact_number(getattr(self.problem.levels, name)[cell]))
@@ -226,12 +225,12 @@ class ExactProblem:
         """A hash of everything a certificate speaks about."""
         problem, view = self.problem, self.view
         matrix, sha = problem.table.equations, hashlib.sha256()
-        numbers = [matrix.data, problem.table.values, problem.outsider_low, problem.outsider_high]
+        numbers = [matrix.data, problem.outsider_low, problem.outsider_high]
         numbers += [level for _, level in problem.levels.named()]
         numbers += [np.where(np.isnan(view.shown), np.inf, view.shown), view.low, view.high]
         most = -1 if problem.most_touched is None else problem.most_touched
         counts: list[Any] = [matrix.shape, matrix.indptr, matrix.indices, problem.marks, self.touched]
-        counts.append([problem.table.decimals, most])
+        counts += [problem.table.units, [problem.table.decimals, most]]
         for attacker in problem.attackers:
             counts.append(attacker.cells)
             numbers += [attacker.low, attacker.high]

@@ -25,15 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import frozen
 from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
+from tablecloak.dimension import Dimension, label_of
 from tablecloak.errors import InputError
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.units import checked_units, is_whole, nearest_units
 from tablecloak.problem import Attacker, Levels, Problem, Reason
 from tablecloak.table import Table
 
 SUFFIX = ".cloak"
-FORMAT, VERSION = "tablecloak cloak file", 1
+FORMAT, VERSION = "tablecloak cloak file", 2
 FIRST, META = "CONFIDENTIAL", "meta.json"
 WARNING = """CONFIDENTIAL
 
@@ -162,7 +164,9 @@ def read_cloak(source: str | Path | bytes) -> Table | Problem:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             meta = _meta(archive, what)
-            thing = _Reader(archive).thing(meta["holds"])
+            thing = _Reader(archive, meta["version"]).thing(meta["holds"])
+    except _Outdated as error:
+        raise InputError(what, error.faults, advice=_AGAIN) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, _Damaged, InputError) as error:
         if isinstance(error, InputError) and error.what == what:
             raise
@@ -191,6 +195,14 @@ def is_cloak(source: str | Path) -> bool:
 
 class _Damaged(Exception):
     """An entry is not what the tree says."""
+
+
+class _Outdated(Exception):
+    """What an earlier tablecloak wrote is not in whole data units."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__()
+        self.faults = [f"from an earlier tablecloak: {fault}" for fault in faults]
 
 
 def _content(source: str | Path | bytes) -> tuple[str, bytes]:
@@ -230,8 +242,8 @@ def _meta(archive: zipfile.ZipFile, what: str) -> dict[str, Any]:
 class _Reader:
     """Puts objects together again; everything is looked at before it is believed."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
+    def __init__(self, archive: zipfile.ZipFile, version: int) -> None:
+        self._archive, self._version = archive, version
 
     def _array(self, number: int) -> NDArray[Any]:
         with self._archive.open(f"arrays/{int(number)}.npy") as file:
@@ -265,9 +277,13 @@ class _Reader:
         raise _Damaged
 
     def _object(self, name: str, parts: Mapping[str, Any]) -> Any:
-        made = CLASSES[name](**{field: self.thing(part) for field, part in parts.items()})
+        given = {field: self.thing(part) for field, part in parts.items()}
+        old = self._version == 1
+        made = _in_units(given) if old and name == Table.__name__ else CLASSES[name](**given)
         if isinstance(made, Table | Problem) and not _fits(made):
             raise _Damaged
+        if old and isinstance(made, Table | Problem):
+            _check_old(made)
         return made
 
     def _matrix(self, numbers: Sequence[int], shape: Sequence[int]) -> csr_array:
@@ -304,6 +320,38 @@ def _part(array: NDArray[Any], start: int, end: int) -> NDArray[Any]:
     return part
 
 
+def _in_units(given: Mapping[str, Any]) -> Table:
+    """A table that was kept as values: the same in whole units, or `_Outdated`."""
+    dimensions, codes = given["dimensions"], given["codes"]
+    try:
+        units = checked_units(
+            given["values"], given["decimals"], lambda cell: label_of(dimensions, codes[cell])
+        )
+    except InputError as error:
+        raise _Outdated(error.faults) from None
+    return Table(**{name: part for name, part in given.items() if name != "values"}, units=frozen(units))
+
+
+def _check_old(made: Table | Problem) -> None:
+    """Raise `_Outdated` where equations do not hold exactly, or levels and bounds are no whole units."""
+    if isinstance(made, Table):
+        try:
+            made.check_additive()
+        except InputError as error:
+            raise _Outdated(error.faults) from None
+        return
+    decimals = made.table.decimals
+    known = [("bounds", made.outsider_low), ("bounds", made.outsider_high)]
+    known += [(f"bounds of {who.name!r}", end) for who in made.attackers for end in (who.low, who.high)]
+    faults = [
+        f"the {name} are no whole multiples of the data unit"
+        for name, array in (*((f"{name} levels", level) for name, level in made.levels.named()), *known)
+        if not is_whole(array, nearest_units(array, decimals), decimals).all()
+    ]
+    if faults:
+        raise _Outdated(list(dict.fromkeys(faults)))
+
+
 def _fits(made: Table | Problem) -> bool:
     """Whether the arrays of a table or a problem have the shapes they must have."""
     if isinstance(made, Problem):
@@ -311,15 +359,17 @@ def _fits(made: Table | Problem) -> bool:
         arrays = (made.marks, made.weights, made.outsider_low, made.outsider_high)
         shapes = [array.shape for array in arrays] + [level.shape for _, level in made.levels.named()]
         return all(shape == size for shape in shapes)
-    cells, rows = made.values.size, made.equations.shape[0]
+    cells, rows = made.units.size, made.equations.shape[0]
     inside = all(
         codes.size == 0 or (codes.min() >= 0 and codes.max() < len(dimension.codes))
         for codes, dimension in zip(made.codes.T, made.dimensions, strict=True)
     )
     counts = [len(known) for known in (made.respondents, made.holdings) if known is not None]
-    shapes = [column.shape for column in (made.values, *made.columns.values())]
+    shapes = [column.shape for column in (made.units, *made.columns.values())]
+    shapes += [made.cell_decimals.shape] if made.cell_decimals is not None else []
     return (
         inside
+        and made.units.dtype == np.int64
         and made.equations.shape[1] == cells
         and made.rhs.shape == (rows,)
         and all(count == cells for count in counts)

@@ -150,6 +150,7 @@ SECTIONS: dict[str, Section] = {
             "response": COLUMN,
             "shadow": COLUMN,
             "decimals": Key(WHOLE),
+            "round": SWITCHES,
             "path": FILE,
             "outputs": Key(TEXTS, role="output"),
         },

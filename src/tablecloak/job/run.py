@@ -149,7 +149,7 @@ def tabulated(job: Job) -> Table:
         made = [_from_cells(job, table, own) for table, own in zip(tables, chosen, strict=True)]
     else:
         layouts = [
-            Layout(own, table.get("response"), shadow=table.get("shadow"), decimals=table.get("decimals"))
+            Layout(own, table.get("response"), table.get("shadow"), **_unit(table))
             for table, own in zip(tables, chosen, strict=True)
         ]
         made = tabulate_linked(_microdata(job), layouts, top=job.depth)
@@ -180,7 +180,12 @@ def _from_cells(job: Job, table: Mapping[str, Any], dimensions: list[Dimension])
     if "shadow" in table:
         options["shadow"] = table["shadow"]
     source = CellData(job.file(table.get("path", data["path"])), **options)
-    return tabulate(source, dimensions, table.get("response"), decimals=table.get("decimals"))
+    return tabulate(source, dimensions, table.get("response"), **_unit(table))
+
+
+def _unit(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table says about its data unit."""
+    return {key: table[key] for key in ("decimals", "round") if key in table}
 
 
 def _dimensions(job: Job) -> list[Dimension]:

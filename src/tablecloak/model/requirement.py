@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.model.units import units_above, units_below, whole_units
+from tablecloak.model.units import units_above, units_below
 from tablecloak.pattern import View
 from tablecloak.problem import Problem
 
@@ -32,7 +32,7 @@ class Requirements(NamedTuple):
 def requirements(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> Requirements:
     """The requirements of the cells against an attacker; conditional widths count as sliding ones if `touched`."""
     levels, unit = problem.levels, problem.table.unit
-    value = whole_units(problem.table.values[cells], unit)
+    value = problem.table.units[cells].astype(np.float64)
     low, high = (box[cells] for box in problem.box(attacker))
     down = np.maximum(value - units_above(low, unit), 0.0)
     up = np.maximum(units_below(high, unit) - value, 0.0)
@@ -50,7 +50,7 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
     table = problem.table
     low, high = np.zeros((2, len(table)))
     vague = np.flatnonzero((view.low != table.values) | (view.high != table.values))
-    value = whole_units(table.values[vague], table.unit)
+    value = table.units[vague].astype(np.float64)
     down = units_above(np.maximum(view.low[vague], box_low[vague]), table.unit) - value
     up = units_below(np.minimum(view.high[vague], box_high[vague]), table.unit) - value
     low[vague], high[vague] = np.minimum(down, 0.0), np.maximum(up, 0.0)

@@ -12,7 +12,7 @@ from tablecloak.table import Table
 
 def assert_additive(table: Table) -> None:
     """Every equation of the table holds."""
-    broken = np.flatnonzero(~additive(table.equations, table.rhs, table.values))
+    broken = np.flatnonzero(~additive(table.equations, table.rhs, table.units, table.decimals))
     assert broken.size == 0, f"equations {broken.tolist()} do not hold"
 
 
