@@ -101,6 +101,13 @@ class WholeSystem:
             )
         return not any(self.residual(numerator))
 
+    def keeps_cells(self, amount: Ints, low: Floats, high: Floats) -> bool:
+        """Whether whole amounts of the cells keep every equation and low..high."""
+        columns = np.zeros(self.count, dtype=np.int64)
+        columns[self.group] = self.ratio.astype(np.int64) * amount
+        tied = bool((self.ratio.astype(np.int64) * columns[self.group] == amount).all())
+        return tied and bool(np.all((amount >= low) & (amount <= high))) and self.keeps(columns)
+
     def residual(self, numerator: Ints) -> NDArray[np.object_]:
         """The sums of all equations in whole numbers of any size."""
         total = np.zeros(self.rows, dtype=object)

@@ -1,7 +1,8 @@
 """The attacker who knows that every value is a whole number of data units.
 
 On networks the linear attacker is already that strong (integrality is free). Elsewhere each question is an integer
-program, so tables must be small.
+program, so tables must be small. "Possible" rests on a deviation checked in whole numbers; "impossible" on the solver,
+and counts as open.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
+from tablecloak.attacker.evidence import WholeSystem
 from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.presolve import Component
@@ -44,13 +46,17 @@ class IntegerAttack:
     ) -> tuple[Side, Side]:
         if self.flow is not None:
             return self.flow.reach(cells, need_down, need_up, tick, size)
-        down, up = Side.of(cells.size), Side.of(cells.size)
-        program = IntegerProgram(self.component.matrix, self.component.low, self.component.high)
+        component, down, up = self.component, Side.of(cells.size), Side.of(cells.size)
+        program = IntegerProgram(component.matrix, component.low, component.high)
+        system = WholeSystem(component.columns)
         for row, cell in enumerate(cells):
             for side, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
                 if need > 0:
-                    far = program.extreme(int(cell), upward=upward, enough=need)
-                    side.reach[row] = far
+                    far, deviation = program.extreme(int(cell), upward=upward, enough=need)
+                    possible = np.isinf(far) or system.keeps_cells(
+                        deviation.astype(np.int64), component.low, component.high
+                    )
+                    side.reach[row] = far if possible else 0.0
                     side.bound[row] = np.inf if far >= need else far
             tick(1)
         self.solves = program.solves
