@@ -86,18 +86,14 @@ class Witness:
 
 def open_tasks(problem: Problem, found: Audit) -> list[Task]:
     """The levels an audit found unmet."""
-    tasks = []
-    for row in np.flatnonzero(~found.safe_rows):
-        cell, attacker = int(found.cells[row]), int(found.attackers[row])
-        value = problem.table.values[cell]
-        down, up = value - found.low[row], found.high[row] - value
-        for side, need, got in (
-            (Side.UP, found.required_upper[row], up),
-            (Side.DOWN, found.required_lower[row], down),
-            (Side.SLIDE, found.required_sliding[row], down + up),
-        ):
-            if got < need:
-                tasks.append(Task(cell, attacker, side, float(need)))
+    assert found.unmet is not None
+    needs = (found.required_lower, found.required_upper, found.required_sliding)
+    tasks = [
+        Task(int(found.cells[row]), int(found.attackers[row]), side, float(need[row]))
+        for row in np.flatnonzero(~found.safe_rows).tolist()
+        for side, need, unmet in zip((Side.DOWN, Side.UP, Side.SLIDE), needs, found.unmet, strict=True)
+        if unmet[row]
+    ]
     return undominated(problem, tasks)
 
 
