@@ -1,8 +1,8 @@
 """Audits of this checkout beside those of another one: ``python benchmarks/side_by_side.py OTHER/src``.
 
 The same instances and patterns, in processes that alternate between the two, in processor time; the least of several
-runs counts. Rows are kept in benchmarks/results/audit-side-by-side.csv; what has a row is skipped. Patterns are those of
-suppress-network-flow, made once by this checkout; on Class II tables only the sensitive cells are hidden.
+runs counts. Rows are kept in benchmarks/results/audit-side-by-side.csv; what has a row is skipped. Patterns are those
+of suppress-network-flow, made once by this checkout; on Class II tables only the sensitive cells are hidden.
 """
 
 from __future__ import annotations
