@@ -20,6 +20,7 @@ from tablecloak.model.requirement import Requirements, requirements
 from tablecloak.model.requirement import deviation_bounds as bounds_in_units
 from tablecloak.model.units import units_above, units_below, whole_units
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
+from tablecloak.model.printed import Printed
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
@@ -104,7 +105,7 @@ def audit(
         judge.engine,
         time.perf_counter() - start,
         np.flatnonzero(pattern.too_close(problem))
-        if isinstance(pattern, Perturbation | Mixed)
+        if isinstance(pattern, Perturbation | Mixed | Printed)
         else cells[:0],
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         problem.against_marks(touched),

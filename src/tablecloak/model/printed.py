@@ -1,0 +1,329 @@
+"""Printed: a pattern as it is printed when every number is a multiple of a printed unit.
+
+What is printed is what is stated, and what the audit judges. With printed unit p:
+
+=============  ==========================================  =======================================
+cell           is printed as                               and states
+=============  ==========================================  =======================================
+published      the multiple of p next to it, v             the value lies within p / 2 of v
+interval       its ends, outward to multiples of p         the value lies between them
+rounded        as before: its base is a multiple of p      the value lies within one base of it
+perturbed      the multiple of p next to what is shown     the value lies within a reach of it,
+                                                           which is a multiple of p and wide enough
+hidden         nothing                                     nothing
+=============  ==========================================  =======================================
+
+Half a unit goes to the even multiple, so that values are not pushed up on average. All this is computed in whole data
+units, so that a half is a half and 2.675 is one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.cells import FLOAT_NOISE
+from tablecloak.errors import InputError, counted
+from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
+from tablecloak.problem import Problem
+from tablecloak.table import Table
+
+MOST_UNITS = 2.0**61
+"""Numbers of data units from here on have no room to be doubled in whole numbers of 64 bits."""
+
+UNIT_NOISE = 1e-6
+"""Differences from a whole number of data units that are rounding noise, in data units: 0.3 - (0.1 + 0.2)."""
+
+
+@dataclass(frozen=True)
+class PrintedUnit:
+    """The unit of print, p = numerator / 10^decimals: every number that is printed is a multiple of it."""
+
+    numerator: int
+    decimals: int
+    """How many decimals multiples of it are printed with."""
+    data_decimals: int
+    """Those of the table: its data unit is 10^-data_decimals."""
+
+    @classmethod
+    def of(cls, table: Table, decimals: int | None = None, unit: float | None = None) -> PrintedUnit:
+        """From a number of decimals or from the unit itself; it must be a whole multiple of the data unit."""
+        fault, own = "", Fraction(1, 10**table.decimals)
+        asked = Fraction(0)
+        if (decimals is None) == (unit is None):
+            fault = "give decimals or a unit, one of them"
+        elif unit is not None:
+            if _is_number(unit) and 0 < unit < math.inf:
+                asked = Fraction(str(unit))
+            else:
+                fault = "unit: expected a number above zero"
+        elif isinstance(decimals, int | np.integer) and not isinstance(decimals, bool) and decimals >= 0:
+            asked = Fraction(1, 10 ** int(decimals))
+        else:
+            fault = "decimals: expected a whole number, zero or more"
+        if not fault:
+            name = "unit" if decimals is None else "decimals"
+            fault = _unit_fault(name, asked, own)
+        if fault:
+            advice = f"The data unit of this table is {plain_number(float(own))}: print in multiples of it."
+            raise InputError("Printed unit", [fault], advice=advice)
+        places = int(decimals) if decimals is not None else _decimals(asked)
+        return cls(int(asked * 10**places), places, table.decimals)
+
+    @property
+    def size(self) -> float:
+        """The unit as a number."""
+        return float(self.numbers(np.ones(1, dtype=np.int64))[0])
+
+    @property
+    def steps(self) -> int:
+        """How many data units it has."""
+        return self.numerator * int(10 ** (self.data_decimals - self.decimals))
+
+    @property
+    def is_coarser(self) -> bool:
+        """Whether it is more than the data unit."""
+        return self.steps > 1
+
+    def data_units(self, numbers: Floats) -> Floats:
+        """Numbers in data units, whole where they are up to the noise of floats.
+
+        Near 2^52 the product is off by half a unit: the whole number that gives the float again is the right one.
+        """
+        scale = 10.0**self.data_decimals
+        units = numbers * scale
+        near = np.rint(units)
+        for other in (near - 1, near + 1):
+            near = np.where((near / scale != numbers) & (other / scale == numbers), other, near)
+        return np.where(np.abs(units - near) <= FLOAT_NOISE * np.abs(units) + UNIT_NOISE, near, units)
+
+    def nearest(self, units: Floats) -> NDArray[np.int64]:
+        """The multiple of the printed unit next to so many data units; from the middle to the even one."""
+        below, rest = self._divided(units)
+        twice = 2 * rest
+        up = (twice > self.steps) | ((twice == self.steps) & (below % 2 == 1))
+        return np.asarray(below + up)
+
+    def below(self, units: Floats) -> NDArray[np.int64]:
+        """The largest multiple that is not above."""
+        return self._divided(units)[0]
+
+    def above(self, units: Floats) -> NDArray[np.int64]:
+        """The smallest multiple that is not below."""
+        below, rest = self._divided(units)
+        return np.asarray(below + (rest > 0))
+
+    def _divided(self, units: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """Whole multiples and the data units left over, from zero to one multiple: exact for whole data units."""
+        floor = np.floor(units)
+        whole = floor.astype(np.int64)
+        multiples, rest = np.divmod(whole, self.steps)
+        return multiples, rest + (units - floor)
+
+    def numbers(self, multiples: NDArray[np.int64], halves: int = 0) -> Floats:
+        """The floats next to (multiples + halves / 2) printed units."""
+        if halves % 2 == 0:
+            return np.asarray((multiples + halves // 2) * self.numerator / 10.0**self.decimals)
+        return np.asarray((2 * multiples + halves) * self.numerator / (2 * 10.0**self.decimals))
+
+
+@dataclass(frozen=True, eq=False)
+class Printed:
+    """Another pattern, printed in multiples of a unit. Printing coarser touches no cell and costs nothing."""
+
+    pattern: Pattern
+    unit: PrintedUnit
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        pattern: Pattern,
+        *,
+        decimals: int | None = None,
+        unit: float | None = None,
+    ) -> Printed:
+        """The pattern with so many decimals, or in multiples of a unit; checked on the problem's table."""
+        if isinstance(pattern, Printed):
+            raise InputError("Printed pattern", ["the pattern has a printed unit already"])
+        made = cls(pattern, PrintedUnit.of(problem.table, decimals, unit))
+        made.view(problem)
+        return made
+
+    def view(self, problem: Problem) -> View:
+        """What is printed. It contains what the pattern states, and so the true table."""
+        return self._stated(problem)[0]
+
+    def reach(self, problem: Problem) -> Floats:
+        """How far the number printed may be from the truth; zero where it is exact or there is none."""
+        return self._stated(problem)[1]
+
+    def touched(self, problem: Problem) -> Bools:
+        return self.pattern.touched(problem)
+
+    def loss(self, problem: Problem) -> float:
+        return self.pattern.loss(problem)
+
+    def too_close(self, problem: Problem) -> Bools:
+        """Sensitive cells whose perturbed number, as printed, is too near to the truth."""
+        return frozen(_too_close(problem, self.pattern, self.view(problem).shown))
+
+    @property
+    def only_widens(self) -> bool:
+        """Whether what is printed is safe wherever the pattern is: true unless numbers are perturbed.
+
+        The printed view contains the view of the pattern cell by cell. So every deviation that an attacker cannot
+        exclude by the one he cannot exclude by the other: intervals only get wider, and so do conditional widths.
+        Touched cells are the same. Only the distance of a perturbed number from the truth can become smaller.
+        """
+        return _only_widens(self.pattern)
+
+    def _stated(self, problem: Problem) -> tuple[View, Floats]:
+        """The view, and the reach of the numbers in it."""
+        unit, view, size = self.unit, self.pattern.view(problem), len(problem.table)
+        exact, centred = view.low == view.high, view.centred
+        self._check_numbers(problem, view)
+        shown, low, high, reach = np.full(size, np.nan), view.low.copy(), view.high.copy(), np.zeros(size)
+        units = unit.data_units(view.low[exact])
+        near = unit.nearest(units)
+        half = int(unit.is_coarser or (units != np.floor(units)).any())
+        shown[exact], reach[exact] = unit.numbers(near), half * unit.size / 2
+        low[exact], high[exact] = unit.numbers(near, -half), unit.numbers(near, half)
+        for ends, outward in ((low, unit.below), (high, unit.above)):
+            some = ~exact & ~centred & np.isfinite(ends)
+            ends[some] = unit.numbers(outward(unit.data_units(ends[some])))
+        around, rounded = centred & ~exact, rounded_cells(self.pattern, size)
+        within = np.zeros(size)
+        within[around] = unit.data_units(stated_reach(self.pattern, view)[around])
+        self._check_bases(problem, within, np.flatnonzero(around & rounded))
+        for some in (around & rounded, around & ~rounded):
+            units = unit.data_units(view.shown[some])
+            near = unit.nearest(units)
+            moved = bool((units != near * unit.steps).any())
+            most = unit.above(within[some] + (unit.steps / 2 if moved else 0.0))
+            shown[some], reach[some] = unit.numbers(near), unit.numbers(most)
+            low[some], high[some] = unit.numbers(near - most), unit.numbers(near + most)
+        return View(frozen(shown), frozen(low), frozen(high)), frozen(reach)
+
+    def _check_numbers(self, problem: Problem, view: View) -> None:
+        """Raise unless all numbers, and the printed unit, are few enough data units."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            most = np.nanmax(
+                np.abs([np.where(np.isfinite(each), each, 0) for each in _numbers(view)]), axis=0
+            )
+            large = most * 10.0**self.unit.data_decimals >= MOST_UNITS
+        faults = [
+            f"cell {label} has too many data units" for label in problem.table.labels(np.flatnonzero(large))
+        ]
+        if self.unit.steps >= MOST_UNITS:
+            faults.append("the printed unit has too many data units")
+        if faults:
+            raise InputError("Printed pattern", faults, advice="Give the table fewer decimals.")
+
+    def _check_bases(self, problem: Problem, within: Floats, cells: Ints) -> None:
+        """Raise unless bases (in data units) are multiples of the printed unit, and say which unit would do."""
+        bases = within[cells]
+        wrong = np.flatnonzero(bases % self.unit.steps != 0)
+        if not wrong.size:
+            return
+        faults = []
+        for base in np.unique(bases[wrong]).tolist():
+            own = cells[wrong[bases[wrong] == base]]
+            which = f"{problem.table.label(int(own[0]))}{', ...' if own.size > 1 else ''}"
+            faults.append(
+                f"the base {plain_number(base / 10.0**self.unit.data_decimals)} of {counted(own.size, 'cell')} "
+                f"({which}) is no multiple of the printed unit {plain_number(self.unit.size)}"
+            )
+        advice = "Print in the data unit: not all bases are multiples of it."
+        if (bases == np.floor(bases)).all():
+            works = float(np.gcd.reduce(bases.astype(np.int64))) / 10.0**self.unit.data_decimals
+            advice = f"Every base is a multiple of {plain_number(works)}: print in that, or in a unit that divides it."
+        raise InputError("Printed pattern", faults, advice=advice)
+
+
+def rounded_cells(pattern: Pattern, size: int) -> Bools:
+    """Cells about which a rounding speaks."""
+    if isinstance(pattern, Printed):
+        return rounded_cells(pattern.pattern, size)
+    rounded = np.full(size, isinstance(pattern, Rounding))
+    if isinstance(pattern, Mixed):
+        for where, part in pattern.parts:
+            rounded[where] = rounded_cells(part, size)[where]
+    return rounded
+
+
+def stated_reach(pattern: Pattern, view: View) -> Floats:
+    """How far a rounding or perturbation says that its numbers may be off; for others, half the width stated."""
+    match pattern:
+        case Rounding():
+            return pattern.base
+        case Perturbation():
+            return pattern.reach
+        case Mixed():
+            reach = np.zeros(view.low.size)
+            for where, part in pattern.parts:
+                reach[where] = stated_reach(part, view)[where]
+            return reach
+        case _:
+            with np.errstate(invalid="ignore"):
+                return np.asarray((view.high - view.low) / 2)
+
+
+def plain_number(number: float) -> str:
+    """A number without exponent and without zeros at its end."""
+    return str(np.format_float_positional(number, trim="-"))
+
+
+# ---------------------------------------------------------------------- parts of a pattern
+
+
+def _too_close(problem: Problem, pattern: Pattern, shown: Floats) -> Bools:
+    """Sensitive cells of perturbed parts, judged by what is printed for them."""
+    close = np.zeros(shown.size, dtype=bool)
+    match pattern:
+        case Perturbation():
+            return replace(pattern, shown=shown).too_close(problem)
+        case Mixed():
+            for where, part in pattern.parts:
+                close[where] = _too_close(problem, part, shown)[where]
+    return close
+
+
+def _only_widens(pattern: Pattern) -> bool:
+    match pattern:
+        case Suppression() | Intervals() | Rounding():
+            return True
+        case Mixed():
+            return all(_only_widens(part) for _, part in pattern.parts)
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------------- small things
+
+
+def _numbers(view: View) -> tuple[Floats, Floats, Floats]:
+    return view.shown, view.low, view.high
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _decimals(number: Fraction) -> int:
+    """The fewest decimals that write a number; it has some last decimal."""
+    places = 0
+    while (number * 10**places).denominator != 1:
+        places += 1
+    return places
+
+
+def _unit_fault(name: str, asked: Fraction, own: Fraction) -> str:
+    if asked < own:
+        return f"{name}: finer than the data unit"
+    return f"{name}: no whole multiple of the data unit" if (asked / own).denominator != 1 else ""
