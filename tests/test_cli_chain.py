@@ -128,6 +128,13 @@ def test_the_chain_is_the_python_chain_byte_for_byte(run: Run, folder: Path) -> 
         data = content.encode() if isinstance(content, str) else content
         assert Path(name).read_bytes() == data
 
+    coarse = ("publish", "problem.cloak", "--pattern", "pattern.csv", "--out", "coarse.csv")
+    assert run(*coarse, "--unit", 50).code == 0
+    assert Path("coarse.csv").read_text() == publish(problem, result, unit=50).render("coarse.csv")
+    assert run(*coarse, "--decimals", 0).code == 0
+    wrong = run(*coarse, "--decimals", 7)
+    assert wrong.code == 2 and "decimals: finer than the data unit" in wrong.err
+
     more = run("publish", "problem.cloak", "--pattern", "pattern.csv", "--out", "s.csv", "--report", "r.html")
     assert more.code == 0 and "written: r.html (CONFIDENTIAL)" in more.out
     page = Path("r.html").read_text()

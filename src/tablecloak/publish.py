@@ -75,11 +75,12 @@ def publish(
     form, view = pattern, _true_view(problem, pattern)
     if decimals is not None or unit is not None:
         form = Printed.of(problem, pattern, decimals=decimals, unit=unit)
-        view = _true_view(problem, form)
+        _true_view(problem, form)
     verdicts = _verdicts(problem, pattern, form, given, handed)
     for verdict in verdicts:
         _check_verdict(problem, verdict, despite.strip())
-    publication = _printed(problem, form, view, meanings)
+    stated = form.statement(problem) if isinstance(form, Printed) else view
+    publication = _printed(problem, form, stated, meanings)
     reason = "" if all(verdict.safe for verdict in verdicts) else despite.strip()
     return replace(publication, title=title.strip(), note=note.strip(), symbol=symbol.strip(), despite=reason)
 

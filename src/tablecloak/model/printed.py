@@ -15,6 +15,9 @@ hidden         nothing                                     nothing
 
 Half a unit goes to the even multiple, so that values are not pushed up on average. All this is computed in whole data
 units, so that a half is a half and 2.675 is one.
+
+The audit judges what the reader knows, who may know the data unit and where halves go: a published value is one of
+those that are printed as v. Whole numbers in units of two: 4 is printed for 3, 4 and 5, but 6 for 6 alone.
 """
 
 from __future__ import annotations
@@ -125,6 +128,13 @@ class PrintedUnit:
         multiples, rest = np.divmod(whole, self.steps)
         return multiples, rest + (units - floor)
 
+    def printed_alike(self, multiples: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """The least and the largest value, in whole data units, whose nearest multiple is this one."""
+        odd = multiples % 2 == 1
+        most = np.where(odd, (self.steps - 1) // 2, self.steps // 2)
+        units, scale = multiples * self.steps, 10.0**self.data_decimals
+        return (units - most) / scale, (units + most) / scale
+
     def numbers(self, multiples: NDArray[np.int64], halves: int = 0) -> Floats:
         """The floats next to (multiples + halves / 2) printed units."""
         if halves % 2 == 0:
@@ -156,7 +166,20 @@ class Printed:
         return made
 
     def view(self, problem: Problem) -> View:
-        """What is printed. It contains what the pattern states, and so the true table."""
+        """What the reader knows: what is printed, and for published cells which values are printed like that.
+
+        It contains what the pattern states, and so the true table.
+        """
+        stated, finer, unit = self.statement(problem), self.pattern.view(problem), self.unit
+        exact = np.flatnonzero((finer.low == finer.high) & (stated.low < stated.high))
+        units = unit.data_units(finer.low[exact])
+        exact, units = exact[units == np.floor(units)], units[units == np.floor(units)]
+        low, high = stated.low.copy(), stated.high.copy()
+        low[exact], high[exact] = unit.printed_alike(unit.nearest(units))
+        return View(stated.shown, frozen(low), frozen(high))
+
+    def statement(self, problem: Problem) -> View:
+        """What is printed, in multiples of the unit; published values within half a unit of what is shown."""
         return self._stated(problem)[0]
 
     def reach(self, problem: Problem) -> Floats:
