@@ -18,8 +18,8 @@ from fixtures import flat, from_leaves, three_way, two_way
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.audit import audit, certify, checked_view, verify
 from tablecloak.errors import InputError, UnsafePublication
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells
+from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.publication import Publication

@@ -31,8 +31,8 @@ from tablecloak.hierarchy import Hierarchy
 from tablecloak.insiders import Insiders
 from tablecloak.links import link, link_responses
 from tablecloak.methods import METHODS, Method
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.model.printed import Printed
+from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Attacker, Levels, Mark, Problem, Reason
 from tablecloak.protect import protect
 from tablecloak.publication import Publication

@@ -15,8 +15,8 @@ from tablecloak.audit import checked_view
 from tablecloak.cells import FLOAT_NOISE
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError, UnsafePublication, check_kind, counted, listed
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.model.printed import Printed, rounded_cells, stated_reach
+from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Problem
 from tablecloak.publication import (
     HIDDEN,

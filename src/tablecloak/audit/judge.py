@@ -16,11 +16,11 @@ from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
 from tablecloak.audit.integer import IntegerAttack
 from tablecloak.engines.flow import is_loaded, warm_up
 from tablecloak.errors import InputError, check_kind
+from tablecloak.model.printed import Printed
 from tablecloak.model.requirement import Requirements, requirements
 from tablecloak.model.requirement import deviation_bounds as bounds_in_units
 from tablecloak.model.units import units_above, units_below, whole_units
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
-from tablecloak.model.printed import Printed
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit

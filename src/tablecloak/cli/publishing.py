@@ -37,7 +37,7 @@ def publish(
         ),
     ] = None,
     decimals: Annotated[
-        int | None, typer.Option(min=0, help="Print numbers with so many decimals, fewer than they have.")
+        int | None, typer.Option(min=0, help="Print numbers rounded to this many decimals.")
     ] = None,
     unit: Annotated[
         float | None,

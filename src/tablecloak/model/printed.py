@@ -106,7 +106,7 @@ class PrintedUnit:
         return np.where(np.abs(units - near) <= FLOAT_NOISE * np.abs(units) + UNIT_NOISE, near, units)
 
     def nearest(self, units: Floats) -> NDArray[np.int64]:
-        """The multiple of the printed unit next to so many data units; from the middle to the even one."""
+        """The multiple of the printed unit next to a number of data units; from the middle to the even one."""
         below, rest = self._divided(units)
         twice = 2 * rest
         up = (twice > self.steps) | ((twice == self.steps) & (below % 2 == 1))
@@ -158,7 +158,7 @@ class Printed:
         decimals: int | None = None,
         unit: float | None = None,
     ) -> Printed:
-        """The pattern with so many decimals, or in multiples of a unit; checked on the problem's table."""
+        """The pattern rounded to decimals or to multiples of a unit; checked on the problem's table."""
         if isinstance(pattern, Printed):
             raise InputError("Printed pattern", ["the pattern has a printed unit already"])
         made = cls(pattern, PrintedUnit.of(problem.table, decimals, unit))
