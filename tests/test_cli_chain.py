@@ -131,7 +131,7 @@ def test_the_chain_is_the_python_chain_byte_for_byte(run: Run, folder: Path) -> 
     coarse = ("publish", "problem.cloak", "--pattern", "pattern.csv", "--out", "coarse.csv")
     assert run(*coarse, "--unit", 50).code == 0
     assert Path("coarse.csv").read_text() == publish(problem, result, unit=50).render("coarse.csv")
-    assert run(*coarse, "--decimals", 0).code == 0
+    assert run(*coarse, "--decimals", 0, "--report", "coarse.html").code == 0
     wrong = run(*coarse, "--decimals", 7)
     assert wrong.code == 2 and "decimals: finer than the data unit" in wrong.err
 

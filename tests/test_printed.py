@@ -7,6 +7,7 @@ import io
 import math
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -326,6 +327,21 @@ def test_a_perturbed_number_that_is_too_close_once_printed_is_refused() -> None:
         assert not certificate.uncertified and verify(certificate, problem, printed).proves == "unsafe"
 
 
+@pytest.mark.parametrize("unit", [2, 5, 10])
+def test_what_a_method_perturbed_is_judged_in_print(unit: float) -> None:
+    """Published or refused exactly as the audit of what is printed says."""
+    problem = three_way()
+    result = protect(problem, "perturb-cell")
+    verdict = audit(problem, Printed.of(problem, result.pattern, unit=unit))
+    if verdict.safe:
+        assert publish(problem, result, unit=unit).coarser
+    else:
+        with pytest.raises(UnsafePublication) as caught:
+            publish(problem, result, unit=unit)
+        for label in problem.table.labels(verdict.open_cells):
+            assert f"cell {label} " in str(caught.value)
+
+
 def test_a_reason_in_writing_counts_for_what_is_printed_too() -> None:
     problem, pattern = perturbed(20.0)
     publication = publish(problem, pattern, audit(problem, pattern), unit=50, despite="agreed")
@@ -473,6 +489,62 @@ def test_every_case_in_every_format(name: str) -> None:
     assert (publication.low <= plain.low).all() and (publication.high >= plain.high).all()
     for suffix in SUFFIXES:
         assert publication.render(f"a{suffix}")
+
+
+@given(
+    leaves=st.lists(st.integers(-(10**14), 10**14) | st.integers(-3000, 3000), min_size=6, max_size=6),
+    decimals=st.integers(0, 3),
+    steps=st.sampled_from([1, 2, 3, 10, 25, 70, 1000, 10**7]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_every_number_is_that_of_decimal_arithmetic(
+    leaves: list[int], decimals: int, steps: int, seed: int
+) -> None:
+    """Published, hidden, interval and perturbed cells of any size and sign, as the CSV file has them."""
+    size = Decimal(steps).scaleb(-decimals)
+    scale = 10.0**decimals
+    table = from_leaves(
+        [flat("r", 2), flat("c", 3)], np.array(leaves).reshape(2, 3) / scale, decimals=decimals
+    )
+    problem = Problem.of(table, [])
+    units = [round(value * 10**decimals) for value in map(Fraction, map(repr, table.values.tolist()))]
+    rng = np.random.default_rng(seed)
+    kinds, off = rng.integers(0, 4, size=len(table)), rng.integers(1, 50, size=(2, len(table)))
+    low, high = ([u - a for u, a in zip(units, off[0].tolist(), strict=True)],
+                 [u + a for u, a in zip(units, off[1].tolist(), strict=True)])  # fmt: skip
+    shown = [u + a // 2 for u, a in zip(units, off[0].tolist(), strict=True)]
+    pattern = Mixed.of(
+        table,
+        [
+            (kinds == 1, Suppression.of(table, kinds == 1)),
+            (kinds == 2, Intervals.of(np.array(low) / scale, np.array(high) / scale)),
+            (kinds == 3, Perturbation.of(np.array(shown) / scale, 50 / scale)),
+        ],
+    )
+    publication = published(problem, pattern, unit=float(size))
+    rows = list(csv.DictReader(io.StringIO(str(publication.render("a.csv")))))
+    places = {label: cell for cell, label in enumerate(table.labels(range(len(table))))}
+    for row in rows:
+        cell = places[f"r={row['r']}, c={row['c']}"]
+        value = Decimal(units[cell]).scaleb(-decimals)
+
+        def multiple(number: int, how: str) -> Decimal:
+            return (Decimal(number) / steps).quantize(Decimal(1), how) * size
+
+        match int(kinds[cell]):
+            case 0:
+                assert Decimal(row["value"]) == multiple(units[cell], ROUND_HALF_EVEN)
+                assert abs(Decimal(row["value"]) - value) <= Decimal(row.get("within") or "0")
+            case 1:
+                assert row["value"] == "x" and not row.get("within")
+            case 2:
+                assert row["value"] == "" and row["status"] == "interval"
+                assert Decimal(row["low"]) == multiple(low[cell], ROUND_FLOOR)
+                assert Decimal(row["high"]) == multiple(high[cell], ROUND_CEILING)
+            case 3:
+                assert Decimal(row["value"]) == multiple(shown[cell], ROUND_HALF_EVEN)
+                assert abs(Decimal(row["value"]) - value) <= Decimal(row["within"])
+                assert Decimal(row["within"]) % size == 0
 
 
 def test_levels_are_not_looked_at_by_print() -> None:
