@@ -20,6 +20,7 @@ from tablecloak.formats.pattern_csv import read_pattern, write_pattern
 from tablecloak.hierarchy import Hierarchy
 from tablecloak.insiders import Insiders
 from tablecloak.job.keys import PUBLIC
+from tablecloak.pattern import Suppression
 from tablecloak.problem import Problem
 from tablecloak.protect import protect
 from tablecloak.publish import publish
@@ -214,6 +215,15 @@ def chain(folder: Path) -> tuple[Problem, Any]:
     Path("problem.cloak").write_bytes(write_cloak(problem))
     Path("pattern.csv").write_text(write_pattern(problem, result.pattern))
     return problem, result
+
+
+def test_a_pattern_that_is_safe_in_print_only(run: Run, chain: tuple[Problem, Any]) -> None:
+    problem, _ = chain
+    Path("naked.csv").write_text(write_pattern(problem, Suppression.of(problem.table, [])))
+    command = ("publish", "problem.cloak", "--pattern", "naked.csv", "--out", "naked_safe.csv")
+    assert run(*command, "--unit", 2).code == 4 and not Path("naked_safe.csv").exists()
+    assert run(*command, "--unit", 1_000_000).code == 0
+    assert ",published,500000" in Path("naked_safe.csv").read_text()
 
 
 def test_an_unsafe_pattern_is_not_published(run: Run, chain: tuple[Problem, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,10 +74,14 @@ def publish(
         words = _labels(labels or [])
         problem = read_problem(instance, widen, quiet)
         given = read_pattern(pattern, problem)
-        plain = decimals is None and unit is None
-        form = given if plain else Printed.of(problem, given, decimals=decimals, unit=unit)
-        verdict = audit(problem, form, progress=progress)
-        publication = run(problem, form, verdict, title=title, note=note, symbol=symbol, labels=words)
+        verdict, form = audit(problem, given, progress=progress), given
+        coarser: dict[str, Any] = {"decimals": decimals, "unit": unit}
+        if not verdict.safe and not (decimals is None and unit is None):  # it may be safe in print
+            form, coarser = Printed.of(problem, given, **coarser), {}
+            verdict = audit(problem, form, progress=progress)
+        publication = run(
+            problem, form, verdict, title=title, note=note, symbol=symbol, labels=words, **coarser
+        )
         files: dict[Path, str | bytes] = {path: publication.render(path) for path in out}
         if report:
             from tablecloak.job.report import report_page, result_of
