@@ -184,6 +184,14 @@ def test_ends_on_the_grid_stay() -> None:
     assert (view.low[leaf], view.high[leaf]) == (0.0, 0.6)
 
 
+def test_half_a_data_unit_is_no_noise_however_large_the_number() -> None:
+    problem = small(np.full((2, 3), 1e15), decimals=0)
+    pattern = Intervals.of(problem.table.values - 0.5, problem.table.values + 0.5)
+    view = Printed.of(problem, pattern, decimals=0).view(problem)
+    leaf = problem.table.find(r="r1", c="c1")
+    assert (view.low[leaf], view.high[leaf]) == (1e15 - 1, 1e15 + 1)
+
+
 def test_a_base_must_be_a_multiple_of_the_printed_unit() -> None:
     problem = three_way()
     values = problem.table.values

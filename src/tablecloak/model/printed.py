@@ -41,6 +41,8 @@ MOST_UNITS = 2.0**61
 
 UNIT_NOISE = 1e-6
 """Differences from a whole number of data units that are rounding noise, in data units: 0.3 - (0.1 + 0.2)."""
+LARGEST_NOISE = 0.25
+"""What noise is at most, in data units: half a unit is none, however large the number."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class PrintedUnit:
         near = np.rint(units)
         for other in (near - 1, near + 1):
             near = np.where((near / scale != numbers) & (other / scale == numbers), other, near)
-        return np.where(np.abs(units - near) <= FLOAT_NOISE * np.abs(units) + UNIT_NOISE, near, units)
+        noise = np.maximum(np.minimum(FLOAT_NOISE * np.abs(units), LARGEST_NOISE), UNIT_NOISE)
+        return np.where((near / scale == numbers) | (np.abs(units - near) <= noise), near, units)
 
     def nearest(self, units: Floats) -> NDArray[np.int64]:
         """The multiple of the printed unit next to a number of data units; from the middle to the even one."""
