@@ -19,6 +19,7 @@ from fixtures import flat, from_leaves, three_way, two_way
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.audit import audit, certify, checked_view, verify
 from tablecloak.errors import InputError, UnsafePublication
+from tablecloak.links import link_responses
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Levels, Problem
@@ -143,6 +144,21 @@ def test_the_reader_knows_where_halves_go() -> None:
         assert audit(problem, printed).safe == safe
 
 
+def test_the_reader_knows_the_data_unit_of_each_linked_table() -> None:
+    """Persons have no decimals, whatever those of the turnover are: a person more or less is the least."""
+    dimensions = [flat("r", 2), flat("c", 3)]
+    tables = {
+        "turnover": from_leaves(dimensions, VALUES, decimals=2),
+        "persons": from_leaves(dimensions, np.array([[12, 7, 3], [4, 31, 88]]), decimals=0),
+    }
+    table = link_responses(tables, {})
+    problem = Problem.of(table, [])
+    view = Printed.of(problem, nothing_hidden(problem), unit=2.5).view(problem)
+    turnover, persons = (table.find(response=name, r="r1", c="c1") for name in tables)
+    assert (view.low[turnover], view.high[turnover]) == (11.26, 13.74)  # 12.5 is an odd multiple
+    assert (view.low[persons], view.high[persons]) == (12, 13)
+
+
 @given(units=st.integers(-(10**6), 10**6), steps=st.integers(1, 60), decimals=st.integers(0, 3))
 def test_values_that_are_printed_alike(units: int, steps: int, decimals: int) -> None:
     size = float(Decimal(steps).scaleb(-decimals))
@@ -185,11 +201,11 @@ def test_ends_on_the_grid_stay() -> None:
 
 
 def test_half_a_data_unit_is_no_noise_however_large_the_number() -> None:
-    problem = small(np.full((2, 3), 1e15), decimals=0)
+    problem = small(np.full((2, 3), 5e14), decimals=0)
     pattern = Intervals.of(problem.table.values - 0.5, problem.table.values + 0.5)
     view = Printed.of(problem, pattern, decimals=0).view(problem)
     leaf = problem.table.find(r="r1", c="c1")
-    assert (view.low[leaf], view.high[leaf]) == (1e15 - 1, 1e15 + 1)
+    assert (view.low[leaf], view.high[leaf]) == (5e14 - 1, 5e14 + 1)
 
 
 def test_a_base_must_be_a_multiple_of_the_printed_unit() -> None:
@@ -237,9 +253,9 @@ def test_reaches_of_huge_numbers_are_the_pattern_s_own() -> None:
 
 
 def test_numbers_beyond_whole_numbers_are_refused() -> None:
-    problem = small(np.full((2, 3), 9e17), decimals=1)
-    with pytest.raises(InputError, match="has too many data units"):
-        Printed.of(problem, nothing_hidden(problem), decimals=0)
+    problem = small()
+    with pytest.raises(InputError, match="cell r=r2, c=c3 has too many data units"):
+        Printed.of(problem, Intervals.of(problem.table.values, problem.table.values + 1e18), decimals=0)
     with pytest.raises(InputError, match="the printed unit has too many data units"):
         Printed.of(small(), nothing_hidden(small()), unit=1e30)
 

@@ -27,22 +27,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.cells import FLOAT_NOISE
 from tablecloak.errors import InputError, counted
+from tablecloak.model.units import amounts, is_whole, nearest_units
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Problem
 from tablecloak.table import Table
 
-MOST_UNITS = 2.0**61
-"""Numbers of data units from here on have no room to be doubled in whole numbers of 64 bits."""
-
-UNIT_NOISE = 1e-6
-"""Differences from a whole number of data units that are rounding noise, in data units: 0.3 - (0.1 + 0.2)."""
-LARGEST_NOISE = 0.25
-"""What noise is at most, in data units: half a unit is none, however large the number."""
+MOST_UNITS = 2.0**58
+"""Numbers of data units from here on have no room to be multiplied by ten in whole numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ class PrintedUnit:
             name = "unit" if decimals is None else "decimals"
             fault = _unit_fault(name, asked, own)
         if fault:
-            advice = f"The data unit of this table is {plain_number(float(own))}: print in multiples of it."
+            advice = f"The data unit of this table is {plain_number(table.unit)}: print in multiples of it."
             raise InputError("Printed unit", [fault], advice=advice)
         places = int(decimals) if decimals is not None else _decimals(asked)
         return cls(int(asked * 10**places), places, table.decimals)
@@ -96,53 +90,47 @@ class PrintedUnit:
         return self.steps > 1
 
     def data_units(self, numbers: Floats) -> Floats:
-        """Numbers in data units, whole where they are up to the noise of floats.
+        """Numbers in data units, whole where they are up to the noise of floats."""
+        near = nearest_units(numbers, self.data_decimals)
+        whole = is_whole(numbers, near, self.data_decimals)
+        return np.where(whole, near, numbers * 10.0**self.data_decimals)
 
-        Near 2^52 the product is off by half a unit: the whole number that gives the float again is the right one.
-        """
-        scale = 10.0**self.data_decimals
-        units = numbers * scale
-        near = np.rint(units)
-        for other in (near - 1, near + 1):
-            near = np.where((near / scale != numbers) & (other / scale == numbers), other, near)
-        noise = np.maximum(np.minimum(FLOAT_NOISE * np.abs(units), LARGEST_NOISE), UNIT_NOISE)
-        return np.where((near / scale == numbers) | (np.abs(units - near) <= noise), near, units)
-
-    def nearest(self, units: Floats) -> NDArray[np.int64]:
+    def nearest(self, units: Floats) -> Ints:
         """The multiple of the printed unit next to a number of data units; from the middle to the even one."""
         below, rest = self._divided(units)
         twice = 2 * rest
         up = (twice > self.steps) | ((twice == self.steps) & (below % 2 == 1))
         return np.asarray(below + up)
 
-    def below(self, units: Floats) -> NDArray[np.int64]:
+    def below(self, units: Floats) -> Ints:
         """The largest multiple that is not above."""
         return self._divided(units)[0]
 
-    def above(self, units: Floats) -> NDArray[np.int64]:
+    def above(self, units: Floats) -> Ints:
         """The smallest multiple that is not below."""
         below, rest = self._divided(units)
         return np.asarray(below + (rest > 0))
 
-    def _divided(self, units: Floats) -> tuple[NDArray[np.int64], Floats]:
+    def _divided(self, units: Floats) -> tuple[Ints, Floats]:
         """Whole multiples and the data units left over, from zero to one multiple: exact for whole data units."""
         floor = np.floor(units)
         whole = floor.astype(np.int64)
         multiples, rest = np.divmod(whole, self.steps)
         return multiples, rest + (units - floor)
 
-    def printed_alike(self, multiples: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """The least and the largest value, in whole data units, whose nearest multiple is this one."""
+    def printed_alike(self, multiples: Ints, steps: Ints | int = 1) -> tuple[Floats, Floats]:
+        """The least and the largest value whose nearest multiple is this one; values are multiples of `steps` units."""
         odd = multiples % 2 == 1
         most = np.where(odd, (self.steps - 1) // 2, self.steps // 2)
-        units, scale = multiples * self.steps, 10.0**self.data_decimals
-        return (units - most) / scale, (units + most) / scale
+        low, high = multiples * self.steps - most, multiples * self.steps + most
+        whole = -(-low // steps) * steps, high // steps * steps
+        return amounts(whole[0], self.data_decimals), amounts(whole[1], self.data_decimals)
 
-    def numbers(self, multiples: NDArray[np.int64], halves: int = 0) -> Floats:
+    def numbers(self, multiples: Ints, halves: int = 0) -> Floats:
         """The floats next to (multiples + halves / 2) printed units."""
-        if halves % 2 == 0:
-            return np.asarray((multiples + halves // 2) * self.numerator / 10.0**self.decimals)
-        return np.asarray((2 * multiples + halves) * self.numerator / (2 * 10.0**self.decimals))
+        if halves:
+            return amounts((2 * multiples + halves) * (5 * self.numerator), self.decimals + 1)
+        return amounts(multiples * self.numerator, self.decimals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +163,9 @@ class Printed:
         """
         stated, finer, unit = self.statement(problem), self.pattern.view(problem), self.unit
         exact = np.flatnonzero((finer.low == finer.high) & (stated.low < stated.high))
-        units = unit.data_units(finer.low[exact])
-        exact, units = exact[units == np.floor(units)], units[units == np.floor(units)]
+        multiples = unit.nearest(unit.data_units(finer.low[exact]))
         low, high = stated.low.copy(), stated.high.copy()
-        low[exact], high[exact] = unit.printed_alike(unit.nearest(units))
+        low[exact], high[exact] = unit.printed_alike(multiples, problem.table.cell_steps[exact])
         return View(stated.shown, frozen(low), frozen(high))
 
     def statement(self, problem: Problem) -> View:
@@ -215,9 +202,7 @@ class Printed:
         exact, centred = view.low == view.high, view.centred
         self._check_numbers(problem, view)
         shown, low, high, reach = np.full(size, np.nan), view.low.copy(), view.high.copy(), np.zeros(size)
-        units = unit.data_units(view.low[exact])
-        near = unit.nearest(units)
-        half = int(unit.is_coarser or (units != np.floor(units)).any())
+        near, half = unit.nearest(unit.data_units(view.low[exact])), int(unit.is_coarser)
         shown[exact], reach[exact] = unit.numbers(near), half * unit.size / 2
         low[exact], high[exact] = unit.numbers(near, -half), unit.numbers(near, half)
         for ends, outward in ((low, unit.below), (high, unit.above)):
@@ -262,12 +247,12 @@ class Printed:
             own = cells[wrong[bases[wrong] == base]]
             which = f"{problem.table.label(int(own[0]))}{', ...' if own.size > 1 else ''}"
             faults.append(
-                f"the base {plain_number(base / 10.0**self.unit.data_decimals)} of {counted(own.size, 'cell')} "
+                f"the base {plain_number(float(problem.table.amounts(base)))} of {counted(own.size, 'cell')} "
                 f"({which}) is no multiple of the printed unit {plain_number(self.unit.size)}"
             )
         advice = "Print in the data unit: not all bases are multiples of it."
         if (bases == np.floor(bases)).all():
-            works = float(np.gcd.reduce(bases.astype(np.int64))) / 10.0**self.unit.data_decimals
+            works = float(problem.table.amounts(np.gcd.reduce(bases.astype(np.int64))))
             advice = f"Every base is a multiple of {plain_number(works)}: print in that, or in a unit that divides it."
         raise InputError("Printed pattern", faults, advice=advice)
 
