@@ -26,9 +26,8 @@ GROUND = {
 }  # fmt: skip
 UPSTAIRS = {
     "apriori", "assess", "attacker", "audit", "bounds", "cli", "compare", "concentration", "engines", "examples",
-    "explain", "exposure",
-    "formats", "frames", "insiders", "job", "losses", "methods", "protect", "publication", "publish", "routes", "rules",
-    "sources", "spread", "tabulate", "tabulate_cells", "testing", "unions",
+    "explain", "exposure", "formats", "frames", "insiders", "job", "layout", "losses", "methods", "protect",
+    "publication", "publish", "routes", "rules", "sources", "spread", "tabulate", "tabulate_cells", "testing", "unions",
 }  # fmt: skip
 SHARED_BY_METHODS = {
     "methods", "methods.adjustment", "methods.annealed_rounding", "methods.balancing",
@@ -137,6 +136,7 @@ COVERED_BY = {
     "job.report": "test_job",
     "job.run": "test_job",
     "job.spec": "test_job",
+    "layout": "test_publication",
     "methods": "test_conformance",
     "methods.base": "test_conformance",
     "methods.feasibility": "test_conformance",

@@ -16,6 +16,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Floats
 from tablecloak.audit.judge import checked_view
+from tablecloak.model.printed import Printed
 from tablecloak.model.requirement import Requirements, deviation_bounds, requirements
 from tablecloak.pattern import Mixed, Pattern, Perturbation
 from tablecloak.problem import Problem
@@ -92,6 +93,8 @@ class ExactProblem:
     def _speaker(self, cell: int) -> Pattern | None:
         """The pattern that speaks for a cell; None where no part of a mixed one does (it is published)."""
         pattern: Pattern | None = self.pattern
+        if isinstance(pattern, Printed):
+            pattern = pattern.pattern
         while isinstance(pattern, Mixed):
             pattern = next((part for where, part in pattern.parts if where[cell]), None)
         return pattern
@@ -136,7 +139,7 @@ class ExactProblem:
         pattern = self._speaker(cell)
         if not isinstance(pattern, Perturbation) or not self.problem.sensitive[cell]:
             return False
-        off = exact_number(pattern.shown[cell]) - self.value(cell)
+        off = exact_number(self.view.shown[cell]) - self.value(cell)
         half = max(self.level("sliding", cell), Fraction(exact_number(self.problem.table.unit))) / 2
         return off < max(self.level("upper", cell), half) and -off < max(self.level("lower", cell), half)
 

@@ -16,6 +16,7 @@ from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
 from tablecloak.audit.integer import IntegerAttack
 from tablecloak.engines.flow import is_loaded, warm_up
 from tablecloak.errors import InputError, check_kind
+from tablecloak.model.printed import Printed
 from tablecloak.model.requirement import Requirements, requirements
 from tablecloak.model.requirement import deviation_bounds as bounds_in_units
 from tablecloak.model.units import units_above, units_below, whole_units
@@ -104,7 +105,7 @@ def audit(
         judge.engine,
         time.perf_counter() - start,
         np.flatnonzero(pattern.too_close(problem))
-        if isinstance(pattern, Perturbation | Mixed)
+        if isinstance(pattern, Perturbation | Mixed | Printed)
         else cells[:0],
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         problem.against_marks(touched),

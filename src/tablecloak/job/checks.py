@@ -336,6 +336,8 @@ def _check_outputs(document: Mapping[str, Any], folder: Path, faults: Faults) ->
     asked = several or faults.about("publish.outputs")
     if publish is not None and not publish.get("outputs") and not asked:
         faults.add("publish", "the key 'outputs' is missing")
+    if publish is not None and "decimals" in publish and "unit" in publish:
+        faults.add("publish.unit", "the printed unit is set twice: publish.decimals says it too")
 
 
 def check_library(path: Path) -> None:

@@ -191,6 +191,8 @@ SECTIONS: dict[str, Section] = {
             "note": Key(ANY_TEXT),
             "symbol": Key(TEXT),
             "labels": Key(LABELS, role="file"),
+            "decimals": Key(WHOLE),
+            "unit": Key(POSITIVE),
         }
     ),
     "report": Section(

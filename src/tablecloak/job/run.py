@@ -31,6 +31,7 @@ from tablecloak.job.record import (
 )
 from tablecloak.job.spec import Job
 from tablecloak.links import RESPONSE, link, link_responses
+from tablecloak.model.printed import PrintedUnit
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.protect import DEFAULT, protect
@@ -41,6 +42,7 @@ from tablecloak.sources import CellData, Layout, Microdata
 from tablecloak.table import Table
 from tablecloak.tabulate import tabulate, tabulate_linked
 
+_PRINTED_UNIT = ("decimals", "unit")
 STEPS = ("tabulate", "assess", "protect", "audit", "publish", "report", "write")
 
 
@@ -121,6 +123,13 @@ def prepared(job: Job, progress: Progress = silent) -> tuple[Problem, Labels | N
         labels = _labels(job, table)
     except InputError as error:
         faults += [f"{error.what}: {fault}" for fault in error.faults]
+    if asked := {
+        name: job.section("publish")[name] for name in _PRINTED_UNIT if name in job.section("publish")
+    }:
+        try:
+            PrintedUnit.of(table, **asked)
+        except InputError as error:
+            faults += [f"publish.{fault}. {error.advice}" for fault in error.faults]
     try:
         problem = assessed(job, table)
     except InputError as error:
@@ -254,9 +263,9 @@ def _published(
     given = job.section("publish")
     if not given.get("outputs") and not any(table.get("outputs") for table in job.tables("table")):
         return None
-    texts = {name: given[name] for name in ("title", "note", "symbol") if name in given}
+    options = {name: given[name] for name in ("title", "note", "symbol", *_PRINTED_UNIT) if name in given}
     closer = None if verdict is result.audit else verdict
-    return publish(problem, result, closer, labels=labels, **texts)
+    return publish(problem, result, closer, labels=labels, **options)
 
 
 def _labels(job: Job, table: Table) -> Labels | None:
