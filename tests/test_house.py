@@ -148,6 +148,7 @@ COVERED_BY = {
     "methods.rows": "test_suppress_optimal",
     "methods.search": "test_suppress_greedy",
     "model.levels": "test_problem",
+    "model.marks": "test_problem",
     "progress": "test_cli",
     "protect": "test_conformance",
     "result": "test_conformance",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -14,21 +13,20 @@ from tablecloak import weights as weighing
 from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
 from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.model.levels import Levels as Levels
-from tablecloak.model.units import FLOAT_NOISE, amounts, nearest_units, rounded, snapped
+from tablecloak.model.marks import Mark as Mark
+from tablecloak.model.marks import Reason as Reason
+from tablecloak.model.units import (
+    FLOAT_NOISE,
+    amounts,
+    nearest_units,
+    rounded,
+    snapped,
+    units_above,
+    units_below,
+)
 from tablecloak.table import Table
 
 OUTSIDER = "outsider"
-
-
-class Mark(IntEnum):
-    """What may and must be done with a cell."""
-
-    FREE = 0
-    SENSITIVE = 1
-    FORCED = 2
-    """Must be published."""
-    HIDDEN = 3
-    """Must be hidden, though not sensitive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +72,6 @@ class Attacker:
             np.where(alone, true, np.minimum(total, true) if bounded else -np.inf),
             np.where(alone, true, np.inf),
         )
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a cell is sensitive or marked: the rule that caught it, in words, and what kind of rule it is."""
-
-    rule: str
-    """The rule with its parameters, ``p% rule (p=10)``."""
-    kind: str
-    """``frequency``, ``dominance``, ``p-percent``, ``request``, ``zero``, ``manual``, ``union``."""
-    why: str
-    """What was found, in words without figures of the cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,12 +191,23 @@ class Problem:
 
     @cached_property
     def level_units(self) -> Levels:
-        """The levels in data units: whole numbers."""
-        return Levels(*(frozen(nearest_units(each, self.table.decimals)) for _, each in self.levels.named()))
+        """The levels in data units: whole numbers, rounded up."""
+        unit = self.table.unit
+        return Levels(*(frozen(units_above(each, unit)) for _, each in self.levels.named()))
+
+    @cached_property
+    def _outsider_units(self) -> tuple[Floats, Floats]:
+        unit = self.table.unit
+        return frozen(units_above(self.outsider_low, unit)), frozen(units_below(self.outsider_high, unit))
 
     def box_units(self, attacker: int) -> tuple[Floats, Floats]:
-        """`box` in data units: whole numbers, or infinite."""
-        low, high = (nearest_units(end, self.table.decimals) for end in self.box(attacker))
+        """`box` in data units: whole numbers, rounded inward, or infinite."""
+        if attacker == 0:
+            return self._outsider_units
+        who, unit = self.attackers[attacker - 1], self.table.unit
+        low, high = (end.copy() for end in self._outsider_units)
+        low[who.cells] = np.maximum(low[who.cells], units_above(who.low, unit))
+        high[who.cells] = np.minimum(high[who.cells], units_below(who.high, unit))
         return low, high
 
     def required(self, attacker: int, cells: Ints, touched: bool = True) -> tuple[Floats, Floats, Floats]:

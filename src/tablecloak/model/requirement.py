@@ -31,27 +31,24 @@ class Requirements(NamedTuple):
 
 def requirements(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> Requirements:
     """The requirements of the cells against an attacker; conditional widths count as sliding ones if `touched`."""
-    levels, unit = problem.levels, problem.table.unit
-    value = problem.table.units[cells].astype(np.float64)
-    low, high = (box[cells] for box in problem.box(attacker))
-    down = np.maximum(value - units_above(low, unit), 0.0)
-    up = np.maximum(units_below(high, unit) - value, 0.0)
-    lower, upper, sliding, conditional = (
-        units_above(level[cells], unit)
-        for level in (levels.lower, levels.upper, levels.sliding, levels.conditional)
+    levels, value = problem.level_units, problem.table.units[cells].astype(np.float64)
+    low, high = (end[cells] for end in problem.box_units(attacker))
+    down, up = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
+    width = levels.sliding[cells] + (levels.conditional[cells] if touched else 0.0)
+    return Requirements(
+        np.minimum(levels.lower[cells], down),
+        np.minimum(levels.upper[cells], up),
+        np.minimum(width, down + up),
     )
-    width = sliding + conditional if touched else sliding
-    return Requirements(np.minimum(lower, down), np.minimum(upper, up), np.minimum(width, down + up))
 
 
 def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
     """low <= 0 <= high: how far each cell may deviate by view and box alone, in whole data units."""
-    box_low, box_high = problem.box(attacker)
     table = problem.table
     low, high = np.zeros((2, len(table)))
     vague = np.flatnonzero((view.low != table.values) | (view.high != table.values))
-    value = table.units[vague].astype(np.float64)
-    down = units_above(np.maximum(view.low[vague], box_low[vague]), table.unit) - value
-    up = units_below(np.minimum(view.high[vague], box_high[vague]), table.unit) - value
+    value, (box_low, box_high) = table.units[vague].astype(np.float64), problem.box_units(attacker)
+    down = np.maximum(units_above(view.low[vague], table.unit), box_low[vague]) - value
+    up = np.minimum(units_below(view.high[vague], table.unit), box_high[vague]) - value
     low[vague], high[vague] = np.minimum(down, 0.0), np.maximum(up, 0.0)
     return low, high
