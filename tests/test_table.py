@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tracemalloc
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -549,3 +550,90 @@ def test_a_million_cells_in_little_memory() -> None:
     assert table.equations.nnz == 3_000_000
     assert table.values[table.find()] == cells["value"].sum()
     assert peak < 1e9, "bytes"
+
+
+# ---------------------------------------------------------------------- data units
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals", "units"),
+    [
+        ([1.0, 1e12], 0, [10**12 + 1, 1, 10**12]),
+        ([0.1234567890123, 0.5], 13, [6234567890123, 1234567890123, 5000000000000]),
+        ([0, 0], 0, [0, 0, 0]),
+        ([1e15, -3], 0, [10**15 - 3, 10**15, -3]),
+        ([1e-12, -4e-12], 12, [-3, 1, -4]),
+        ([-0.5, 0.25], 2, [-25, -50, 25]),
+        ([1e-25, 3e-25], 25, [4, 1, 3]),
+    ],
+)
+def test_values_are_whole_units(values: list[float], decimals: int, units: list[int]) -> None:
+    table = Table.from_cells([SEX], {"sex": ["f", "m"], "value": values}, recompute=True)
+    assert table.decimals == decimals
+    assert table.units.tolist() == units
+    assert table.units.dtype == np.int64
+    assert table.values.tolist() == [float(Fraction(unit, 10**decimals)) for unit in units]
+    assert table.rounding == 0
+    kept = Table.from_cells([SEX], as_cells(table))
+    assert kept.units.tolist() == units
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_decimals_change_the_data(decimals: int) -> None:
+    values = [1234.5678, 2345.6789]
+    table = Table.from_cells([SEX], {"sex": ["f", "m"], "value": values}, recompute=True, decimals=decimals)
+    leaves = [round(value, decimals) for value in values]
+    assert table.values[1:].tolist() == leaves
+    assert table.values[0] == round(sum(leaves), decimals)
+    assert 0 < table.rounding <= table.unit
+    with pytest.raises(InputError, match="no whole multiple of the data unit"):
+        Table.from_cells(
+            [SEX], {"sex": ["f", "m"], "value": values}, recompute=True, decimals=decimals, round=False
+        )
+
+
+def test_given_totals_must_be_whole_units() -> None:
+    cells = {"sex": ["Total", "f", "m"], "value": [30000.75, 10000.25, 20000.5]}
+    assert Table.from_cells([SEX], cells).units.tolist() == [3000075, 1000025, 2000050]
+    assert faults_of(dimensions=[SEX], cells=cells, decimals=1) == (
+        "cell sex=Total: it is no whole multiple of the data unit, 0.1",
+        "cell sex=f: it is no whole multiple of the data unit, 0.1",
+    )
+    thirds = {"sex": ["Total", "f", "m"], "value": [1.0, 1 / 3, 2 / 3]}
+    with pytest.raises(InputError, match="no whole multiple"):
+        Table.from_cells([SEX], thirds)
+
+
+@pytest.mark.parametrize("scale", [1, 10**3, 10**12])
+def test_a_total_that_misses_by_one_unit(scale: int) -> None:
+    values = np.array([3 * scale + 1, scale, 2 * scale]) / 100
+    with pytest.raises(InputError, match="does not add up"):
+        Table.from_equations(values, [[-1, 1, 1]])
+
+
+def test_cells_beyond_all_units() -> None:
+    cells = {"sex": ["f", "m"], "value": [1e12, 0.1234567890123]}
+    with pytest.raises(InputError, match="too many digits") as caught:
+        Table.from_cells([SEX], cells, recompute=True)
+    assert caught.value.faults[0].startswith("cell sex=Total: too many digits from its first one down to")
+    assert "decimals=3 (a data unit of 0.001)" in caught.value.advice
+    assert Table.from_cells([SEX], cells, recompute=True, decimals=3).units.tolist() == [
+        10**15 + 123,
+        10**15,
+        123,
+    ]
+    halves = {"sex": ["f", "m"], "value": [2.0**51, 2.0**51]}
+    with pytest.raises(InputError, match="sex=Total: too many digits"):
+        Table.from_cells([SEX], halves, recompute=True)
+
+
+def test_missing_values_are_no_units() -> None:
+    with pytest.raises(InputError, match="missing or not a finite number"):
+        Table.from_cells([SEX], {"sex": ["f", "m"], "value": [1, np.nan]}, recompute=True)
+
+
+def test_coefficients_with_decimals() -> None:
+    table = Table.from_equations([100.0, 119.0, 19.0], [[1.19, -1, 0], [0.19, 0, -1]])
+    assert table.equations.data.tolist() == [1.19, -1, 0.19, -1]
+    with pytest.raises(InputError, match="equation 0"):
+        Table.from_equations([100, 118, 19], [[1.19, -1, 0], [0.19, 0, -1]])
