@@ -30,8 +30,8 @@ from tablecloak.problem import Problem
 from tablecloak.table import Table
 from tablecloak.testing.simplex import Bound, ExactSimplex, Number
 
-NOISE, NOISE_SPACINGS = 1e-6, 4
-"""A number this near to a whole unit, in units and in spacings of floating-point numbers, is meant to be whole."""
+NOISE, RELATIVE_NOISE, MOST_NOISE = 1e-9, 4 * float(np.finfo(np.float64).eps), 0.25
+"""A number this near to a whole unit, in units or relative to itself, is meant to be whole; halves are never noise."""
 
 # ---------------------------------------------------------------------- whole units
 
@@ -48,7 +48,7 @@ def in_units(table: Table, numbers: Floats, size: Floats | None = None) -> Float
     magnitude = np.where(
         finite, np.maximum(np.abs(scaled), 0.0 if size is None else np.abs(size) * scale), 1.0
     )
-    noise = np.minimum(NOISE + NOISE_SPACINGS * np.spacing(magnitude), 0.25)
+    noise = np.clip(RELATIVE_NOISE * magnitude, NOISE, MOST_NOISE)
     with np.errstate(invalid="ignore"):
         whole = finite & (np.abs(scaled - nearest) <= noise)
     return np.asarray(np.where(whole, nearest, scaled))
