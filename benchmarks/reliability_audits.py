@@ -29,7 +29,7 @@ def examine_audit(seed: int) -> Findings:
     if told is None:
         return found
     exact = oracle_verdict(problem, case.pattern)
-    undecided = np.asarray(getattr(told, "undecided", np.zeros(told.cells.size, dtype=bool)))
+    undecided = _marked(told, "undecided", False)
     found.counts.update(
         verdicts=told.cells.size, met=sum(row.met for row in exact.rows), undecided=int(undecided.sum())
     )
@@ -38,6 +38,7 @@ def examine_audit(seed: int) -> Findings:
         told.cells.tolist(), told.attackers.tolist(), told.safe_rows.tolist(), undecided.tolist(), strict=True
     ):
         row = exact.row(cell, attacker)
+        found.counts["undecided_but_met"] += open_question and row.met
         if safe != row.met and not open_question:
             kind = "false safe" if safe else "false unsafe"
             asked = f"asked {row.lower}/{row.upper}/{row.sliding}, exact reach {row.down}/{row.up}"
@@ -61,8 +62,7 @@ def examine_ends(seed: int) -> Findings:
         return found
     oracle = Oracle(problem, case.pattern)
     scale, spacing = 10**problem.table.decimals, np.spacing(np.abs(problem.table.values))
-    every = np.full(told.cells.size, told.exact)
-    proven = [np.asarray(getattr(told, name, every)).tolist() for name in ("low_proven", "high_proven")]
+    proven = [_marked(told, name, told.exact).tolist() for name in ("low_proven", "high_proven")]
     wrong: dict[str, list[str]] = {"too wide": [], "too narrow": []}
     for at, (cell, attacker) in enumerate(zip(told.cells.tolist(), told.attackers.tolist(), strict=True)):
         exact = oracle.interval(cell, attacker)
@@ -95,6 +95,12 @@ def _audited(
     except Exception as error:  # whatever it is, it is what we look for
         found.add(Fault(part, seed, f"foreign: {message_of(error)}", problem, case.pattern), "foreign")
     return None
+
+
+def _marked(told: Audit, name: str, otherwise: bool) -> Any:
+    """A mark of every row of an audit, where audits have it."""
+    marks = getattr(told, name, None)
+    return np.full(told.cells.size, otherwise) if marks is None else np.asarray(marks)
 
 
 def _off(got: float, true: Number, scale: int, spacing: float) -> float:

@@ -34,6 +34,8 @@ class Target:
     seconds: float
     """What a block may take; it is killed after half as much again and 30 s."""
     examine: Examine | None = None
+    details: tuple[str, ...] = ()
+    """Further counts for the page."""
     module: str | None = None
     """A module with `run(seeds)` instead."""
 
@@ -51,6 +53,7 @@ TARGETS = {
         500,
         300,
         examine_audit,
+        ("mixed_scales", "verdicts", "undecided", "undecided_but_met"),
     ),
     ENDS: Target(
         "ends of feasibility intervals that are called proven, against the oracle",
@@ -60,6 +63,7 @@ TARGETS = {
         200,
         300,
         examine_ends,
+        ("unproven",),
     ),
     OPTIMA: Target(
         "claims of optimality, against brute force over all patterns and a second method",
@@ -69,6 +73,7 @@ TARGETS = {
         50,
         600,
         examine_optimum,
+        ("by_brute_force", "by_second_method"),
     ),
     METHOD_RUNS: Target(
         "runs of all methods on random problems",
@@ -78,6 +83,7 @@ TARGETS = {
         5,
         600,
         examine_methods,
+        ("optimal", "feasible", "left_open", "refused", "infeasible"),
     ),
     BUSY: Target(
         "pairs of runs with the same seed, on a quiet core and beside three busy loops",

@@ -230,6 +230,19 @@ def test_a_block_counts_and_the_page_adds_up(tmp_path, monkeypatch):
     assert "abc" in text
 
 
+def test_the_page_counts_back_to_the_last_fault(tmp_path):
+    store = Store(tmp_path / "reliability-busy.csv")
+    for commit, first, faults in (("a", 0, 1), ("b", 0, 0), ("c", 3, 0)):
+        row = {"status": "done", "commit": commit, "first": first, "last": first + 2, "pairs": 3}
+        store.put(f"{first}@{commit}", {**row, "different": faults, "all_faults": faults})
+    text = reliability_section(tmp_path)
+    assert "| busy | 6 of 100 pairs | 0 |" in text
+    assert "| busy | a | 0-2 | 3 pairs | 1 different |" in text
+    row = {"status": "killed after 1 s", "commit": "d", "first": 6, "last": 8}
+    store.put("6@d", row)
+    assert "| busy | 0 of 100 pairs | 1 blocks not finished |" in reliability_section(tmp_path)
+
+
 def test_modules_of_their_own_are_counted_too(monkeypatch):
     module = SimpleNamespace(
         run=lambda seeds: SimpleNamespace(

@@ -30,8 +30,10 @@ from tablecloak.problem import Problem
 from tablecloak.table import Table
 from tablecloak.testing.simplex import Bound, ExactSimplex, Number
 
-NOISE, NOISE_SPACINGS = 1e-6, 4
-"""A number this near to a whole unit, in units and in spacings of floating-point numbers, is meant to be whole."""
+NOISE, RELATIVE_NOISE = 1e-9, 8 * float(np.finfo(np.float64).eps)
+"""A number this near to a whole unit, in units or relative to itself, is meant to be whole."""
+MOST_NOISE, MOST_OF_OTHERS = 0.25, 1e-3
+"""Noise is never more than this share of a unit: of a number itself, and of larger ones that it was computed from."""
 
 # ---------------------------------------------------------------------- whole units
 
@@ -45,11 +47,10 @@ def in_units(table: Table, numbers: Floats, size: Floats | None = None) -> Float
     scaled = numbers * scale
     nearest = np.rint(scaled)
     finite = np.isfinite(scaled)
-    magnitude = np.where(
-        finite, np.maximum(np.abs(scaled), 0.0 if size is None else np.abs(size) * scale), 1.0
-    )
-    noise = np.minimum(NOISE + NOISE_SPACINGS * np.spacing(magnitude), 0.25)
     with np.errstate(invalid="ignore"):
+        noise = np.clip(RELATIVE_NOISE * np.abs(scaled), NOISE, MOST_NOISE)
+        if size is not None:
+            noise = np.maximum(noise, np.minimum(RELATIVE_NOISE * scale * size, MOST_OF_OTHERS))
         whole = finite & (np.abs(scaled - nearest) <= noise)
     return np.asarray(np.where(whole, nearest, scaled))
 
