@@ -5,6 +5,8 @@ Text of any common encoding is read; nothing half-written is ever left behind; n
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -43,6 +45,20 @@ def read_bytes(source: str | Path, what: str = "File") -> bytes:
         raise InputError(f"{what} {path}", [_why_unreadable(path, error)]) from None
 
 
+def read_rows(text: str, separator: str, what: str, strict: bool = False) -> list[tuple[int, list[str]]]:
+    """Line number and fields of every line of CSV text that is not empty; blanks after a separator are skipped."""
+    reader = csv.reader(
+        io.StringIO(text.removeprefix("\ufeff"), newline=""),
+        delimiter=separator,
+        skipinitialspace=True,
+        strict=strict,
+    )
+    try:
+        return [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
+    except csv.Error as error:
+        raise InputError(what, [f"line {reader.line_num}: {error}"]) from None
+
+
 def parse_numbers(texts: Sequence[str]) -> Floats:
     """The numbers written in the texts; NaN where one is no number."""
     try:
@@ -74,10 +90,12 @@ def check_writable(paths: Iterable[Path], inputs: Iterable[Path] = ()) -> None:
     No path may be named twice or be one of the `inputs`, which would be lost.
     """
     wanted = list(paths)
-    faults = [f"{path}: {fault}" for path in wanted if (fault := _why_unwritable(path))]
-    faults += [f"{path}: it is asked for twice" for path in _repeated(wanted)]
+    wrong = {path: fault for path in wanted if (fault := _why_unwritable(path))}
+    faults = [f"{path}: {fault}" for path, fault in wrong.items()]
+    fine = [path for path in wanted if path not in wrong]
+    faults += [f"{path}: it is asked for twice" for path in _repeated(fine)]
     kept = {path.resolve() for path in inputs}
-    faults += [f"{path}: it is an input file" for path in wanted if path.resolve() in kept]
+    faults += [f"{path}: it is an input file" for path in fine if path.resolve() in kept]
     if faults:
         raise InputError("Output files", faults)
 
@@ -126,6 +144,22 @@ def write_file(path: Path, content: str | bytes, *, public: bool = False) -> Non
     write_files({path: content}, public=[path] if public else ())
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def make_folder(path: Path) -> None:
     """Make a folder (and those above it) unless it is there."""
     try:
@@ -137,18 +171,22 @@ def make_folder(path: Path) -> None:
 def _why_unreadable(path: Path, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
-    if path.is_dir():
+    if is_folder(path):
         return "it is a directory, not a file"
     return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def _why_unwritable(path: Path) -> str:
-    if path.is_dir():
-        return "it is a directory"
-    if not path.parent.is_dir():
-        return f"there is no directory {path.parent}"
-    place = path if path.exists() and not path.is_file() else path.parent
-    return "" if os.access(place, os.W_OK) else "it cannot be written (permission denied)"
+    try:
+        if path.is_dir():
+            return "it is a directory"
+        if not path.parent.is_dir():
+            return f"there is no directory {path.parent}"
+        path.resolve()
+        place = path if path.exists() and not path.is_file() else path.parent
+        return "" if os.access(place, os.W_OK) else "it cannot be written (permission denied)"
+    except (OSError, ValueError, RuntimeError) as error:  # a name that is too long; links in a circle
+        return f"it cannot be written ({getattr(error, 'strerror', None) or 'no name of a file'})"
 
 
 def _repeated(paths: list[Path]) -> list[Path]:
