@@ -24,8 +24,8 @@ class CloakLimits:
 
     most_bytes: int = 16 << 30
     """All entries together."""
-    most_ratio: float = 500.0
-    """Unpacked bytes for a byte of the file; of small files (`small_bytes` unpacked) it is not asked."""
+    most_ratio: float = 200.0
+    """Unpacked bytes for a byte of the file (tables have 10 to 20), unless it unpacks to `small_bytes` at most."""
     small_bytes: int = 64 << 20
     most_entries: int = 100_000
 

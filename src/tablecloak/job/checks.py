@@ -338,6 +338,7 @@ def _check_outputs(document: Mapping[str, Any], folder: Path, faults: Faults) ->
         except InputError as error:
             for fault in error.faults:
                 faults.add(key, fault)
+            continue
         if path.resolve() in first:
             faults.add(key, f"{path}: it is asked for already by {first[path.resolve()]}")
         first.setdefault(path.resolve(), key)
