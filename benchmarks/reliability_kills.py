@@ -170,7 +170,7 @@ class _Killed:
         _finished(self.folder)
         faults += self._left_over()
         shutil.rmtree(self.folder)
-        return f"{self.number.name}, {self.where}", faults
+        return f"{self.number.name} {self.where}", faults
 
     def _kill(self) -> int:
         process = _started(self.folder, self.where, pause=0.2)
