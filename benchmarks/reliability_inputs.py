@@ -202,7 +202,7 @@ REGIONS = "child,parent\nN1,North\nN2,North\nS1,South\nNorth,Total\nSouth,Total\
 SIZES = "child,parent,label\na,Total,small\nb,Total,large\n"
 LABELS = 'dimension,code,label\nregion,N1,"North, one"\nsize,a,small\n'
 MARKS = "region,size,mark,weight,lower,upper,sliding,low,high\nN1,a,unsafe,2,1.5,1.5,,0,900\nNorth,,forced,,,,,,\n"
-COMMANDS = "N1;a;u\nN2;b;pl;1;2\nS1;;ab;0;900\nS2;a;w;3\nSouth;b;p\nS2;b;m\n"
+COMMANDS = "North;a;u\nN2;;u\nN2;;pl;1;2\nS1;;ab;0;9000\nS2;;w;3\nSouth;b;p\n;b;m\n"
 
 
 def _records(rng: random.Random) -> str:

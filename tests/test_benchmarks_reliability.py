@@ -16,8 +16,9 @@ POSIX = pytest.mark.skipif(
     sys.platform == "win32", reason="there are no timers by signal, no SIGTERM and no flock on Windows"
 )
 FORMATS = 16
-FOUND = (661, 2166)
-"""Seeds that found faults once: a number of 5,000 digits in a job, a name of a file that is too long."""
+FOUND = (661, 2166, 5715)
+"""Seeds that found faults once: a number of 5,000 digits in a job, a name of a file that is too long, a pattern with
+numbers whose difference is infinite."""
 
 
 @POSIX
@@ -26,6 +27,15 @@ def test_mutated_inputs_are_read_or_refused() -> None:
     assert counts.faults == []
     assert len(counts.outcomes) == FORMATS
     assert all(set(outcomes) == {"success", "input error"} for outcomes in counts.outcomes.values())
+
+
+@POSIX
+def test_what_is_mutated_is_valid(tmp_path: Path) -> None:
+    for each in reliability_inputs.all_formats(tmp_path):
+        for data in each.files:
+            path = tmp_path / f"valid{each.suffix}"
+            path.write_bytes(data)
+            each.read(path)
 
 
 @POSIX

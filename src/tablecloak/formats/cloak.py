@@ -203,6 +203,8 @@ def is_cloak(source: str | Path) -> bool:
     if path.suffix.lower() == SUFFIX:
         return True
     try:
+        if not path.is_file():  # what is read from a pipe is gone
+            return False
         with path.open("rb") as file:
             return file.read(4) == b"PK\x03\x04"
     except (OSError, ValueError):

@@ -185,7 +185,7 @@ def _number_faults(
     """What may be wrong with the numbers of a cell of each status, and where it is."""
     published, interval = words == PUBLISHED, words == INTERVAL
     around = (words == ROUNDED) | (words == PERTURBED)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         reach = high - shown
         lopsided = np.abs((shown - low) - reach) > _SLACK * np.maximum(np.abs(shown), np.abs(reach))
     return {
