@@ -24,8 +24,10 @@ from tablecloak.model.units import LARGEST_UNITS
 from tablecloak.problem import Mark, Problem
 from tablecloak.table import Table
 
+ROUNDED_BY = 2.5
+"""Data units: a level is rounded up by less than one, a bound inward by less than one."""
 _UNITS = ("units", "unit_weight", "unit_waived")
-_LARGEST_UNITS = ("top", "top_weight", "top_unit")
+_LARGEST = ("top", "top_weight", "top_unit")
 
 
 def type_faults(kind: type, parts: Mapping[str, Any]) -> list[str]:
@@ -125,7 +127,7 @@ def _contribution_faults(known: Contributions, cells: int) -> Iterator[str]:
         shape: tuple[int, ...] = (cells,)
         if name in _UNITS:
             shape = (units,)
-        elif name in _LARGEST_UNITS:
+        elif name in _LARGEST:
             shape = (cells, *depth[:1])
         elif name == "requested":
             shape = (cells, 2)
@@ -194,6 +196,25 @@ def problem_faults(problem: Problem) -> Iterator[str]:
             known=(problem.outsider_low, problem.outsider_high),
             attackers=problem.attackers,
             most_touched=problem.most_touched,
+            widen=True,  # boxes were rounded inward and levels up: see below
         )
     except InputError as error:
         yield from error.faults
+        return
+    for label in problem.table.labels(np.flatnonzero(_narrow(problem))):
+        yield f"cell {label}: the a-priori bounds are narrower than its protection level"
+
+
+def _narrow(problem: Problem) -> NDArray[np.bool_]:
+    """Where the outsider's box is narrower than a level by more than rounding to data units explains."""
+    table, levels = problem.table, problem.levels
+    decimals = table.decimals if table.cell_decimals is None else table.cell_decimals.astype(np.float64)
+    unit, a = 10.0**-decimals, table.values
+    with np.errstate(invalid="ignore"):
+        down, up = a - problem.outsider_low, problem.outsider_high - a
+        width = np.maximum(levels.sliding, np.where(problem.forced, 0.0, levels.conditional))
+        return np.asarray(
+            (down < levels.lower - ROUNDED_BY * unit)
+            | (up < levels.upper - ROUNDED_BY * unit)
+            | (down + up < width - 2 * ROUNDED_BY * unit)
+        )
