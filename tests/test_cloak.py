@@ -310,7 +310,7 @@ def test_every_cut_is_noticed() -> None:
 def test_no_file_and_what_is_a_cloak_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_cloak(tmp_path / "none.cloak")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="it is a directory"):
         read_cloak(tmp_path)
     other = tmp_path / "table.dat"
     other.write_bytes(DATA)

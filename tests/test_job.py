@@ -946,7 +946,7 @@ def test_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must name the columns dimension, code, label"):
         read_labels(path)
     path.write_text("code,label\nN\n")
-    with pytest.raises(InputError, match="row 2: 1 fields"):
+    with pytest.raises(InputError, match="line 2: 1 fields"):
         code_labels(path)
 
 

@@ -290,7 +290,7 @@ class Publication:
 
         check_kind("Publication", "path", path, (str, PathLike))
         target = Path(path)
-        write_file(target, self.render(target))
+        write_file(target, self.render(target), public=True)
         return target
 
     def __repr__(self) -> str:

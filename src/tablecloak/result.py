@@ -175,12 +175,13 @@ class Result:
         return 0.0 if self.cost <= self.bound else (self.cost - self.bound) / self.cost
 
     def summary(self, problem: Problem) -> str:
-        """Method, cost, proof and verdict in a few lines."""
+        """Method, cost, proof, notes of the method and verdict in a few lines."""
         proof = "nothing proven" if self.gap is None else f"bound {self.bound:.6g}, gap {self.gap:.2%}"
         touched = self.pattern.touched(problem)
         return (
             f"{self.report.method}: {self.status.value}, cost {self.cost:.6g} ({proof}), "
             f"{_counts(self.pattern, touched, problem)}, {self.report.seconds:.2f} s\n"
+            + "".join(f"note: {note}\n" for note in self.report.notes)
             + self.audit.summary(problem)
         )
 

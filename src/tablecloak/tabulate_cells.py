@@ -23,6 +23,8 @@ from tablecloak.table import Table
 
 VALUE = "value"
 """The column of values, where no response is named."""
+MOST_COUNTED = 2.0**53
+"""Counts from here on are not told apart from their neighbours."""
 
 
 def table_of_cells(
@@ -190,7 +192,7 @@ def _total_faults(table: Table, totals: Floats, name: str) -> Iterator[str]:
 def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Iterator[str]:
     """Counts that are no counts, and contributions that cannot be the largest of their cells."""
     number = table.column(count)
-    whole = np.isfinite(number) & (number >= 0) & (number == np.floor(number))
+    whole = (number >= 0) & (number < MOST_COUNTED) & (number == np.floor(number))
     for cell in np.flatnonzero(~whole):
         yield f"cell {table.label(cell)}: the count in column {count!r} is no whole number from 0"
     if not top:

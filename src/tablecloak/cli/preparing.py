@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import exit_codes
+from tablecloak.cli.exits import exit_codes, past_interrupting
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Quiet, Widen, named_value, read_settings, say
 from tablecloak.errors import InputError, counted
@@ -124,7 +124,7 @@ def tabulate(
         check_writable([out], inputs=job.inputs())
         progress("tabulate", 0, 1)
         table = tabulated(job)
-        write_files({out: write_cloak(table)})
+        write_files({out: write_cloak(table)}, commit=past_interrupting)
     say(_described(table), quiet)
 
 
@@ -255,7 +255,7 @@ def assess(
             most_touched=most_touched,
             widen=widen,
         )
-        write_files({out: write_cloak(problem)})
+        write_files({out: write_cloak(problem)}, commit=past_interrupting)
     say("\n".join(described(problem)), quiet)
 
 

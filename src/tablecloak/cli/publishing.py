@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import exit_codes
+from tablecloak.cli.exits import exit_codes, past_interrupting
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Instance, PatternFile, Quiet, Widen, read_problem, say
 
@@ -88,7 +88,7 @@ def publish(
 
             result = result_of(problem, given, verdict, f"pattern in {pattern.name}")
             files[report] = report_page(problem, result, verdict, progress=progress)
-        write_files(files)
+        write_files(files, public=out, commit=past_interrupting)
     say("\n".join(f"written: {path} (public)" for path in out), quiet)
     if report:
         say(f"written: {report} (CONFIDENTIAL)", quiet)

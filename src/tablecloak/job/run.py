@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from tablecloak.progress import Progress, silent
 from tablecloak.protect import DEFAULT, protect
 from tablecloak.publication import Publication
 from tablecloak.publish import Labels, publish
-from tablecloak.result import Audit, Result
+from tablecloak.result import Audit, Result, Status
 from tablecloak.sources import CellData, Layout, Microdata
 from tablecloak.table import Table
 from tablecloak.tabulate import tabulate, tabulate_linked
@@ -58,6 +58,11 @@ class JobResult:
     written: tuple[Path, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the method: then nothing is published."""
+        return self.result.status is Status.INTERRUPTED
+
     def summary(self) -> str:
         """What was done, in a few lines."""
         lines = [*described(self.problem), self.result.summary(self.problem)]
@@ -70,11 +75,13 @@ class JobResult:
         return f"<confidential JobResult of {self.job.path}: {counted(len(self.written), 'file')} written>"
 
 
-def run_job(job: Job, progress: Progress = silent) -> JobResult:
-    """Run the whole chain and write all outputs at once.
+def run_job(job: Job, progress: Progress = silent, commit: Callable[[], None] | None = None) -> JobResult:
+    """Run the whole chain and write all outputs at once; `commit` is called right before, as in `write_files`.
 
     Nothing is written if anything fails: wrong data, an infeasible problem, a pattern that does not pass. A job
     read back from its record must give the same public bytes as then; if not, an `InputError` says what differs.
+    If the user interrupts the method and it has a safe pattern, nothing is published: pattern, problem and record
+    are written where the job asks for them, the report is not.
     """
     check_writable(job.outputs(), inputs=job.inputs())
     inputs = input_digests(job)
@@ -83,6 +90,8 @@ def run_job(job: Job, progress: Progress = silent) -> JobResult:
     given = job.section("protect")
     params = {name: given[name] for name in ("seconds",) if name in given} | dict(given.get("params", {}))
     result = protect(problem, given.get("method", DEFAULT), params=params, seed=job.seed, progress=progress)
+    if result.status is Status.INTERRUPTED:
+        return _interrupted(job, problem, result, inputs, notes, commit)
     _step(progress, "audit")
     verdict = _judged(job, problem, result, progress)
     _step(progress, "publish")
@@ -94,8 +103,27 @@ def run_job(job: Job, progress: Progress = silent) -> JobResult:
     files = public | _confidential_files(job, (problem, result, verdict), inputs, digests, progress)
     _step(progress, "write")
     check_unchanged(job, inputs)
-    write_files(files)
+    write_files(files, public=public, commit=commit)
     return JobResult(job, problem, result, verdict, publication, tuple(files), tuple(notes))
+
+
+def _interrupted(
+    job: Job,
+    problem: Problem,
+    result: Result,
+    inputs: Mapping[str, str],
+    notes: list[str],
+    commit: Callable[[], None] | None,
+) -> JobResult:
+    """What is kept of a run whose method was interrupted: the audited pattern so far, and nothing public."""
+    run = (problem, result, result.audit)
+    files = _confidential_files(job, run, inputs, {}, silent, report=False)
+    check_unchanged(job, inputs)
+    write_files(files, commit=commit)
+    before = [path for path in job.outputs() if sort_of(job, path) == "public" and path.exists()]
+    notes = [*notes, "interrupted: nothing is published"]
+    notes += [f"left as it was, from an earlier run: {path}" for path in before]
+    return JobResult(job, problem, result, result.audit, None, tuple(files), tuple(notes))
 
 
 def plan(job: Job, progress: Progress = silent) -> str:
@@ -314,6 +342,7 @@ def _confidential_files(
     inputs: Mapping[str, str],
     public: Mapping[str, str],
     progress: Progress,
+    report: bool = True,
 ) -> dict[Path, str | bytes]:
     """Reports and records; a job read back from its record leaves that as it is."""
     wanted = {name: job.file(path) for name, path in job.section("report").items() if name != "explain"}
@@ -323,7 +352,7 @@ def _confidential_files(
         files[wanted["pattern"]] = write_pattern(problem, result.pattern)
     if "problem" in wanted:
         files[wanted["problem"]] = write_cloak(problem)
-    if "html" in wanted:
+    if "html" in wanted and report:
         from tablecloak.job.report import report_page
 
         explained = bool(job.section("report").get("explain", True))
