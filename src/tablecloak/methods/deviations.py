@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import without_empty_rows
-from tablecloak.engines.freedom import attack_on
+from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.engines.roads import HALF, NOISE
 from tablecloak.problem import Problem
@@ -36,8 +36,6 @@ SUPPORT = 1e-7
 
 FURTHEST = (100.0, np.inf)
 """Other cells deviate by at most so many levels; where that is too little, by any amount."""
-TRACE = 1e-11
-"""The same as `SUPPORT` where a deviation is nearly exact."""
 
 
 class Side(Enum):
@@ -220,27 +218,20 @@ class Router:
                 return self.any_deviation(task)
 
     def any_deviation(self, task: Task) -> Witness | None:
-        """A deviation that meets a task, whatever it costs; None if there is none.
-
-        The attacker's own program from the true table on, which is feasible: it finds one where there is one.
-        """
-        down, up = (side / task.level for side in self.capacity(task.attacker))
-        cells = np.flatnonzero(self.allowed & ((up > 0) | (down > 0)))
-        place = int(np.searchsorted(cells, task.cell))
-        if place == cells.size or cells[place] != task.cell:
-            return None
-        attack = attack_on(without_empty_rows(csc_array(self.columns[:, cells])))
-        attack.set_bounds(-down[cells], up[cells])
-        self.solves += 1
-        found, missing = [], 1.0
+        """An exact deviation that meets a task, whatever it costs; None if there is none."""
+        unit, found, missing = self.problem.table.unit, list[Floats](), task.level
+        finder = WitnessFinder(self.problem, self.allowed)
         for upward in sides(task):
-            if missing > NOISE:
-                missing -= attack.reach(place, upward, missing)
-                found.append(attack.value.copy())
-        if missing > NOISE:
+            if missing > negligible(task):
+                deviation = finder.find(task.cell, task.attacker, upward, np.ceil(missing / unit - NOISE))
+                self.solves += 1
+                if deviation is not None:
+                    found.append(deviation * unit)
+                    missing -= abs(float(found[-1][task.cell]))
+        if missing > negligible(task):
             return None
-        moved = np.maximum.reduce([np.abs(value) for value in found]) > TRACE
-        return Witness(cells[moved], *(value[moved] * task.level for value in found))
+        cells = np.flatnonzero(np.logical_or.reduce([deviation != 0.0 for deviation in found]))
+        return Witness(cells, *(deviation[cells] for deviation in found))
 
     def _rank(self, cell: int, slope: Floats) -> Floats:
         """For each cell the rank of its furthest equation, by distance from the equations of `cell`."""
