@@ -27,7 +27,7 @@ _OUTCOMES = {
 FAR = 1e3
 """Rows whose typical coefficient is further from 1 than this factor are scaled: others make duals excessive."""
 LEAST_ITERATIONS, ITERATIONS = 100_000, 50
-"""A linear program that takes more iterations, also for each row and column, has lost its way (seen on mixed scales)."""
+"""A linear program with more iterations, also for each row and column, has lost its way: seen on mixed scales."""
 UNLIMITED = 2**31 - 1
 LARGEST_COST, LEAST_COST = 1e6, 1.0
 """The largest cost is scaled to lie between these: HiGHS loses its way among large ones, small ones drown."""

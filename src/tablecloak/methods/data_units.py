@@ -19,10 +19,8 @@ from tablecloak.attacker.presolve import same_structure
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import MethodFunction, Proposal
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.model.units import units_above, units_below, whole_units
 from tablecloak.problem import Attacker, Levels, Problem
-
-NOISE = 1e-6
-"""What is no further from a whole number of units is that number: the rounding noise of decimal fractions."""
 
 
 def exactly(method: MethodFunction) -> MethodFunction:
@@ -42,19 +40,18 @@ def exactly(method: MethodFunction) -> MethodFunction:
 
 
 def in_data_units(problem: Problem) -> Problem:
-    """The same problem with the data unit as 1; as it is where it is so already or values are no whole units."""
+    """The same problem with the data unit as 1; as it is where all numbers are whole already."""
     table, unit = problem.table, problem.table.unit
-    units: Floats = np.rint(table.values / unit)
-    if (np.abs(table.values / unit - units) > NOISE + 4 * np.spacing(np.abs(units))).any():
+    levels = Levels(*(frozen(units_above(level, unit)) for _, level in problem.levels.named()))
+    units = table.units.astype(np.float64)
+    low, high = _inward(problem.outsider_low, problem.outsider_high, units, unit)
+    attackers = tuple(_attacker(attacker, units, unit) for attacker in problem.attackers)
+    if table.decimals == 0 and _is_same(problem, levels, low, high, attackers):
         return problem
-    levels = Levels(*(frozen(_up(level / unit)) for _, level in problem.levels.named()))
-    low, high = _inward(problem.outsider_low / unit, problem.outsider_high / unit, units)
-    attackers = tuple(_attacker(attacker, unit, units) for attacker in problem.attackers)
-    if unit == 1.0 and _is_same(problem, levels, low, high, attackers):
-        return problem
-    if unit != 1.0:
+    if table.decimals:
+        steps = None if table.cell_decimals is None else table.cell_decimals - np.int8(table.decimals)
         table = replace(
-            table, values=frozen(units), rhs=floats(np.rint(table.rhs / unit), table.rhs.size), decimals=0
+            table, rhs=floats(whole_units(table.rhs, unit), table.rhs.size), decimals=0, cell_decimals=steps
         )
         same_structure(problem.table, table)
     return replace(
@@ -62,21 +59,16 @@ def in_data_units(problem: Problem) -> Problem:
     )
 
 
-def _attacker(attacker: Attacker, unit: float, units: Floats) -> Attacker:
-    low, high = _inward(attacker.low / unit, attacker.high / unit, units[attacker.cells])
+def _attacker(attacker: Attacker, units: Floats, unit: float) -> Attacker:
+    low, high = _inward(attacker.low, attacker.high, units[attacker.cells], unit)
     return replace(attacker, low=low, high=high)
 
 
-def _up(numbers: Floats) -> Floats:
-    """The least whole numbers that are not below these, noise apart."""
-    return np.asarray(np.ceil(numbers - NOISE * np.minimum(numbers, 1.0)))
-
-
-def _inward(low: Floats, high: Floats, units: Floats) -> tuple[Floats, Floats]:
-    """The whole numbers of a box; the true value stays inside."""
+def _inward(low: Floats, high: Floats, units: Floats, unit: float) -> tuple[Floats, Floats]:
+    """The whole numbers of units in a box; the true value stays inside."""
     return (
-        frozen(np.minimum(np.ceil(low - NOISE), units)),
-        frozen(np.maximum(np.floor(high + NOISE), units)),
+        frozen(np.minimum(units_above(low, unit), units)),
+        frozen(np.maximum(units_below(high, unit), units)),
     )
 
 
