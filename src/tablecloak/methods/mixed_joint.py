@@ -203,23 +203,17 @@ class _Asked:
                     intervals = self._tightened(x, intervals)
                 pattern = self.joint.pattern(x, intervals)
                 return _Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
-        x = start if not answer.safe else x
-        intervals = self._vague()
-        pattern = self.joint.pattern(x, intervals)
-        if not self._passes(pattern):
-            raise SolverError("nothing safe was found in the time there was; give it more seconds")
-        return _Found(
-            self.joint,
-            x,
-            pattern,
-            intervals,
-            replace(answer, outcome=Outcome.TIME_LIMIT, values=x, bound=bound),
-            self.left_open,
-        )
+        return self._vague([x, start] if answer.safe else [start], replace(answer, bound=bound))
 
-    def _vague(self) -> Intervals:
-        """Intervals that state nothing more than the outsider's box: what is left where programs fail."""
-        return self._stated(*room_by_box(self.joint.problem))
+    def _vague(self, points: list[Floats], answer: Answer) -> _Found | None:
+        """Intervals that state nothing more than the outsider's box, where programs fail; None if that is open too."""
+        intervals = self._stated(*room_by_box(self.joint.problem))
+        for x in points:
+            pattern = self.joint.pattern(x, intervals)
+            if self._passes(pattern):
+                late = replace(answer, outcome=Outcome.TIME_LIMIT, values=x)
+                return _Found(self.joint, x, pattern, intervals, late, self.left_open)
+        return None
 
     def _answer(self, levels: list[Task], widths: list[Task], offer: Floats | None) -> Answer:
         """The optimum, or what there is when the time is up."""
