@@ -51,6 +51,11 @@ def _known(table: Table) -> _Known:
     return known
 
 
+def same_structure(table: Table, other: Table) -> None:
+    """Another table with the equations of this one: what is known of them is not worked out again."""
+    _KNOWN[other] = _known(table)
+
+
 def structure_of(table: Table) -> Structure:
     """The recognised structure of a table's equations, worked out once a table."""
     return _known(table).structure

@@ -25,14 +25,13 @@ from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import Form, combined_form, room_by_box
+from tablecloak.methods.forms import Form, combined_form
 from tablecloak.methods.lengths import (
     HAIR,
     check_blur,
     hidden_by_mark,
     may_be_touched,
     repaired,
-    snapped,
     stated,
 )
 from tablecloak.methods.network_search import is_network
@@ -116,18 +115,10 @@ def _cheapest(
     form, far = _form(problem, params, allowed)
     answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
     below, above = form.below.at(answer.values), form.above.at(answer.values)
-    if problem.is_monotone:
-        room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
-        endless = np.where(allowed, np.inf, 0.0)
-        below, above = (endless, endless) if room is None else room
-    else:
-        most_below, most_above = room_by_box(problem)
-        below, above = snapped(problem, below, most_below, HAIR), snapped(problem, above, most_above, HAIR)
-    return (
-        stated(problem, np.maximum(below, 0.0), np.maximum(above, 0.0), params.touch),
-        answer,
-        proofs,
-    )
+    room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
+    endless = np.where(allowed, np.inf, 0.0)
+    below, above = (endless, endless) if room is None else room
+    return stated(problem, below, above, params.touch), answer, proofs
 
 
 def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Form, float]:
@@ -171,7 +162,7 @@ def _answer(
         raise InfeasibleProblem(
             f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
         )
-    if not answer.safe and not problem.is_monotone:
+    if not answer.safe and problem.most_touched is not None:
         raise SolverError("the time was up before safe intervals were found; give it more seconds")
     if answer.values.size < form.size:
         answer = replace(answer, values=np.zeros(form.size))
