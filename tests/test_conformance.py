@@ -226,7 +226,7 @@ def test_sliding_levels_are_cheaper_than_both_halves():
     assert protect(problem, "suppress-compact").cost < protect(both_sides, "suppress-compact").cost
 
 
-def test_protect_takes_a_method_object_and_discards_what_the_audit_rejects():
+def test_protect_takes_a_method_object_and_repairs_what_the_audit_rejects():
     from tablecloak.errors import SolverError
     from tablecloak.methods.base import Method, Proposal, suppression
     from tablecloak.methods.suppress_greedy import GreedyParams
@@ -235,8 +235,12 @@ def test_protect_takes_a_method_object_and_discards_what_the_audit_rejects():
         return Proposal(suppression(problem.must_hide), Status.OPTIMAL, "hope", bound=0.0)
 
     problem = FIXTURES["two way"]()
+    repaired = protect(problem, Method(careless, GreedyParams, "", ""))
+    assert_protected(problem, repaired.pattern)
+    assert repaired.status is Status.FEASIBLE
+    stuck = replace(problem, most_touched=int(problem.must_hide.sum()))  # nothing more may be hidden
     with pytest.raises(SolverError, match="audit rejects") as caught:
-        protect(problem, Method(careless, GreedyParams, "", ""))
+        protect(stuck, Method(careless, GreedyParams, "", ""))
     assert not any(str(int(v)) in str(caught.value) for v in problem.table.values[problem.sensitive] if v > 9)
 
 

@@ -280,8 +280,19 @@ def _push(attack: Inference, cells: Ints, found: _Answers, rows: Ints, intervals
         _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
         rest = sliding - np.minimum(np.floor(up.reach), sliding)
         down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
+        _extend(attack, cells, _Answers(Requirements(lower, upper, sliding), down, up), size)
     found.down.copy_from(down, rows, every)
     found.up.copy_from(up, rows, every)
+
+
+def _extend(attack: Inference, cells: Ints, found: _Answers, size: Floats) -> None:
+    """Widths that bounds on either side leave open: the extents of both sides decide them."""
+    left = np.flatnonzero(~found.met().all(axis=0) & ~found.open())
+    if left.size:
+        everything, every = np.full(left.size, np.inf), np.arange(left.size)
+        down, up = attack.reach(cells[left], everything, everything, lambda settled: None, size[left])
+        found.down.copy_from(down, left, every)
+        found.up.copy_from(up, left, every)
 
 
 def _sizes(*levels: Floats) -> Floats:
