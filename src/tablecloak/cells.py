@@ -19,6 +19,8 @@ from tablecloak.model.units import LARGEST_SUM, amounts, checked_units, is_whole
 
 ENOUGH_DIGITS = 9
 """Digits of the largest value down to the data unit, where values have no last decimal."""
+CLEAR_SHARE, NEEDED_SHARE = 0.05, 0.25
+"""A last decimal is there if noise is below this share of it: in some value, and in some value that needs it."""
 MOST_DECIMALS = 30
 LARGEST = 1e18
 """Values from here on are beyond what solvers can tell."""
@@ -157,11 +159,23 @@ def infer_decimals(values: Floats) -> int:
     size = np.abs(values[values != 0])
     if not size.size:
         return 0
+    needing = size
     for decimals in range(MOST_DECIMALS + 1):
-        if _is_written(size, decimals):
-            if decimals == 0 or FLOAT_NOISE * size.min() < 0.05 * 10.0**-decimals:
+        written = _are_written(size, decimals)
+        if written.all():
+            least = max(FLOAT_NOISE * size.min() / CLEAR_SHARE, FLOAT_NOISE * needing.min() / NEEDED_SHARE)
+            if decimals == 0 or least < 10.0**-decimals:
                 return decimals
             break  # within noise of any decimal: that tells nothing
+        needing = size[~written]
+    return enough_decimals(values)
+
+
+def enough_decimals(values: Floats) -> int:
+    """As many decimals as make up nine digits of the largest value, for values that have no last decimal."""
+    size = np.abs(values[values != 0])
+    if not size.size:
+        return 0
     return min(max(ENOUGH_DIGITS - 1 - floor(log10(size.max())), 0), MOST_DECIMALS)
 
 
@@ -170,16 +184,16 @@ def _rounded(values: Floats, decimals: int) -> Floats:
         return np.asarray(np.rint(values * 10.0**decimals) / 10.0**decimals)
 
 
-def _is_written(values: Floats, decimals: int) -> bool:
-    """Whether so many decimals write all values, up to rounding noise."""
+def _are_written(values: Floats, decimals: int) -> Bools:
+    """Which values so many decimals write, up to rounding noise."""
     off = np.abs(_rounded(values, decimals) - values)
-    return bool((off <= FLOAT_NOISE * np.abs(values)).all())
+    return np.asarray(off <= FLOAT_NOISE * np.abs(values))
 
 
 def _without_noise(leaves: Floats, totals: Floats) -> Floats:
     """Totals rounded to the last decimal of the leaves, where floats can tell it."""
     decimals = infer_decimals(leaves)
-    if not _is_written(leaves, decimals):
+    if not _are_written(leaves, decimals).all():
         return totals
     return np.where(np.abs(totals) * 10.0**decimals < 2.0**52, _rounded(totals, decimals), totals)
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, floats, frozen, frozen_matrix
-from tablecloak.cells import infer_decimals, rebuilt_units
+from tablecloak.cells import enough_decimals, infer_decimals, rebuilt_units
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.engines.aggregate import (
@@ -35,7 +35,7 @@ from tablecloak.engines.scan import Part, file_parts, frame_part
 from tablecloak.equations import summation_equations
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import collected, frame_kind, make_frame, names_of, scannable
-from tablecloak.model.units import amounts
+from tablecloak.model.units import amounts, finest_decimals
 from tablecloak.sources import CellData, Layout, Microdata, is_path, naming
 from tablecloak.spread import Spread
 from tablecloak.table import Table
@@ -228,12 +228,13 @@ def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -
     """Those given, else those of the data, else as many as the values show."""
     if given is not None:
         return int(given)
-    if loaded.weighted:
-        return infer_decimals(values)
     column = None if shape.response is None else loaded.scales.columns[shape.response]
-    if column is None:
-        return 0
-    return column.scale if column.exact else infer_decimals(values)
+    exact = loaded.scales.weight.exact and (column is None or column.exact)
+    if exact and not loaded.weighted:
+        return 0 if column is None else column.scale
+    found, finest = infer_decimals(values), finest_decimals(float(np.abs(values).max(initial=0.0)))
+    blurred = not exact and (found >= sum_decimals(shape, loaded) or finest is None or found > finest)
+    return enough_decimals(values) if blurred else found
 
 
 def _contributions(level: str, found: Tally, totals: Floats) -> Contributions:
