@@ -12,9 +12,12 @@ from tablecloak import Audit, audit
 from tablecloak.errors import TablecloakError
 from tablecloak.testing import Oracle, oracle_verdict
 from tablecloak.testing.random_cases import Case, near_threshold, random_case
+from tablecloak.testing.random_tables import Size
 from tablecloak.testing.simplex import Number
 
 AUDITS, ENDS = "audits", "ends"
+LARGE_EVERY = 12
+"""Every twelfth seed has a table of up to about 400 cells."""
 END_NOISE, END_SPACINGS = 1e-6, 4
 """An end is right if it is this near to the exact one: in data units, and in spacings of floating-point numbers."""
 
@@ -22,7 +25,7 @@ END_NOISE, END_SPACINGS = 1e-6, 4
 def examine_audit(seed: int) -> Findings:
     """One audit near the threshold: each verdict of a cell and attacker against the exact one."""
     rng = np.random.default_rng([1, seed])
-    case = random_case(rng)
+    case = random_case(rng, size=_size(seed))
     problem, found = near_threshold(case, rng), Findings()
     found.counts.update(audits=1, mixed_scales=int(case.scale == "mixed"))
     told = _audited(case, problem, AUDITS, seed, found)
@@ -55,7 +58,7 @@ def examine_audit(seed: int) -> Findings:
 def examine_ends(seed: int) -> Findings:
     """All intervals of one pattern: each end that is called proven against the exact one."""
     rng = np.random.default_rng([2, seed])
-    case = random_case(rng)
+    case = random_case(rng, size=_size(seed))
     problem, found = (near_threshold(case, rng) if rng.random() < 0.5 else case.problem), Findings()
     told = _audited(case, problem, ENDS, seed, found, intervals=True, every_hidden=True)
     if told is None:
@@ -82,6 +85,10 @@ def examine_ends(seed: int) -> Findings:
             about = f"{kind}: {case.kind}, {case.scale}, {case.publishing}: {'; '.join(places)}"
             found.faults.append(Fault(ENDS, seed, about, problem, case.pattern))
     return found
+
+
+def _size(seed: int) -> Size:
+    return "large" if seed % LARGE_EVERY == LARGE_EVERY - 1 else "usual"
 
 
 def _audited(

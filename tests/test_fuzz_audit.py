@@ -27,7 +27,7 @@ def check(found) -> None:
     assert not found.faults, "\n".join(map(str, found.faults[:10]))
 
 
-@pytest.mark.parametrize("first", range(0, 1500, BLOCK))
+@pytest.mark.parametrize("first", range(0, 1200, BLOCK))
 def test_verdicts_near_the_threshold(first):
     found = examine_all(examine_audit, range(first, first + BLOCK))
     check(found)
@@ -35,7 +35,7 @@ def test_verdicts_near_the_threshold(first):
     assert found.counts["undecided_audits"] <= BLOCK // 50
 
 
-@pytest.mark.parametrize("first", range(0, 400, BLOCK))
+@pytest.mark.parametrize("first", range(0, 300, BLOCK))
 def test_ends_of_intervals(first):
     found = examine_all(examine_ends, range(first, first + BLOCK))
     check(found)
