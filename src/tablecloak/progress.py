@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,7 +30,13 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        return cls(None if seconds is None else time.monotonic() + seconds)
+        """So many seconds from now; never, and without a look at the clock, for None or an infinite number."""
+        limited = seconds is not None and math.isfinite(seconds)
+        return cls(time.monotonic() + seconds if seconds is not None and limited else None)
+
+    def share(self, part: float) -> Deadline:
+        """The deadline of a step that may take this part of the seconds left; never, if this one never comes."""
+        return self if self.moment is None else Deadline.after(part * self.left)
 
     def passed(self) -> bool:
         """Whether the moment has come."""
@@ -38,7 +45,12 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds left; infinite without a deadline."""
-        return float("inf") if self.moment is None else max(0.0, self.moment - time.monotonic())
+        return math.inf if self.moment is None else max(0.0, self.moment - time.monotonic())
+
+    @property
+    def since(self) -> float:
+        """Seconds since the moment; zero before it and without a deadline."""
+        return 0.0 if self.moment is None else max(0.0, time.monotonic() - self.moment)
 
 
 NEVER = Deadline(None)

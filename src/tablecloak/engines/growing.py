@@ -10,7 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.lp import UNLIMITED, Outcome, model
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
 
@@ -77,29 +78,28 @@ class Program:
         if self._solved:
             for name, value in (("presolve", "off"), ("solver", "simplex"), ("simplex_strategy", 1)):
                 self._highs.setOptionValue(name, value)
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + float(min(seconds, 1e9)))
-        solution = self._run()
+        solution = self._run(seconds)
         self._solved = solution.outcome is Outcome.OPTIMAL
         if self._solved and self._columns:
             self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale
         return solution
 
-    def solve(self, seconds: float = math.inf, *, gap: float = 0.0) -> MixedSolution:
-        """The mixed-integer program, up to a relative gap."""
-        self._highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
+    def solve(
+        self, seconds: float = math.inf, *, gap: float = 0.0, nodes: int | None = None
+    ) -> MixedSolution:
+        """The mixed-integer program, up to a relative gap and a number of nodes."""
+        self._highs.setOptionValue("mip_max_nodes", UNLIMITED if nodes is None else nodes)
         self._highs.setOptionValue("mip_rel_gap", gap)
         self._highs.setOptionValue("mip_abs_gap", 1e-9)
-        return self._run()
+        return self._run(seconds)
 
-    def _run(self) -> MixedSolution:
+    def _run(self, seconds: float) -> MixedSolution:
         if self._columns == 0:
             return self._without_columns()
-        self._highs.run()
-        status, info = self._highs.getModelStatus(), self._highs.getInfo()
+        status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
         if status not in _OUTCOMES:
             self._highs.clearSolver()
-            self._highs.run()
-            status, info = self._highs.getModelStatus(), self._highs.getInfo()
+            status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
         if status not in _OUTCOMES:
             raise SolverError(f"HiGHS ended with status {status} on a program of {self._columns} columns")
         outcome = _OUTCOMES[status]

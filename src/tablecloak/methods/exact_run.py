@@ -25,7 +25,6 @@ Salazar (2010) for cutting at the root and then handing over to an integer progr
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -184,7 +183,7 @@ class ExactRun:
         stalled, before, rounds = 0, 0.0, 0
         guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
-        start, grace = time.monotonic(), GRACE * state.deadline.left
+        early = state.deadline.share(GRACE)
         if isinstance(state.separator, NetworkSeparator) and len(state.tasks) * state.leads.sum() > DENSE:
             relaxation.add(state.separator.stars(state.tasks))
         while not state.deadline.passed():
@@ -204,8 +203,7 @@ class ExactRun:
                     stalled = 0
                     continue
                 state.raise_bound(relaxation.bound)
-                early = time.monotonic() - start < grace
-                if stalled < STALLED and early and not state.proven():
+                if stalled < STALLED and not early.passed() and not state.proven():
                     new = relaxation.add(state.covers(state.point))
             if new == 0 or circles:
                 state.tell("root", rounds, rounds)
@@ -220,7 +218,7 @@ class ExactRun:
                     building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
-            self._improve_meanwhile(time.monotonic() - start - grace)
+            self._improve_meanwhile(early)
             state.tell("root", rounds, rounds)
             stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
             before = relaxation.value
@@ -228,18 +226,19 @@ class ExactRun:
                 stages, stalled = stages[1:], 0
         return False
 
-    def _improve_meanwhile(self, passed: float) -> None:
+    def _improve_meanwhile(self, early: Deadline) -> None:
         """Neighbourhoods, until they have had their share of the seconds that the root takes too long."""
         share, state = self.params.neighbourhoods, self.state
-        if self.params.seconds is None or share <= 0.0 or state.is_network:
+        if early.moment is None or share <= 0.0 or state.is_network or not early.passed():
             return
-        start, before = time.monotonic(), self.improving
-        if before < share * (passed - before):
+        left, before = state.deadline.left, self.improving
+        due = share * (early.since - before)
+        if before < due:
             state.build_near(state.point)
-            self.improving = before + time.monotonic() - start
-        while self.improving < share * (passed - before) and not (state.proven() or state.deadline.passed()):
+            self.improving = before + left - state.deadline.left
+        while self.improving < due and not (state.proven() or state.deadline.passed()):
             self.near.improve(1)
-            self.improving = before + time.monotonic() - start
+            self.improving = before + left - state.deadline.left
 
     def _infeasible(self) -> InfeasibleProblem:
         most = counted(self.problem.most_touched or 0, "cell")

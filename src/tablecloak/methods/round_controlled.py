@@ -50,8 +50,8 @@ MOST_STEPS = 3
 HINT = " (this can happen in tables of three and more dimensions, and with several bases)"
 LARGE, SEARCH_SHARE = 20_000, 0.7
 """In tables of more cells that are no networks programs have this share of the time, annealing the rest if need be."""
-LONGEST_SEARCH = 60.0
-"""So many seconds at most go into the names of cells in the way, when nothing adds up."""
+NODES = 1_000
+"""Maximum number of nodes of the program that names cells in the way, when nothing adds up."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: De
     kept = np.flatnonzero(base == 0)
     limited = problem.most_touched is not None
     if kept.size or limited:
-        cells = cells_in_the_way(problem, bare, kept, min(deadline.left, LONGEST_SEARCH))
+        cells = cells_in_the_way(problem, bare, kept, deadline.left, NODES)
         if cells is not None and cells.size:
             return _kept_in_the_way(problem, cells, why)
         if cells is not None and limited:

@@ -18,7 +18,6 @@ statistical tables, JORS 59.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -165,11 +164,13 @@ class _Solver:
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:
-        start = time.perf_counter()
+        """Seconds of a phase; without a time limit no clock is read."""
+        left = self.deadline.left
         try:
             yield
         finally:
-            self.clock[phase] = self.clock.get(phase, 0.0) + time.perf_counter() - start
+            if self.deadline.moment is not None:
+                self.clock[phase] = self.clock.get(phase, 0.0) + left - self.deadline.left
 
     def _tell(
         self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
