@@ -142,6 +142,6 @@ def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
     monkeypatch.setattr(CubeSearch, "_routed", amid_an_exchange)
     amid = protect(problem, "suppress-auto")
     for each in (result, amid):
-        assert each.status is Status.TIME_LIMIT
+        assert each.status is Status.INTERRUPTED
         assert_protected(problem, each.pattern)
         assert "cost by hypercubes" in each.report.counters

@@ -42,6 +42,8 @@ class Report:
     notes: tuple[str, ...] = ()
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     """How cost and bound went: (seconds, cost so far, bound so far), a row where one of them changed."""
+    stopped_by: str = ""
+    """What ended the run: proven, finished, gap, work limit, time limit or interrupt."""
 
 
 @dataclass(frozen=True, eq=False)

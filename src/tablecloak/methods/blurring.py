@@ -13,7 +13,7 @@ import numpy as np
 from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.lengths import LEAST_ASYMMETRY, on_grid, skewed
 from tablecloak.methods.second_model import Answer
 from tablecloak.pattern import Intervals
@@ -61,6 +61,7 @@ def proposal_of(
     found: Blurred,
     answer: Answer,
     model: str,
+    run: Run,
     *,
     bound: float | None,
     proven: bool,
@@ -76,7 +77,7 @@ def proposal_of(
     finished = Status.OPTIMAL if found.same and proven else Status.FEASIBLE
     return Proposal(
         found.printed,
-        finished if optimal else Status.TIME_LIMIT,
+        run.status(finished, complete=optimal),
         f"{model} model (HiGHS) on {structure_of(problem.table).description}",
         bound=None if bound is None else min(bound, before, found.printed.loss(problem)),
         counters={

@@ -36,7 +36,7 @@ from tablecloak.audit.reduce import structure_of
 from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.exchanges import Exchanges
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.integer_phase import branch, resolve
@@ -111,38 +111,39 @@ class ExactRun:
         progress: Progress,
         start: Bools | None = None,
         others: Sequence[Bools] = (),
+        run: Run | None = None,
     ) -> None:
         self.problem, self.params, self.start, self.rng = problem, params, start, rng
         self.scip = uses_scip(params)
-        deadline = Deadline.after(params.seconds)
+        self.limits = run or Run(params.seconds)
         progress("is it feasible at all", 0, 1)
         allowed = largest_pattern(replace(problem, most_touched=None), progress)
-        self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
+        self.state = Exact(problem, allowed, self.limits.deadline, progress, params.gap, params.rows_a_round)
         self.near = Neighbourhoods(self.state, rng, self.scip)
         self.near.walk.remember(others)
         self.improving = 0.0
         """Seconds of neighbourhoods while the root was solved."""
 
     def run(self) -> Proposal:
-        """What is found until it is proven, the limits are reached, or somebody presses Ctrl-C."""
-        try:
-            status = self.solve()
-        except KeyboardInterrupt:
-            status = Status.TIME_LIMIT
-        return self.proposal(status)
+        """Solve to optimality, a limit or an interrupt; return the incumbent and the bound."""
+        with self.limits.stoppable():
+            self.solve()
+        return self.proposal()
 
-    def solve(self) -> Status:
+    def solve(self) -> None:
+        """The steps of the recipe, until the optimum is proven or a limit is reached."""
         state = self.state
         if not state.tasks and self.problem.most_touched is None:
             state.hidden = self.problem.must_hide.copy()
-            return Status.OPTIMAL
+            state.raise_bound(state.cost)
+            return
         if self.start is not None:
             state.adopt(self.start)
         if self.start is None or (state.is_network and state.leads.sum() <= MANY):  # there searches are fast
             state.search(self.problem.weights)
         state.prepare()
         if not self._root():
-            return self._ended()
+            return
         if state.alike:
             state.relaxation.centre(state.deadline.left)
             Exchanges(state, self.rng).run()
@@ -159,13 +160,12 @@ class ExactRun:
             if state.deadline.passed() or not self._within(
                 state.bound if state.alike else least * (1 + share)
             ):
-                return self._ended()
+                return
             if state.hidden is None and state.bound > everything * (1 + 1e-9):
                 raise self._infeasible()
             if not state.proven():
                 state.polish()
             share = guesses.larger * share + guesses.more
-        return self._ended()
 
     def _within(self, highest: float) -> bool:
         if not self.scip:
@@ -247,18 +247,26 @@ class ExactRun:
             "Allow more cells to be touched, or lower the levels."
         )
 
-    def _ended(self) -> Status:
-        """Optimal only if nothing is left between cost and bound, whatever gap was asked for."""
-        return Status.OPTIMAL if self.state.gap() <= 1e-9 else Status.TIME_LIMIT
+    def _ended(self) -> tuple[Status, str]:
+        """Status, and what ended the run: optimal only if nothing is left between cost and bound."""
+        if self.state.gap() <= 1e-9:
+            return Status.OPTIMAL, ""
+        if self.state.proven():
+            return Status.FEASIBLE, "gap"
+        counted = self.params.nodes is not None
+        status = self.limits.status(Status.FEASIBLE, complete=counted)
+        return status, "work limit" if status is Status.FEASIBLE else ""
 
-    def proposal(self, status: Status) -> Proposal:
+    def proposal(self) -> Proposal:
         """What was found, with the bound."""
-        state = self.state
+        state, (status, stopped_by) = self.state, self._ended()
         if state.hidden is None:
+            if self.limits.deadline.interrupted:
+                raise KeyboardInterrupt
             raise SolverError(
                 "the time was up before any pattern within the bound on touched cells was found"
             )
-        pool = state.relaxation.pool
+        pool, early = state.relaxation.pool, status is not Status.OPTIMAL
         kinds = sorted({row.kind for row in pool})
         engine = "SCIP" if self.scip else "HiGHS"
         return Proposal(
@@ -271,6 +279,8 @@ class ExactRun:
                 **state.counters,
                 **{f"{kind} rows": sum(row.kind == kind for row in pool) for kind in kinds},
             },
+            notes=(HIDES_EVERYTHING,) if early and (state.hidden == state.allowed).all() else (),
+            stopped_by=stopped_by,
         )
 
 

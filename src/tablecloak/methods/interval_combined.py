@@ -22,7 +22,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, combined_form, room_by_box
@@ -81,9 +81,10 @@ def interval_combined(
             f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
         },
     )
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
+    deadline = run.deadline
     progress("is it feasible at all", 0, 1)
-    half = Deadline.after(params.seconds / 2) if params.seconds and params.asymmetry else deadline
+    half = deadline.share(0.5) if params.asymmetry else deadline
     exact, answer, known = _cheapest(problem, params, half, progress)
 
     def cheapest(larger: Problem) -> Intervals:
@@ -98,6 +99,7 @@ def interval_combined(
         found,
         answer,
         params.model,
+        run,
         bound=bound,
         proven=exact.loss(problem) <= bound + 20 * HAIR * max(1.0, answer.bound),
         more=() if is_network(problem) else (limit,),
@@ -159,12 +161,10 @@ def _answer(
         proofs: list[Proof] = []
     else:
         model = SecondModel(problem, form, levels, widths, deadline, progress, known)
-        try:
+        with deadline.stoppable():
             if problem.is_monotone:
                 _prepare(model, Touching(problem, form, params.touch, far, levels, deadline), allowed)
-            answer = model.solve()
-        except KeyboardInterrupt:
-            answer = model.best_so_far(Outcome.TIME_LIMIT)
+        answer = model.solve()
         proofs = model.tight_proofs()
     if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
@@ -172,6 +172,8 @@ def _answer(
             f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
         )
     if not answer.safe and not problem.is_monotone:
+        if deadline.interrupted:
+            raise KeyboardInterrupt
         raise SolverError("the time was up before safe intervals were found; give it more seconds")
     if answer.values.size < form.size:
         answer = replace(answer, values=np.zeros(form.size))

@@ -23,7 +23,7 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.first_model import solve_first
@@ -82,9 +82,10 @@ def interval_partial(
 ) -> Proposal:
     """The narrowest safe intervals, proven; what is printed is made for levels that chance made larger."""
     _check(problem, params)
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
+    deadline = run.deadline
     progress("is it feasible at all", 0, 1)
-    half = Deadline.after(params.seconds / 2) if params.seconds and params.asymmetry else deadline
+    half = deadline.share(0.5) if params.asymmetry else deadline
     exact, answer, known = _narrowest(problem, params, half, progress)
 
     def narrowest(larger: Problem) -> Intervals:
@@ -97,6 +98,7 @@ def interval_partial(
         found,
         answer,
         params.model,
+        run,
         bound=bound if plain else None,
         proven=plain and exact.loss(problem) <= bound * (1 + 10 * HAIR) + 1e-12,
     )
@@ -143,7 +145,7 @@ def _by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tupl
     """
     if deadline.moment is None or is_network(problem):
         return None
-    soon = Deadline.after(START_SHARE * deadline.left)
+    soon = deadline.share(START_SHARE)
     search = Search(problem, largest_pattern(problem, progress), progress, soon)
     search.construct()
     if not search.complete:
@@ -189,8 +191,7 @@ def _answer(
     known: Sequence[Proof],
 ) -> tuple[Answer, list[Proof]]:
     """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
-    tasks, most = all_levels(problem), Deadline.after((1 - RESERVED) * deadline.left)
-    limit = most if deadline.moment is not None else deadline
+    tasks, limit = all_levels(problem), deadline.share(1 - RESERVED)
     if params.model == "first":
         found = solve_first(problem, form, tasks, [], limit.left)
         safe = found.values.size == form.size
@@ -198,8 +199,5 @@ def _answer(
     weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
     first = first_proofs(problem, params.up * weights, params.down * weights, tasks, limit)
     model = SecondModel(problem, form, tasks, [], limit, progress, [*known, *first])
-    try:
-        answer = model.solve()
-    except KeyboardInterrupt:
-        answer = model.best_so_far(Outcome.TIME_LIMIT)
+    answer = model.solve()
     return answer, model.tight_proofs()

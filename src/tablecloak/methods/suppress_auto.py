@@ -30,7 +30,7 @@ from tablecloak.arrays import Bools
 from tablecloak.audit import audit
 from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
@@ -54,6 +54,8 @@ PROGRAM_SECONDS = 2e-6
 BOUNDED, MODERATE, MUCH = 0.05, 0.2, 0.5
 """If they would take up to this share of the time: flows that start from a bound; flows (they take some times as long);
 no hypercubes."""
+WORK = "work limit"
+"""What ended a run without a time limit."""
 LONG = 600.0
 """What counts as the time if there is no limit."""
 MANY, MANY_ON_NETWORKS = 300, 3_000
@@ -85,18 +87,29 @@ def suppress_auto(
         gap=params.gap, nodes=params.nodes if params.seconds is None else None, neighbourhoods=NEIGHBOURHOODS
     )
     uses_scip(exact)  # wrong parameters are told at once
-    told = _Best(progress)
-    fast = _Fast(problem, Deadline.after(params.seconds), rng, told, executor)
-    fast.run()
-    left = fast.deadline.left
-    ended = fast.stopped or left == 0.0
-    if fast.best is not None and (ended or (left == math.inf and _is_much(problem))):
-        status = Status.TIME_LIMIT if ended else fast.best.status
-        return replace(fast.best, status=status, counters={**fast.tried, **fast.best.counters})
-    exact = replace(exact, seconds=0.0 if fast.stopped else None if left == math.inf else left)
+    told, run = _Best(progress), Run(params.seconds)
+    fast = _Fast(problem, run.deadline, rng, told, executor)
+    with run.stoppable():
+        fast.run()
+    much = run.deadline.moment is None and _is_much(problem)
+    if fast.best is not None and (run.deadline.passed() or much):
+        status = run.status(fast.best.status)
+        counters = {**fast.tried, **fast.best.counters}
+        return _with_advice(replace(fast.best, status=status, counters=counters, stopped_by=WORK))
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = ExactRun(problem, exact, rng, told, hidden, fast.others).run()
-    return replace(found, counters={**fast.tried, **found.counters})
+    found = ExactRun(problem, exact, rng, told, hidden, fast.others, run).run()
+    return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
+
+
+def _with_advice(found: Proposal) -> Proposal:
+    """With one note on what more time would buy, where counted work ended the run."""
+    if found.status is not Status.FEASIBLE or found.stopped_by != WORK:
+        return replace(found, stopped_by="" if found.status is not Status.FEASIBLE else found.stopped_by)
+    gain = "a bound and perhaps a cheaper pattern" if found.bound is None else "a smaller gap"
+    return replace(
+        found,
+        notes=(*found.notes, f"ended after a fixed amount of work: `seconds` would buy {gain}"),
+    )
 
 
 def _is_much(problem: Problem) -> bool:
@@ -123,8 +136,6 @@ class _Fast:
         self.problem, self.deadline, self.progress = problem, deadline, progress
         self.rng, self.executor = rng, executor
         self.best: Proposal | None = None
-        self.stopped = False
-        """Somebody pressed Ctrl-C."""
         self.tried: dict[str, float] = {}
         self.others: list[Bools] = []
         """The patterns of all methods that came to their end."""
@@ -141,7 +152,7 @@ class _Fast:
                 if whole == math.inf
                 else self.deadline.left < (1 - QUICK) * whole
             )
-            if slow or self.stopped or self.deadline.passed():
+            if slow or self.deadline.passed():
                 return
 
     def _methods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -169,35 +180,33 @@ class _Fast:
             return False
         allowed = largest_pattern(problem, self.progress)
         tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
-        left, expected = self.deadline.left, self._expected(len(tasks))
+        expected = self._expected(len(tasks))
         if expected <= MUCH:
             return False
         too_long = expected > 1.0
-        within = self.deadline if too_long or left == math.inf else Deadline.after(OTHERS * left)
+        within = self.deadline if too_long else self.deadline.share(OTHERS)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
         search = CubeSearch(problem, allowed, tasks, rng, self.progress, within)
         hidden: Bools | None = None
-        try:
+        with self.deadline.stoppable():
             search.build()
             hidden = self._completed(search, allowed, tasks, within)
             if hidden is not None and too_long and not search.unmet:
                 search.exchange()
-        except KeyboardInterrupt:
-            self.stopped = True
         if not search.unmet:  # else it was stopped within an exchange, or linear programs have added to it
             hidden = search.hidden
         if hidden is None:
-            return self.stopped
+            return self.deadline.interrupted
         cost = float(problem.weights[hidden & ~problem.must_hide].sum())
         self.tried["cost by hypercubes"] = cost
         self.progress("hypercubes", 1, 1, cost)
         self.best = Proposal(
             suppression(hidden),
-            Status.TIME_LIMIT if self.stopped or within.passed() else Status.FEASIBLE,
+            Status.TIME_LIMIT if within.passed() else Status.FEASIBLE,
             f"hypercubes on {structure_of(problem.table).description}",
             counters={"exchanges": search.exchanged},
         )
-        return too_long or self.stopped
+        return too_long or self.deadline.interrupted
 
     def _completed(
         self, search: CubeSearch, allowed: Bools, tasks: list[Task], within: Deadline
@@ -215,7 +224,6 @@ class _Fast:
 
         method, left = METHODS[name], self.deadline.left
         seconds = None if left == math.inf else share * left
-        own = Deadline.after(seconds)
         try:
             found = method.function(
                 self.problem,
@@ -226,9 +234,10 @@ class _Fast:
             )
         except NotApplicable:
             return
-        self.stopped = found.status is Status.TIME_LIMIT and not own.passed()
+        if found.status is Status.INTERRUPTED and self.deadline.interrupt is not None:
+            self.deadline.interrupt.raised = True
         cost = found.pattern.loss(self.problem)
-        if found.status is not Status.TIME_LIMIT:
+        if found.status is Status.FEASIBLE:
             self.others.append(found.pattern.touched(self.problem))
         self.tried[" ".join(["cost by", name, *map(str, settings.values())])] = cost
         if self.best is None or cost < self.best.pattern.loss(self.problem):

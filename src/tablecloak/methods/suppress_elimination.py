@@ -29,7 +29,7 @@ from tablecloak.audit import audit
 from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.eliminating import Elimination
 from tablecloak.methods.feasibility import largest_pattern
@@ -77,20 +77,17 @@ def suppress_elimination(
 ) -> Proposal:
     """A safe pattern of which no cell can be published, on every feasible problem without a bound on touched cells."""
     _check(problem, params)
-    case = _Case(problem, params, progress)
+    run = Run(params.seconds)
+    case = _Case(problem, params, progress, run.deadline)
     best: _Attempt | None = None
-    status = Status.FEASIBLE
-    try:
+    with run.stoppable():
         for number in range(params.starts):
             attempt = case.attempt(case.order(rng, shuffled=number > 0))
             if best is None or attempt.cost < best.cost:
                 best = attempt
             if case.deadline.passed():
                 break
-    except KeyboardInterrupt:
-        status = Status.TIME_LIMIT
-    if case.deadline.passed():
-        status = Status.TIME_LIMIT
+    status = run.status(Status.FEASIBLE)
     if best is None:
         best = case.finished()
     return Proposal(
@@ -129,9 +126,10 @@ class _Attempt(NamedTuple):
 class _Case:
     """What all attempts have in common, and the one under way."""
 
-    def __init__(self, problem: Problem, params: EliminationParams, progress: Progress) -> None:
-        self.problem, self.params, self.progress = problem, params, progress
-        self.deadline = Deadline.after(params.seconds)
+    def __init__(
+        self, problem: Problem, params: EliminationParams, progress: Progress, deadline: Deadline
+    ) -> None:
+        self.problem, self.params, self.progress, self.deadline = problem, params, progress, deadline
         progress("is it feasible at all", 0, 1)
         self.allowed = largest_pattern(problem, progress)
         found = audit(problem, suppression(problem.must_hide), progress=progress)
@@ -188,9 +186,7 @@ class _Case:
         problem, free = self.problem, self.allowed & ~self.problem.must_hide
         patterns, lines = PatternRows(problem, self.allowed), Lines(problem, self.allowed)
         separator = separator_of(problem, self.allowed)
-        deadline = (
-            self.deadline if self.params.seconds is None else Deadline.after(self.deadline.left / 2)
-        )  # the other half is for the elimination
+        deadline = self.deadline.share(0.5)  # the other half is for the elimination
 
         def missed(x: Floats) -> list[Row]:
             return separator.rows(x, self.every, most=LEVELS_A_ROUND, deadline=deadline)
