@@ -47,8 +47,6 @@ QUICK = 0.1
 """They follow while no more than this share of the time has passed."""
 NEIGHBOURHOODS = 1.0
 """On general tables neighbourhoods get so many seconds for each second of the root of the exact recipe."""
-MANY_CELLS = 5_000
-"""Without a time limit, general tables with more cells get the first fast method only."""
 PROGRAM_SECONDS = 2e-6
 """About so long, for each exposed level and each cell, linear programs took for all levels of a table."""
 BOUNDED, MODERATE, MUCH = 0.05, 0.2, 0.5
@@ -58,8 +56,30 @@ WORK = "work limit"
 """What ended a run without a time limit."""
 LONG = 600.0
 """What counts as the time if there is no limit."""
-MANY, MANY_ON_NETWORKS = 300, 3_000
-"""Without a time limit, problems with more sensitive cells times attackers than this get no exact recipe."""
+
+
+@dataclass(frozen=True)
+class AutoSettings:
+    """The work that is done without a time limit: counted, so that the same seed gives the same pattern anywhere.
+
+    Meant to end within about a minute on 30,000 cells (`benchmarks/limits.py`).
+    """
+
+    first_method_cells: int = 5_000
+    """General tables with more cells get the first fast method only."""
+    exact_levels: int = 300
+    """General tables with more sensitive cells times attackers get no exact recipe."""
+    exact_levels_on_networks: int = 3_000
+    """The same for networks."""
+    exact_work: int = 2_000_000
+    """General tables with more such levels times cells get no exact recipe. Untested default."""
+    exact_work_on_networks: int = 50_000_000
+    """The same for networks. Untested default."""
+    exchange_searches: int = 30_000
+    """Maximum number of hypercubes sought by exchanges (15 s on 30,886 cells; all exchanges gain 0.3% more in 40 s)."""
+
+
+SETTINGS = AutoSettings()
 
 
 @dataclass(frozen=True)
@@ -81,6 +101,7 @@ def suppress_auto(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: AutoSettings = SETTINGS,
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
     exact = ExactParams(
@@ -88,10 +109,10 @@ def suppress_auto(
     )
     uses_scip(exact)  # wrong parameters are told at once
     told, run = _Best(progress), Run(params.seconds)
-    fast = _Fast(problem, run.deadline, rng, told, executor)
+    fast = _Fast(problem, run.deadline, rng, told, executor, settings)
     with run.stoppable():
         fast.run()
-    much = run.deadline.moment is None and _is_much(problem)
+    much = run.deadline.moment is None and _is_much(problem, settings)
     if fast.best is not None and (run.deadline.passed() or much):
         status = run.status(fast.best.status)
         counters = {**fast.tried, **fast.best.counters}
@@ -112,9 +133,13 @@ def _with_advice(found: Proposal) -> Proposal:
     )
 
 
-def _is_much(problem: Problem) -> bool:
+def _is_much(problem: Problem, settings: AutoSettings) -> bool:
     """Whether the exact recipe would take long."""
-    return _asked(problem) > (MANY_ON_NETWORKS if is_network(problem) else MANY)
+    levels, most = settings.exact_levels, settings.exact_work
+    if is_network(problem):
+        levels, most = settings.exact_levels_on_networks, settings.exact_work_on_networks
+    asked = _asked(problem)
+    return asked > levels or asked * len(problem.table) > most
 
 
 def _asked(problem: Problem) -> int:
@@ -132,7 +157,9 @@ class _Fast:
         rng: np.random.Generator,
         progress: Progress,
         executor: Executor | None,
+        settings: AutoSettings = SETTINGS,
     ) -> None:
+        self.settings = settings
         self.problem, self.deadline, self.progress = problem, deadline, progress
         self.rng, self.executor = rng, executor
         self.best: Proposal | None = None
@@ -148,7 +175,7 @@ class _Fast:
         for number, (name, settings) in enumerate(self._methods()):
             self._try(name, settings, OTHERS if number else 1.0)
             slow = (
-                len(self.problem.table) > MANY_CELLS and not is_network(self.problem)
+                len(self.problem.table) > self.settings.first_method_cells and not is_network(self.problem)
                 if whole == math.inf
                 else self.deadline.left < (1 - QUICK) * whole
             )
@@ -192,7 +219,7 @@ class _Fast:
             search.build()
             hidden = self._completed(search, allowed, tasks, within)
             if hidden is not None and too_long and not search.unmet:
-                search.exchange()
+                search.exchange(math.inf if within.moment is not None else self.settings.exchange_searches)
         if not search.unmet:  # else it was stopped within an exchange, or linear programs have added to it
             hidden = search.hidden
         if hidden is None:
