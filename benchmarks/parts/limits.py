@@ -132,7 +132,7 @@ def _row(problem: Problem, method: str, params: dict[str, float], limit: float) 
         judged = 0.0
     took, work = time.perf_counter() - start, time.process_time() - work
     if not judged:
-        judged = audit(problem, Suppression(problem.must_hide)).seconds
+        judged = audit(problem, Suppression(~problem.forced)).seconds
     allowed = limit + max(1.0, 0.05 * limit, judged)
     return {
         **sizes(problem),

@@ -14,6 +14,9 @@ from tablecloak.errors import counted
 from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
 
+EVERYTHING = "everything that may be hidden is hidden"
+"""In the note of a pattern that is safe and no more; the summary repeats it."""
+
 
 class Status(StrEnum):
     """How a method ended. *Cannot* is an exception instead."""
@@ -172,6 +175,7 @@ class Result:
         return (
             f"{self.report.method}: {self.status.value}, cost {self.cost:.6g} ({proof}), "
             f"{_counts(self.pattern, touched, problem)}, {self.report.seconds:.2f} s\n"
+            + "".join(f"  {note}\n" for note in self.report.notes if EVERYTHING in note)
             + self.audit.summary(problem)
         )
 

@@ -14,11 +14,11 @@ from tablecloak.errors import InputError, check_kind
 from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.result import EVERYTHING, Status
 
 GRACE = 0.5
 """Seconds that a step has without which there is no result at all, also when the time is up or the user interrupts."""
-HIDES_EVERYTHING = "stopped before a pattern was built: everything that may be hidden is hidden"
+HIDES_EVERYTHING = f"stopped before a pattern was built: {EVERYTHING}"
 """The note of a pattern that is safe and no more."""
 
 

@@ -154,7 +154,8 @@ class Router:
         self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline = NEVER
     ) -> None:
         self.problem = problem
-        self.deadline = deadline
+        self.deadline, self.late = deadline, False
+        """`late`: a solver ran out of time, whatever our own clock says."""
         self.allowed = allowed.copy()
         self.columns = csc_array(equations)
         self.solves = 0
@@ -191,12 +192,14 @@ class Router:
             cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
             witness = _Neighbourhood(self, task, cells).solve(slope_up, slope_down, price, reweight)
             self.solves += 1
-            enough = (
-                cells.size == order.size or (widest is not None and size >= widest) or self.deadline.passed()
-            )
+            enough = cells.size == order.size or (widest is not None and size >= widest) or self.is_late()
             if witness is not None or enough:
                 return witness
             size *= WIDER
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.late or self.deadline.passed()
 
     def _rank(self, cell: int, slope: Floats) -> Floats:
         """For each cell the rank of its furthest equation, by distance from the equations of `cell`."""
@@ -226,7 +229,7 @@ class _Neighbourhood:
     """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
 
     def __init__(self, router: Router, task: Task, cells: Ints) -> None:
-        self.task, self.cells, self.deadline = task, cells, router.deadline
+        self.task, self.cells, self.deadline, self.router = task, cells, router.deadline, router
         self.copies = 2 if task.side is Side.SLIDE else 1
         matrix = without_empty_rows(router.columns[:, cells])
         half = hstack([matrix, -matrix], format="csr")
@@ -266,6 +269,7 @@ class _Neighbourhood:
             np.arange(slopes.size * self.copies), np.tile(slopes / (largest or 1.0), self.copies)
         )
         solution = self.session.solve(self.deadline.left)
+        self.router.late |= solution.outcome is Outcome.TIME_LIMIT
         if solution.outcome is not Outcome.OPTIMAL:
             return None
         count = self.cells.size

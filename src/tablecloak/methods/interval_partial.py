@@ -143,7 +143,7 @@ def _by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tupl
 
     None on networks, where programs are quick, without a time limit, and when it takes too long.
     """
-    if deadline.moment is None or is_network(problem):
+    if deadline.moment is None or is_network(problem) or deadline.passed():
         return None
     soon = deadline.share(START_SHARE)
     search = Search(problem, largest_pattern(problem, progress), progress, soon)

@@ -243,6 +243,8 @@ class _Asked:
         problem, unit = self.joint.problem, length_unit(self.joint.problem)
         most = room_by_box(problem)
         for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
+            if hair and self.deadline.passed():
+                break
             rooms = (np.where(room > HAIR * unit, room + hair * unit, 0.0) for room in self.joint.room(x))
             below, above = (
                 snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)

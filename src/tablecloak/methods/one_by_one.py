@@ -128,7 +128,7 @@ def one_by_one(
                 best = attempt
             if frame.deadline.passed():
                 break
-    status = run.status(Status.FEASIBLE)
+    status = run.status(Status.FEASIBLE, complete=best is not None)
     described = f"{engine} on {structure_of(problem.table).description}"
     if best is None:
         hidden = suppression(frame.allowed)

@@ -52,6 +52,9 @@ PROGRAM_SECONDS = 2e-6
 BOUNDED, MODERATE, MUCH = 0.05, 0.2, 0.5
 """If they would take up to this share of the time: flows that start from a bound; flows (they take some times as long);
 no hypercubes."""
+CUBES_FIRST = 0.02
+"""With a time limit, no hypercubes only up to this share: on a busy machine linear programs take several times as long,
+and a pattern comes before everything else."""
 WORK = "work limit"
 """What ended a run without a time limit."""
 LONG = 600.0
@@ -203,12 +206,17 @@ class _Fast:
     def _hypercubes(self) -> bool:
         """A pattern of hypercubes on large grids that are no networks; True if that is all there is time for."""
         problem = self.problem
-        if is_network(problem) or self._expected(2 * _asked(problem)) <= MUCH or not CubeSearch.fits(problem):
+        least = MUCH if self.deadline.moment is None else CUBES_FIRST
+        if (
+            is_network(problem)
+            or self._expected(2 * _asked(problem)) <= least
+            or not CubeSearch.fits(problem)
+        ):
             return False
         allowed = largest_pattern(problem, self.progress)
         tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
         expected = self._expected(len(tasks))
-        if expected <= MUCH:
+        if expected <= least:
             return False
         too_long = expected > 1.0
         within = self.deadline if too_long else self.deadline.share(OTHERS)

@@ -42,7 +42,7 @@ from tablecloak.methods.search import Search
 from tablecloak.methods.separation import separator_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.result import EVERYTHING, Status
 
 ORDERS = ("weight", "guided", "value", "given", "random")
 SETS = ("all", "E", "K1", "K3", "K5")
@@ -213,6 +213,8 @@ class _Case:
         if self.run is None:
             return self._everything("stopped before anything was published", {})
         own = self.run.hidden
+        if self.deadline.passed() and np.array_equal(own, self.allowed):
+            return self._everything("stopped before anything was published", self.run.counters)
         found = audit(self.problem, suppression(own), progress=self.progress)
         counters = {
             **self.run.counters,
@@ -223,13 +225,11 @@ class _Case:
         hidden = own.copy() if found.safe_rows.all() else self._repaired(own)
         if hidden is None:
             return self._everything("stopped before the levels that were not minded were repaired", counters)
-        if self.deadline.passed() and np.array_equal(hidden, self.allowed):
-            return self._everything("stopped before anything was published", counters)
         counters["added by repair"] = int((hidden & ~own).sum())
         return _Attempt(hidden, self.cost(hidden), counters, ())
 
     def _everything(self, why: str, counters: dict[str, float]) -> _Attempt:
-        note = f"{why}: everything that may be hidden is hidden"
+        note = f"{why}: {EVERYTHING}"
         return _Attempt(self.allowed, self.cost(self.allowed), counters, (note,))
 
     def _repaired(self, hidden: Bools) -> Bools | None:

@@ -67,7 +67,7 @@ def suppress_greedy(
     notes = () if search.complete else (HIDES_EVERYTHING,)
     return Proposal(
         suppression(hidden),
-        run.status(Status.FEASIBLE),
+        run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={
             "tasks": search.tasks_seen,
