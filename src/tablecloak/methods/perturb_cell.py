@@ -94,6 +94,8 @@ def perturb_cell(
     if rest.pattern is None and rest.outcome is Outcome.TIME_LIMIT and problem.is_monotone:
         rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
     if rest.pattern is None:
+        if run.deadline.interrupted:
+            raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
     late = found is None or found.outcome is Outcome.TIME_LIMIT
     why = (
