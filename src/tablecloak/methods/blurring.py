@@ -18,6 +18,7 @@ from tablecloak.methods.lengths import LEAST_ASYMMETRY, on_grid, skewed
 from tablecloak.methods.second_model import Answer
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
+from tablecloak.progress import NEVER, Deadline
 from tablecloak.result import EVERYTHING, Status
 
 
@@ -44,13 +45,14 @@ def blurred(
     grid: float | None,
     rng: np.random.Generator,
     solve: Callable[[Problem], Intervals],
+    deadline: Deadline = NEVER,
 ) -> Blurred:
     """Intervals for print: `solve` makes them for larger levels; the asymmetry is halved until these can be met.
 
     Intervals without ends, all that there is when the time is up early, have no midpoint to hide.
     """
     touched = exact.low < exact.high
-    if not (np.isfinite(exact.low) | np.isfinite(exact.high))[touched].any():
+    if deadline.passed() and not (np.isfinite(exact.low) | np.isfinite(exact.high))[touched].any():
         return Blurred(exact, exact, asymmetry, asymmetry)
     printed, asked, share = exact, asymmetry, rng.bit_generator.random_raw()
     while asymmetry > 0:
@@ -81,7 +83,7 @@ def proposal_of(
     if found.asymmetry < found.asked:
         notes.append(f"the levels could be made larger by an asymmetry of {found.asymmetry:g} only")
     endless = ~np.isfinite(found.printed.low) & ~np.isfinite(found.printed.high)
-    if not optimal and (endless == (found.printed.low < found.printed.high)).all():
+    if not optimal and (endless | problem.forced).all():
         notes.append(f"stopped before intervals with ends were found: {EVERYTHING}")
     finished = Status.OPTIMAL if found.same and proven else Status.FEASIBLE
     return Proposal(

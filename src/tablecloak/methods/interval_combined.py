@@ -28,6 +28,7 @@ from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, combined_form, room_by_box
 from tablecloak.methods.lengths import (
     HAIR,
+    by_hiding,
     check_blur,
     hidden_by_mark,
     may_be_touched,
@@ -90,7 +91,7 @@ def interval_combined(
     def cheapest(larger: Problem) -> Intervals:
         return _cheapest(larger, params, deadline, progress, known)[0]
 
-    found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest)
+    found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest, deadline)
     sensitive = params.touch * float(problem.weights[problem.sensitive].sum())
     bound = max(0.0, answer.bound - sensitive)
     limit = f"proven for intervals of at most {params.reach:g} times the largest level on a side"
@@ -116,12 +117,13 @@ def _cheapest(
     """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
     allowed = may_be_touched(problem, progress)
     form, far = _form(problem, params, allowed)
+    start = by_hiding(problem, deadline, progress) if problem.is_monotone else None
     answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
     below, above = form.below.at(answer.values), form.above.at(answer.values)
     if problem.is_monotone:
         room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
         endless = np.where(allowed, np.inf, 0.0)
-        below, above = (endless, endless) if room is None else room
+        below, above = room or start or (endless, endless)
     else:
         most_below, most_above = room_by_box(problem)
         below, above = snapped(problem, below, most_below, HAIR), snapped(problem, above, most_above, HAIR)

@@ -30,6 +30,7 @@ from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, interval_form
 from tablecloak.methods.lengths import (
     HAIR,
+    by_hiding,
     check_blur,
     hidden_by_mark,
     may_be_touched,
@@ -37,19 +38,13 @@ from tablecloak.methods.lengths import (
     stated,
     tightened,
 )
-from tablecloak.methods.network_search import is_network
 from tablecloak.methods.provers import first_proofs
 from tablecloak.methods.rooms import Proof, all_levels
-from tablecloak.methods.search import Search
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline, Progress
 
-START_SHARE = 0.35
-"""The share of the time that safe intervals to fall back on may take."""
-MOST_TIGHTENED = 1500
-"""Where more cells are hidden for that, what can be worked out about them is not asked: two programs a cell."""
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""
 
@@ -91,7 +86,7 @@ def interval_partial(
     def narrowest(larger: Problem) -> Intervals:
         return _narrowest(larger, params, deadline, progress, known)[0]
 
-    found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest)
+    found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest, deadline)
     plain, bound = params.up == params.down == 1.0, max(0.0, answer.bound)
     return proposal_of(
         problem,
@@ -117,7 +112,7 @@ def _narrowest(
     form = interval_form(
         problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
-    start = _by_hiding(problem, deadline, progress)
+    start = by_hiding(problem, deadline, progress)
     answer, proofs = _answer(problem, params, form, deadline, progress, known)
     if answer.outcome is Outcome.INFEASIBLE:
         largest_pattern(problem, progress)  # tells which cells cannot be protected
@@ -136,25 +131,6 @@ def _narrowest(
     if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
         below, above = tightened(problem, below, above, loose, progress)
     return stated(problem, below, above), answer, proofs
-
-
-def _by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
-    """Safe intervals to fall back on when the time is up: what the outsider can work out about hidden cells.
-
-    None on networks, where programs are quick, without a time limit, and when it takes too long.
-    """
-    if deadline.moment is None or is_network(problem) or deadline.passed():
-        return None
-    soon = deadline.share(START_SHARE)
-    search = Search(problem, largest_pattern(problem, progress), progress, soon)
-    search.construct()
-    if not search.complete:
-        return None
-    search.clean_up()
-    endless = np.where(search.hidden, np.inf, 0.0)
-    if int(search.hidden.sum()) > MOST_TIGHTENED or soon.passed():
-        return endless, endless
-    return tightened(problem, endless, endless, search.hidden, progress)
 
 
 def _length(problem: Problem, room: tuple[Floats, Floats]) -> float:

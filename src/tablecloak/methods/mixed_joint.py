@@ -81,7 +81,7 @@ def mixed_joint(
     asymmetry = params.asymmetry if blurred.any() else 0.0
     half = deadline.share(0.5) if asymmetry > 0 else deadline
     steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
-    printed = exact = _cheapest(plan, params, steps, half, progress)
+    printed = exact = _cheapest(plan, params, steps, half, progress, whole=deadline)
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
         larger = _skewed(plan, blurred, asymmetry, share)
@@ -118,15 +118,17 @@ def _cheapest(
     deadline: Deadline,
     progress: Progress,
     before: _Found | None = None,
+    whole: Deadline | None = None,
 ) -> _Found:
     """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
 
-    After another one (`before`) it is of the same kind, and begins with the same numbers.
+    After another one (`before`) it is of the same kind, and begins with the same numbers. Numbers that add up, without
+    which there is nothing, have all the time (`whole`).
     """
     if before is not None and not plan.perturbed.any():
         joint, numbers, least = joint_of(plan, before.joint.steps), before.x, 0.0
     else:
-        joint, numbers, least = _adding_up(plan, steps, deadline, progress)
+        joint, numbers, least = _adding_up(plan, steps, whole or deadline, progress)
     every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
     kept = _without(plan, every[0]), _without(plan, every[1])
     kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]

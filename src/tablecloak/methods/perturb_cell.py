@@ -37,7 +37,7 @@ from tablecloak.progress import Progress
 from tablecloak.result import Status
 
 NAME = "perturb-cell"
-LARGER, START_SHARE = 1000, 0.3
+LARGER, START_SHARE = 1000, 0.6
 """With a time limit, and in tables of more cells, a perturbation to fall back on is made first, within this share of
 the time."""
 CLOSE = 1e-7
