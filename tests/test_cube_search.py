@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from fixtures import FIXTURES
 from tablecloak.audit import audit
 from tablecloak.dimension import Dimension
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.methods import METHODS
 from tablecloak.methods.base import suppression
 from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import open_tasks
@@ -116,8 +120,9 @@ def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest(monkeypatch) 
     assert both.cost <= both.report.counters["cost by hypercubes"]
     assert both.cost <= plain.cost + 1e-9
     monkeypatch.setattr(auto, "PROGRAM_SECONDS", 1e9)  # no time for linear programs
-    monkeypatch.setattr(auto, "MANY", 0)
-    alone = protect(problem, "suppress-auto")
+    fast = partial(auto.suppress_auto, settings=auto.AutoSettings(exact_levels=0))
+    alone = protect(problem, replace(METHODS["suppress-auto"], function=fast))
+    assert alone.report.stopped_by == "work limit" and "`seconds` would buy" in alone.report.notes[-1]
     assert alone.cost == alone.report.counters["cost by hypercubes"]
     assert alone.status is Status.FEASIBLE
     assert "exchanges" in alone.report.counters
@@ -142,6 +147,6 @@ def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
     monkeypatch.setattr(CubeSearch, "_routed", amid_an_exchange)
     amid = protect(problem, "suppress-auto")
     for each in (result, amid):
-        assert each.status is Status.TIME_LIMIT
+        assert each.status is Status.INTERRUPTED
         assert_protected(problem, each.pattern)
         assert "cost by hypercubes" in each.report.counters

@@ -411,7 +411,7 @@ def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(second_model.SecondModel, "_relax", interrupted)
     result = protect(problem, NAME)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert_protected(problem, result.pattern)
 
 

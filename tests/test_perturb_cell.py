@@ -333,7 +333,7 @@ def test_interrupted_by_the_user():
                 raise KeyboardInterrupt
 
     result = protect(problem, METHOD, progress=once)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert not result.audit.too_close.size
 
 

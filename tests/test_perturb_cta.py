@@ -373,7 +373,7 @@ def test_interrupted_by_the_user(phase, kind):
             raise KeyboardInterrupt
 
     result = protect(problem, METHOD, params={"distance": kind}, progress=stop)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert "stopped by the user" in result.report.notes
     assert not result.audit.too_close.size
 

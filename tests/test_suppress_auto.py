@@ -48,9 +48,13 @@ def test_a_stop_after_the_first_moments_returns_a_safe_pattern():
         if phase == "protecting levels":
             raise KeyboardInterrupt
 
-    for options in ({"progress": interrupt}, {"params": {"seconds": 0.0}}):
+    ends = (
+        ({"progress": interrupt}, Status.INTERRUPTED, "interrupt"),
+        ({"params": {"seconds": 0.0}}, Status.TIME_LIMIT, "time limit"),
+    )
+    for options, status, why in ends:
         result = protect(problem, "suppress-auto", **options)
-        assert result.status is Status.TIME_LIMIT
+        assert (result.status, result.report.stopped_by) == (status, why)
         assert_protected(problem, result.pattern)
 
 

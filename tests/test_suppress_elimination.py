@@ -146,7 +146,7 @@ def test_it_can_be_stopped_anywhere(fixture):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(MODULE, "Elimination", Watched)
             result = protect(problem, METHOD)
-        assert result.status is Status.TIME_LIMIT
+        assert result.status is Status.INTERRUPTED
         assert_protected(problem, result.pattern)
         assert int(whole.sum()) - stop <= int(result.pattern.hidden.sum())
 
@@ -193,7 +193,7 @@ def test_wrong_parameters_are_told_together_and_touched_cells_refused():
 def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
-    case = MODULE._Case(problem, MODULE.EliminationParams(), lambda *_: None)
+    case = MODULE._Case(problem, MODULE.EliminationParams(), lambda *_: None, NEVER)
     finder = FINDERS[name](problem, case.tasks, allowed, NEVER)
     task = case.tasks[0]
     moved = finder.find(task, far=True)

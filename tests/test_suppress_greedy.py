@@ -52,7 +52,7 @@ def test_ctrl_c_while_building_returns_everything_hidden_and_says_so():
             raise KeyboardInterrupt
 
     result = protect(problem, "suppress-greedy", progress=interrupt)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert (result.pattern.hidden == ~problem.forced).all()
     assert "stopped before a pattern was built" in result.report.notes[0]
 
@@ -65,7 +65,7 @@ def test_ctrl_c_in_the_clean_up_returns_the_pattern_so_far():
             raise KeyboardInterrupt
 
     result = protect(problem, "suppress-greedy", progress=interrupt)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert not result.pattern.hidden.all()
     assert_protected(problem, result.pattern)
     assert result.report.notes == ()

@@ -184,5 +184,5 @@ def test_ctrl_c_while_building_returns_everything_hidden():
             raise KeyboardInterrupt
 
     result = protect(problem, METHOD, progress=interrupt)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert (result.pattern.hidden == ~problem.forced).all()

@@ -107,7 +107,7 @@ def test_an_interrupt_returns_the_best_pattern_so_far():
 
     result = protect(problem, "suppress-optimal", progress=stop)
     assert "root" in seen
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.INTERRUPTED
     assert result.audit.safe
     assert result.bound <= result.cost
 
@@ -447,7 +447,7 @@ def test_an_interrupt_at_any_moment(engine):
         assert result.bound <= optimum * (1 + 1e-9)
         assert result.cost >= optimum * (1 - 1e-9)
         if (where, count) in interrupted:
-            assert result.status is Status.TIME_LIMIT
+            assert result.status is Status.INTERRUPTED
     assert {"root", "branch and cut" if engine == "scip" else "integer program"} <= {
         one for one, _ in interrupted
     }

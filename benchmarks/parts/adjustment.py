@@ -26,7 +26,8 @@ from runner import Case, Row
 from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.engines.lp import model, quiet_highs
+from tablecloak.engines.highs import quiet_highs
+from tablecloak.engines.lp import model
 from tablecloak.methods.reaches import Ranges, ReachRule, cost_of, ranges_of
 
 SECONDS = 60.0

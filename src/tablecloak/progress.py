@@ -1,9 +1,12 @@
-"""Progress: one small protocol. Doors draw it; methods and the audit only report."""
+"""Progress and limits: one small protocol that doors draw, and deadlines that an interrupt brings forward."""
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -21,25 +24,74 @@ def silent(
     """Report to nobody."""
 
 
+class TimeUp(Exception):
+    """A deadline passed within a judgement that cannot be cut short: its result would be wrong."""
+
+
+@dataclass
+class Interrupt:
+    """Whether the user interrupted a run; the deadlines that share it have passed then."""
+
+    raised: bool = False
+
+
 @dataclass(frozen=True)
 class Deadline:
-    """A moment after which long work should stop; without seconds it never comes."""
+    """A moment after which long work should stop; without seconds it comes with an interrupt only.
+
+    Without seconds no clock is read: results depend on a clock only where a limit was given.
+    """
 
     moment: float | None
+    interrupt: Interrupt | None = field(default=None, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        return cls(None if seconds is None else time.monotonic() + seconds)
+        """The deadline in so many seconds; never for None or an infinite number."""
+        limited = seconds is not None and math.isfinite(seconds)
+        return cls(time.monotonic() + seconds if seconds is not None and limited else None, Interrupt())
+
+    def share(self, part: float) -> Deadline:
+        """The deadline of a step that may take this part of the seconds left; never, if this one never comes."""
+        return self if self.moment is None else Deadline(time.monotonic() + part * self.left, self.interrupt)
+
+    def at_least(self, seconds: float) -> Deadline:
+        """The deadline, or one in a few seconds if less is left: for steps without which there is no result at all."""
+        return self if self.left >= seconds else Deadline.after(seconds)
 
     def passed(self) -> bool:
-        """Whether the moment has come."""
-        return self.moment is not None and time.monotonic() >= self.moment
+        """Whether the moment has come, or the user has interrupted."""
+        return self.interrupted or (self.moment is not None and time.monotonic() >= self.moment)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user has interrupted."""
+        return self.interrupt is not None and self.interrupt.raised
 
     @property
     def left(self) -> float:
-        """Seconds left; infinite without a deadline."""
-        return float("inf") if self.moment is None else max(0.0, self.moment - time.monotonic())
+        """Seconds left; infinite without a limit, zero after an interrupt."""
+        if self.interrupted:
+            return 0.0
+        return math.inf if self.moment is None else max(0.0, self.moment - time.monotonic())
+
+    @property
+    def since(self) -> float:
+        """Seconds since the moment; zero before it and without a limit."""
+        return 0.0 if self.moment is None else max(0.0, time.monotonic() - self.moment)
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Work that an interrupt or a passed deadline may end: what was found by then remains."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.interrupt is None:
+                raise
+            self.interrupt.raised = True
+        except TimeUp:
+            pass
 
 
 NEVER = Deadline(None)
-"""No deadline."""
+"""No deadline, and no interrupt."""

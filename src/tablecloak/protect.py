@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.audit import audit
+from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InputError, SolverError, check_kind, counted
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method, Proposal
@@ -27,6 +28,14 @@ from tablecloak.result import Audit, Report, Result, Status
 DEFAULT = "suppress-auto"
 PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "numba", "pyscipopt")
 """What results depend on, as far as it is installed."""
+
+STOPPED_BY = {
+    Status.OPTIMAL: "proven",
+    Status.FEASIBLE: "finished",
+    Status.TIME_LIMIT: "time limit",
+    Status.INTERRUPTED: "interrupt",
+}
+"""What a status means for the report, where a method says nothing else."""
 
 
 def protect(
@@ -50,6 +59,8 @@ def protect(
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError("Seed", ["a seed is a whole number that is not negative"])
     settings = chosen.make_params(params or {})
+    if getattr(settings, "seconds", None) is not None:
+        load_kernels()  # the limit is for the method, not for loading compiled code
     start = time.perf_counter()
     watch = _Watch(progress, start)
     proposal = chosen.function(
@@ -76,6 +87,7 @@ def protect(
         versions(),
         proposal.notes,
         watch.trace(cost, proposal.bound),
+        proposal.stopped_by or STOPPED_BY[proposal.status],
     )
     alone = isinstance(proposal.pattern, Suppression)
     cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)

@@ -14,6 +14,9 @@ from tablecloak.errors import counted
 from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
 
+EVERYTHING = "everything that may be hidden is hidden"
+"""In the note of a pattern that is safe and no more; the summary repeats it."""
+
 
 class Status(StrEnum):
     """How a method ended. *Cannot* is an exception instead."""
@@ -42,6 +45,8 @@ class Report:
     notes: tuple[str, ...] = ()
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     """How cost and bound went: (seconds, cost so far, bound so far), a row where one of them changed."""
+    stopped_by: str = ""
+    """What ended the run: proven, finished, gap, work limit, time limit or interrupt."""
 
 
 @dataclass(frozen=True, eq=False)

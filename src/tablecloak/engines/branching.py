@@ -118,7 +118,7 @@ def _without_columns(low: Floats, callbacks: Callbacks) -> MixedSolution:
 def _settings(model: Any, seconds: float, nodes: float) -> None:
     model.hideOutput()
     for name, value in {
-        "limits/time": float(min(max(seconds, 0.01), 1e9)),
+        **({"limits/time": max(seconds, 0.01)} if math.isfinite(seconds) else {}),
         "limits/nodes": int(min(nodes, 2**62)) if math.isfinite(nodes) else -1,
         "limits/gap": 0.0,
         "misc/allowstrongdualreds": False,

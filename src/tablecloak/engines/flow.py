@@ -34,6 +34,11 @@ Bools = NDArray[np.bool_]
 
 CHUNK = 2_000
 """Queries in one compiled call: between two calls an interrupt is heard and progress is told."""
+KERNELS = (
+    "kernels", "systems", "cycles", "cheapest_kernels", "cube_kernels", "balance", "cutting", "paths", "tableau",
+    "strata", "widest", "random_rounding",
+)  # fmt: skip
+"""The files of compiled code."""
 BUDGET = 3_000
 """Steps of the search for a short cycle through one arc on one side."""
 
@@ -266,7 +271,7 @@ def is_loaded() -> bool:
 
 
 def warm_up() -> float:
-    """Compile all kernels, also those of `systems`, or load them from the cache; gives the seconds this took."""
+    """Compile the kernels of audits, or load them from the cache; gives the seconds this took."""
     start = time.perf_counter()
     importlib.import_module("tablecloak.engines.systems")
     network = Network(2, [0, 0], [1, 1], [1, 1], [1, 1])
@@ -276,6 +281,13 @@ def warm_up() -> float:
     network.route(0, True)
     network.undetermined()
     return time.perf_counter() - start
+
+
+def load_kernels() -> None:
+    """Compile all kernels, also those that only some methods use, or load them from the cache."""
+    warm_up()
+    for name in KERNELS:
+        importlib.import_module(f"tablecloak.engines.{name}")
 
 
 def _numbers(values: ArrayLike, below: int, name: str) -> Ints:

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.lp import UNLIMITED, Outcome, model
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
 
@@ -28,7 +29,6 @@ FAR = 1e3
 """Rows whose typical coefficient is further from 1 than this factor are scaled: others make duals excessive."""
 LEAST_ITERATIONS, ITERATIONS = 100_000, 50
 """A linear program with more iterations, also for each row and column, has lost its way: seen on mixed scales."""
-UNLIMITED = 2**31 - 1
 LARGEST_COST, LEAST_COST = 1e6, 1.0
 """The largest cost is scaled to lie between these: HiGHS loses its way among large ones, small ones drown."""
 
@@ -99,32 +99,31 @@ class Program:
         if self._solved:
             for name, value in (("presolve", "off"), ("solver", "simplex"), ("simplex_strategy", 1)):
                 self._highs.setOptionValue(name, value)
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + float(min(seconds, 1e9)))
         most = max(LEAST_ITERATIONS, ITERATIONS * (self._highs.getNumRow() + self._columns))
         self._highs.setOptionValue("simplex_iteration_limit", most)
-        solution = self._run()
+        solution = self._run(seconds)
         self._highs.setOptionValue("simplex_iteration_limit", UNLIMITED)
         self._solved = solution.outcome is Outcome.OPTIMAL
         if self._solved and self._columns:
             self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale
         return solution
 
-    def solve(self, seconds: float = math.inf, *, gap: float = 0.0) -> MixedSolution:
-        """The mixed-integer program, up to a relative gap."""
-        self._highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
+    def solve(
+        self, seconds: float = math.inf, *, gap: float = 0.0, nodes: int | None = None
+    ) -> MixedSolution:
+        """The mixed-integer program, up to a relative gap and a number of nodes."""
+        self._highs.setOptionValue("mip_max_nodes", UNLIMITED if nodes is None else nodes)
         self._highs.setOptionValue("mip_rel_gap", gap)
         self._highs.setOptionValue("mip_abs_gap", 1e-9)
-        return self._run()
+        return self._run(seconds)
 
-    def _run(self) -> MixedSolution:
+    def _run(self, seconds: float) -> MixedSolution:
         if self._columns == 0:
             return self._without_columns()
-        self._highs.run()
-        status, info = self._highs.getModelStatus(), self._highs.getInfo()
+        status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
         if status not in _OUTCOMES:
             self._highs.clearSolver()
-            self._highs.run()
-            status, info = self._highs.getModelStatus(), self._highs.getInfo()
+            status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
         outcome = _OUTCOMES.get(status, Outcome.TIME_LIMIT)
         if outcome is Outcome.INFEASIBLE:
             return MixedSolution(outcome, math.inf, math.inf, np.zeros(0))

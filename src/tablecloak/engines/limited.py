@@ -9,7 +9,8 @@ import highspy
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.lp import Outcome, model
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
 
@@ -41,7 +42,6 @@ def solve_limited(
         mip_rel_gap=gap,
         mip_abs_gap=1e-9,
         mip_feasibility_tolerance=1e-9,
-        time_limit=float(min(seconds, 1e9)),
         mip_max_nodes=2**31 - 1 if nodes is None else nodes,
     )
     lp = model(matrix, bounds[0], bounds[1], rows[0], rows[1], cost / scale)
@@ -53,8 +53,8 @@ def solve_limited(
         point = highspy.HighsSolution()
         point.col_value = start.tolist()
         highs.setSolution(point)
-    highs.run()
-    status, info, statuses = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
+    status = run(highs, seconds, integer=bool(integral.any()))
+    info, statuses = highs.getInfo(), highspy.HighsModelStatus
     if status == statuses.kInfeasible:
         return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))
     ended = (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt)

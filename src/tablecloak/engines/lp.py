@@ -1,9 +1,8 @@
 """Linear programs that stay warm between solves (HiGHS).
 
 Traps this file takes care of: a change of model invalidates the solution in HiGHS, so everything is read right after
-a solve; primal simplex is the right choice when only costs change, dual simplex when bounds change; the time
-limit of HiGHS counts all runs of a solver together where linear programs are concerned (measured with 1.15.1; of
-integer programs it counts each run); an unbounded problem is an answer here, not a failure.
+a solve; primal simplex is the right choice when only costs change, dual simplex when bounds change; an unbounded
+problem is an answer here, not a failure.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Codes, Floats, Ints
+from tablecloak.engines import highs
 from tablecloak.errors import SolverError
 
 
@@ -49,8 +49,11 @@ class Columns(NamedTuple):
 
 
 PRIMAL, DUAL = 4, 1
-QUICK = 1.0
-"""Seconds that the simplex method has for a program from scratch before the interior point method takes over."""
+SIMPLEX_WORK, LEAST_ITERATIONS = 100_000_000, 1_000
+"""Rows, columns and nonzeros times iterations that the simplex method may take for a program from scratch before the
+interior point method takes over (about a second), and iterations that it may take in any case."""
+UNLIMITED = 2**31 - 1
+"""The iteration limit of HiGHS that is none."""
 _OUTCOMES = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
@@ -58,14 +61,6 @@ _OUTCOMES = {
     highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
     highspy.HighsModelStatus.kIterationLimit: Outcome.TIME_LIMIT,
 }
-
-
-def quiet_highs(**options: Any) -> Any:
-    """A silent single-threaded HiGHS with these options."""
-    highs = highspy.Highs()
-    for name, value in {"output_flag": False, "threads": 1, "random_seed": 0, **options}.items():
-        highs.setOptionValue(name, value)
-    return highs
 
 
 def by_columns(matrix: Any) -> Any:
@@ -104,7 +99,7 @@ class Session:
         feasible: bool = False,
         tolerance: float | None = None,
     ) -> None:
-        self._highs = quiet_highs(presolve="off", solver="simplex", simplex_strategy=strategy)
+        self._highs = highs.quiet_highs(presolve="off", solver="simplex", simplex_strategy=strategy)
         if tolerance is not None:
             self._set(primal_feasibility_tolerance=tolerance, dual_feasibility_tolerance=tolerance)
         self.solves = 0
@@ -190,13 +185,12 @@ class Session:
     def solve(self, seconds: float = float("inf")) -> Solution:
         """Solve from the present basis; a solver that loses its way is restarted once with presolve."""
         limit = self._highs.getRunTime() + seconds
-        self._highs.setOptionValue("time_limit", limit)
         self.solves += 1
-        status = self._run_presolved(limit) if self._from_scratch else self._run()
+        status = self._run_presolved(limit) if self._from_scratch else self._run(limit)
         self._from_scratch = False
         if self._lost(status):
             self._highs.clearSolver()
-            status = self._run()
+            status = self._run(limit)
         if self._lost(status):
             status = self._run_presolved(limit)
         if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
@@ -226,21 +220,24 @@ class Session:
         self._highs.clearSolver()
 
     def _run_presolved(self, limit: float) -> Any:
-        """Afresh with presolve: the simplex method while it is quick, else interior point with crossover."""
+        """Afresh with presolve: the simplex method for some iterations, else interior point with crossover."""
         self._highs.clearSolver()
-        self._set(presolve="on", solver="choose", time_limit=min(limit, self._highs.getRunTime() + QUICK))
-        status = self._run()
-        if status == highspy.HighsModelStatus.kTimeLimit:
+        size = self._highs.getNumNz() + self._highs.getNumRow() + self.columns
+        iterations = max(SIMPLEX_WORK // max(size, 1), LEAST_ITERATIONS)
+        self._set(presolve="on", solver="choose", simplex_iteration_limit=min(iterations, UNLIMITED))
+        status = self._run(limit)
+        self._set(simplex_iteration_limit=UNLIMITED)
+        if status == highspy.HighsModelStatus.kIterationLimit:
             self._highs.clearSolver()
-            self._set(solver="ipm", time_limit=limit)
-            status = self._run()
-        self._set(presolve="off", solver="simplex", time_limit=limit)
+            self._set(solver="ipm")
+            status = self._run(limit)
+        self._set(presolve="off", solver="simplex")
         return status
 
     def _set(self, **options: Any) -> None:
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
 
-    def _run(self) -> Any:
-        self._highs.run()
-        return self._highs.getModelStatus()
+    def _run(self, limit: float) -> Any:
+        """Solve; the limit is a point in the running time of the solver."""
+        return highs.run(self._highs, limit - self._highs.getRunTime())

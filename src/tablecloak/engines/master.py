@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.engines.lp import Outcome, quiet_highs
+from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.lp import Outcome
 from tablecloak.errors import SolverError
 
 
@@ -81,10 +82,8 @@ class Master:
         if self.columns == 0:
             return self._without_columns()
         highs = self._highs
-        highs.setOptionValue("time_limit", highs.getRunTime() + float(min(seconds, 1e9)))
         for attempt in range(2):
-            highs.run()
-            status = highs.getModelStatus()
+            status = run(highs, seconds)
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = highs.getSolution()
                 return MasterSolution(
@@ -108,10 +107,9 @@ class Master:
         """
         if self.columns == 0:
             return None
-        highs = quiet_highs(presolve="off", solver="ipm", run_crossover="off", time_limit=min(seconds, 1e9))
+        highs = quiet_highs(presolve="off", solver="ipm", run_crossover="off")
         highs.passModel(self._highs.getLp())
-        highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if run(highs, seconds) != highspy.HighsModelStatus.kOptimal:
             return None
         return np.asarray(highs.getSolution().row_dual, dtype=np.float64) * self._scale
 

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.lp import Outcome, model, quiet_highs
+from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.lp import Outcome, model
 from tablecloak.errors import SolverError
 
 
@@ -45,14 +46,12 @@ def solve_mixed(
         mip_rel_gap=0.0,
         mip_abs_gap=1e-9,
         mip_feasibility_tolerance=1e-9,
-        time_limit=seconds,
     )
     lp = model(matrix, bounds[0], bounds[1], rows[0], rows[1], cost)
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[int(flag)] for flag in integral]
     highs.passModel(lp)
-    highs.run()
-    status = highs.getModelStatus()
+    status = run(highs, seconds, integer=True)
     info = highs.getInfo()
     has_point = info.primal_solution_status == 2
     values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
@@ -135,12 +134,10 @@ class GrowingProgram:
         """The best binary point, up to a relative gap; costs are known to be multiples of `step`."""
         if self._count == 0:
             return self._without_columns()
-        self._highs.setOptionValue("time_limit", float(min(seconds, 1e9)))
         self._highs.setOptionValue("mip_rel_gap", gap)
         self._highs.setOptionValue("mip_max_nodes", 2**31 - 1 if nodes is None else nodes)
         self._highs.setOptionValue("mip_abs_gap", 0.999 * step if step > 0 else 1e-9)
-        self._highs.run()
-        status, info = self._highs.getModelStatus(), self._highs.getInfo()
+        status, info = run(self._highs, seconds, integer=True), self._highs.getInfo()
         statuses = highspy.HighsModelStatus
         if status == statuses.kInfeasible:
             return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))

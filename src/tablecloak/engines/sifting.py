@@ -18,7 +18,6 @@ Reference: Bixby, Gregory, Lustig, Marsten & Shanno (1992), Very large-scale lin
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +26,10 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.engines.lp import PRIMAL, Outcome, quiet_highs
+from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.lp import PRIMAL, Outcome
 from tablecloak.errors import SolverError
+from tablecloak.progress import Deadline
 
 JOIN_A_ROW, LEAST_JOIN = 4, 500
 """So many columns a row join in one round at most, and at least so many if there are so many."""
@@ -79,7 +80,8 @@ class _Sift:
     ) -> None:
         self.matrix, self.across = csc_array(matrix), csr_array(matrix.T)
         self.right, self.cost, self.low, self.high = right, cost, low, high
-        self.until = time.monotonic() + seconds
+        self.deadline = Deadline.after(seconds)
+        self.highs: Any = quiet_highs(presolve="off", solver="simplex", simplex_strategy=PRIMAL)
         self.moving: Bools = high > low
         self.inside = np.zeros(cost.size, dtype=bool)
         self.order: Ints = np.zeros(0, dtype=np.int64)
@@ -87,7 +89,6 @@ class _Sift:
         self.values: Floats = np.zeros(0)
         self.objective, self.bound, self.rounds = math.inf, -math.inf, 0
         self.duals = np.zeros(self.rows)
-        self.highs: Any = quiet_highs(presolve="off", solver="simplex", simplex_strategy=PRIMAL)
         self._artificial()
 
     def _artificial(self) -> None:
@@ -144,7 +145,7 @@ class _Sift:
             worth = np.flatnonzero(self.moving & ~self.inside & (reduced < -TOLERANCE * self.largest))
             if worth.size == 0:
                 return self._ended(Outcome.INFEASIBLE if left > LEFT else Outcome.OPTIMAL)
-            if time.monotonic() >= self.until:
+            if self.deadline.passed():
                 return self._ended(Outcome.TIME_LIMIT)
             if worth.size > most:
                 worth = worth[np.argpartition(reduced[worth], most)[:most]]
@@ -152,10 +153,7 @@ class _Sift:
 
     def _solve(self) -> tuple[Outcome, float]:
         """The program over the columns inside; a better feasible point is kept. Gives the artificial amount too."""
-        seconds = max(self.until - time.monotonic(), 0.0)
-        self.highs.setOptionValue("time_limit", min(self.highs.getRunTime() + seconds, 1e9))
-        self.highs.run()
-        status, info = self.highs.getModelStatus(), self.highs.getInfo()
+        status, info = run(self.highs, self.deadline.left), self.highs.getInfo()
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
             raise SolverError(f"HiGHS ended with status {status} on a program over some of its columns")
         solution, left = self.highs.getSolution(), math.inf

@@ -45,8 +45,8 @@ CELLS_A_SECOND = 1000
 """Roughly, for a word of advice: a first perturbation of so many cells a second was seen on slow machines."""
 HOLDS = 1e-6
 """What a solver may leave of an equation or a range, as a share of what is moved."""
-LEAST_SECONDS = 1.0
-"""Each program without which there is no result at all has so many seconds at least."""
+LEAST_SECONDS = 0.25
+"""Each program without which there is no result at all has this many seconds at least."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,7 @@ def mended(
     are turned by chance. `fading` near one: better moves, in more rounds; zero: any move will do.
     """
     deadline = within or adjustment.deadline
-    pump, seen, soon = _Pump(adjustment, fading), set[bytes](), Deadline.after(FADED * deadline.left)
+    pump, seen, soon = _Pump(adjustment, fading), set[bytes](), deadline.share(FADED)
     for number in range(rounds):
         progress("mending senses", number, rounds)
         if soon.passed():

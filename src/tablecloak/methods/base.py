@@ -13,8 +13,13 @@ from tablecloak.arrays import Bools
 from tablecloak.errors import InputError, check_kind
 from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
-from tablecloak.progress import Progress
-from tablecloak.result import Status
+from tablecloak.progress import Deadline, Progress
+from tablecloak.result import EVERYTHING, Status
+
+GRACE = 0.5
+"""Seconds that a step has without which there is no result at all, also when the time is up or the user interrupts."""
+HIDES_EVERYTHING = f"stopped before a pattern was built: {EVERYTHING}"
+"""The note of a pattern that is safe and no more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +34,27 @@ class Proposal:
     notes: tuple[str, ...] = ()
     may_leave_open: bool = False
     """Rounding and perturbation cannot always protect every cell; what they leave open the audit names."""
+    stopped_by: str = ""
+    """What ended the run, where the status does not say it."""
+
+
+class Run:
+    """One run of a method: its deadline, and the status that an interrupt or a passed deadline means.
+
+    The deadline also passes with an interrupt, so that what remains to be done is cut short in the same way.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.deadline = Deadline.after(seconds)
+        self.stoppable = self.deadline.stoppable
+
+    def status(self, finished: Status, *, complete: bool = True) -> Status:
+        """`finished` if that is proven or the work is complete in time, else what stopped it."""
+        if finished is Status.OPTIMAL:
+            return finished
+        if self.deadline.interrupted:
+            return Status.INTERRUPTED
+        return finished if complete and not self.deadline.passed() else Status.TIME_LIMIT
 
 
 class MethodFunction(Protocol):

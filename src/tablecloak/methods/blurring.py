@@ -13,12 +13,13 @@ import numpy as np
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.lengths import LEAST_ASYMMETRY, on_grid, skewed
 from tablecloak.methods.second_model import Answer
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
-from tablecloak.result import Status
+from tablecloak.progress import NEVER, Deadline
+from tablecloak.result import EVERYTHING, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,15 @@ def blurred(
     grid: float | None,
     rng: np.random.Generator,
     solve: Callable[[Problem], Intervals],
+    deadline: Deadline = NEVER,
 ) -> Blurred:
-    """Intervals for print: `solve` makes them for larger levels; the asymmetry is halved until these can be met."""
+    """Intervals for print: `solve` makes them for larger levels; the asymmetry is halved until these can be met.
+
+    Intervals without ends, all that there is when the time is up early, have no midpoint to hide.
+    """
+    touched = exact.low < exact.high
+    if deadline.passed() and not (np.isfinite(exact.low) | np.isfinite(exact.high))[touched].any():
+        return Blurred(exact, exact, asymmetry, asymmetry)
     printed, asked, share = exact, asymmetry, rng.bit_generator.random_raw()
     while asymmetry > 0:
         try:
@@ -61,6 +69,7 @@ def proposal_of(
     found: Blurred,
     answer: Answer,
     model: str,
+    run: Run,
     *,
     bound: float | None,
     proven: bool,
@@ -73,10 +82,13 @@ def proposal_of(
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
     if found.asymmetry < found.asked:
         notes.append(f"the levels could be made larger by an asymmetry of {found.asymmetry:g} only")
+    endless = ~np.isfinite(found.printed.low) & ~np.isfinite(found.printed.high)
+    if not optimal and (endless | problem.forced).all():
+        notes.append(f"stopped before intervals with ends were found: {EVERYTHING}")
     finished = Status.OPTIMAL if found.same and proven else Status.FEASIBLE
     return Proposal(
         found.printed,
-        finished if optimal else Status.TIME_LIMIT,
+        run.status(finished, complete=optimal),
         f"{model} model (HiGHS) on {structure_of(problem.table).description}",
         bound=None if bound is None else min(bound, before, found.printed.loss(problem)),
         counters={

@@ -174,14 +174,15 @@ class CubeSearch:
 
     # ------------------------------------------------------------------ exchanges
 
-    def exchange(self) -> None:
-        """Until nothing is won or the time is up."""
+    def exchange(self, searches: float = np.inf) -> None:
+        """Until nothing is won, the time is up, or so many hypercubes were sought."""
+        last = self._asked + searches
         for _ in range(PASSES):
             cells = np.flatnonzero(self.hidden & ~self.problem.must_hide)
             order = cells[np.argsort(-self.problem.weights[cells], kind="stable")]
             before = self.exchanged
             for number, cell in enumerate(order.tolist()):
-                if self.deadline.passed():
+                if self.deadline.passed() or self._asked >= last:
                     return
                 if self._count[cell]:
                     self._without(cell)

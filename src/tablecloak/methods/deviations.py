@@ -164,7 +164,8 @@ class Router:
         self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline = NEVER
     ) -> None:
         self.problem = problem
-        self.deadline = deadline
+        self.deadline, self.late = deadline, False
+        """`late`: a solver ran out of time, whatever our own clock says."""
         self.allowed = allowed.copy()
         self.columns = csc_array(equations)
         self.solves = 0
@@ -202,7 +203,7 @@ class Router:
             near = _Neighbourhood(self, task, cells, furthest[0])
             witness = near.solve(slope_up, slope_down, price, reweight)
             self.solves += 1
-            if witness is not None or self.deadline.passed():
+            if witness is not None or self.is_late():
                 return witness
             if widest is not None and (size >= widest or cells.size == order.size):
                 return None
@@ -228,6 +229,10 @@ class Router:
             return None
         cells = np.flatnonzero(np.logical_or.reduce([deviation != 0.0 for deviation in found]))
         return Witness(cells, *(deviation[cells] for deviation in found))
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.late or self.deadline.passed()
 
     def _rank(self, cell: int, slope: Floats) -> Floats:
         """For each cell the rank of its furthest equation, by distance from the equations of `cell`."""
@@ -257,7 +262,7 @@ class _Neighbourhood:
     """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
 
     def __init__(self, router: Router, task: Task, cells: Ints, furthest: float) -> None:
-        self.task, self.cells, self.deadline = task, cells, router.deadline
+        self.task, self.cells, self.deadline, self.router = task, cells, router.deadline, router
         self.copies = 2 if task.side is Side.SLIDE else 1
         matrix = without_empty_rows(router.columns[:, cells])
         half = hstack([matrix, -matrix], format="csr")
@@ -298,6 +303,7 @@ class _Neighbourhood:
             np.arange(slopes.size * self.copies), np.tile(slopes / (largest or 1.0), self.copies)
         )
         solution = self.session.solve(self.deadline.left)
+        self.router.late |= solution.outcome is Outcome.TIME_LIMIT
         if solution.outcome is not Outcome.OPTIMAL:
             return None
         count = self.cells.size

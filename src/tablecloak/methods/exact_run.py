@@ -25,7 +25,6 @@ Salazar (2010) for cutting at the root and then handing over to an integer progr
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -37,7 +36,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.exchanges import Exchanges
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.integer_phase import branch, resolve
@@ -112,38 +111,39 @@ class ExactRun:
         progress: Progress,
         start: Bools | None = None,
         others: Sequence[Bools] = (),
+        run: Run | None = None,
     ) -> None:
         self.problem, self.params, self.start, self.rng = problem, params, start, rng
         self.scip = uses_scip(params)
-        deadline = Deadline.after(params.seconds)
+        self.limits = run or Run(params.seconds)
         progress("is it feasible at all", 0, 1)
         allowed = largest_pattern(replace(problem, most_touched=None), progress)
-        self.state = Exact(problem, allowed, deadline, progress, params.gap, params.rows_a_round)
+        self.state = Exact(problem, allowed, self.limits.deadline, progress, params.gap, params.rows_a_round)
         self.near = Neighbourhoods(self.state, rng, self.scip)
         self.near.walk.remember(others)
         self.improving = 0.0
         """Seconds of neighbourhoods while the root was solved."""
 
     def run(self) -> Proposal:
-        """What is found until it is proven, the limits are reached, or somebody presses Ctrl-C."""
-        try:
-            status = self.solve()
-        except KeyboardInterrupt:
-            status = Status.TIME_LIMIT
-        return self.proposal(status)
+        """Solve to optimality, a limit or an interrupt; return the incumbent and the bound."""
+        with self.limits.stoppable():
+            self.solve()
+        return self.proposal()
 
-    def solve(self) -> Status:
+    def solve(self) -> None:
+        """The steps of the recipe, until the optimum is proven or a limit is reached."""
         state = self.state
         if not state.tasks and self.problem.most_touched is None:
             state.hidden = self.problem.must_hide.copy()
-            return Status.OPTIMAL
+            state.raise_bound(state.cost)
+            return
         if self.start is not None:
             state.adopt(self.start)
         if self.start is None or (state.is_network and state.leads.sum() <= MANY):  # there searches are fast
             state.search(self.problem.weights)
         state.prepare()
         if not self._root():
-            return self._ended()
+            return
         if state.alike:
             state.relaxation.centre(state.deadline.left)
             Exchanges(state, self.rng).run()
@@ -160,13 +160,12 @@ class ExactRun:
             if state.deadline.passed() or not self._within(
                 state.bound if state.alike else least * (1 + share)
             ):
-                return self._ended()
+                return
             if state.hidden is None and state.bound > everything * (1 + 1e-9):
                 raise self._infeasible()
             if not state.proven():
                 state.polish()
             share = guesses.larger * share + guesses.more
-        return self._ended()
 
     def _within(self, highest: float) -> bool:
         if not self.scip:
@@ -184,7 +183,7 @@ class ExactRun:
         stalled, before, rounds = 0, 0.0, 0
         guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
-        start, grace = time.monotonic(), GRACE * state.deadline.left
+        early = state.deadline.share(GRACE)
         if isinstance(state.separator, NetworkSeparator) and len(state.tasks) * state.leads.sum() > DENSE:
             relaxation.add(state.separator.stars(state.tasks))
         while not state.deadline.passed():
@@ -204,8 +203,7 @@ class ExactRun:
                     stalled = 0
                     continue
                 state.raise_bound(relaxation.bound)
-                early = time.monotonic() - start < grace
-                if stalled < STALLED and early and not state.proven():
+                if stalled < STALLED and not early.passed() and not state.proven():
                     new = relaxation.add(state.covers(state.point))
             if new == 0 or circles:
                 state.tell("root", rounds, rounds)
@@ -220,7 +218,7 @@ class ExactRun:
                     building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
-            self._improve_meanwhile(time.monotonic() - start - grace)
+            self._improve_meanwhile(early)
             state.tell("root", rounds, rounds)
             stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
             before = relaxation.value
@@ -228,18 +226,19 @@ class ExactRun:
                 stages, stalled = stages[1:], 0
         return False
 
-    def _improve_meanwhile(self, passed: float) -> None:
+    def _improve_meanwhile(self, early: Deadline) -> None:
         """Neighbourhoods, until they have had their share of the seconds that the root takes too long."""
         share, state = self.params.neighbourhoods, self.state
-        if self.params.seconds is None or share <= 0.0 or state.is_network:
+        if early.moment is None or share <= 0.0 or state.is_network or not early.passed():
             return
-        start, before = time.monotonic(), self.improving
-        if before < share * (passed - before):
+        left, before = state.deadline.left, self.improving
+        due = share * (early.since - before)
+        if before < due:
             state.build_near(state.point)
-            self.improving = before + time.monotonic() - start
-        while self.improving < share * (passed - before) and not (state.proven() or state.deadline.passed()):
+            self.improving = before + left - state.deadline.left
+        while self.improving < due and not (state.proven() or state.deadline.passed()):
             self.near.improve(1)
-            self.improving = before + time.monotonic() - start
+            self.improving = before + left - state.deadline.left
 
     def _infeasible(self) -> InfeasibleProblem:
         most = counted(self.problem.most_touched or 0, "cell")
@@ -248,18 +247,26 @@ class ExactRun:
             "Allow more cells to be touched, or lower the levels."
         )
 
-    def _ended(self) -> Status:
-        """Optimal only if nothing is left between cost and bound, whatever gap was asked for."""
-        return Status.OPTIMAL if self.state.gap() <= 1e-9 else Status.TIME_LIMIT
+    def _ended(self) -> tuple[Status, str]:
+        """Status, and what ended the run: optimal only if nothing is left between cost and bound."""
+        if self.state.gap() <= 1e-9:
+            return Status.OPTIMAL, ""
+        if self.state.proven():
+            return Status.FEASIBLE, "gap"
+        counted = self.params.nodes is not None
+        status = self.limits.status(Status.FEASIBLE, complete=counted)
+        return status, "work limit" if status is Status.FEASIBLE else ""
 
-    def proposal(self, status: Status) -> Proposal:
+    def proposal(self) -> Proposal:
         """What was found, with the bound."""
-        state = self.state
+        state, (status, stopped_by) = self.state, self._ended()
         if state.hidden is None:
+            if self.limits.deadline.interrupted:
+                raise KeyboardInterrupt
             raise SolverError(
                 "the time was up before any pattern within the bound on touched cells was found"
             )
-        pool = state.relaxation.pool
+        pool, early = state.relaxation.pool, status is not Status.OPTIMAL
         kinds = sorted({row.kind for row in pool})
         engine = "SCIP" if self.scip else "HiGHS"
         return Proposal(
@@ -272,6 +279,8 @@ class ExactRun:
                 **state.counters,
                 **{f"{kind} rows": sum(row.kind == kind for row in pool) for kind in kinds},
             },
+            notes=(HIDES_EVERYTHING,) if early and (state.hidden == state.allowed).all() else (),
+            stopped_by=stopped_by,
         )
 
 

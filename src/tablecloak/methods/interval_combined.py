@@ -22,12 +22,13 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, combined_form
 from tablecloak.methods.lengths import (
     HAIR,
+    by_hiding,
     check_blur,
     hidden_by_mark,
     may_be_touched,
@@ -80,15 +81,16 @@ def interval_combined(
             f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
         },
     )
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
+    deadline = run.deadline
     progress("is it feasible at all", 0, 1)
-    half = Deadline.after(params.seconds / 2) if params.seconds and params.asymmetry else deadline
+    half = deadline.share(0.5) if params.asymmetry else deadline
     exact, answer, known = _cheapest(problem, params, half, progress)
 
     def cheapest(larger: Problem) -> Intervals:
         return _cheapest(larger, params, deadline, progress, known)[0]
 
-    found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest)
+    found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest, deadline)
     sensitive = params.touch * float(problem.weights[problem.sensitive].sum())
     bound = max(0.0, answer.bound - sensitive)
     limit = f"proven for intervals of at most {params.reach:g} times the largest level on a side"
@@ -97,6 +99,7 @@ def interval_combined(
         found,
         answer,
         params.model,
+        run,
         bound=bound,
         proven=exact.loss(problem) <= bound + 20 * HAIR * max(1.0, answer.bound),
         more=() if is_network(problem) else (limit,),
@@ -113,11 +116,12 @@ def _cheapest(
     """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
     allowed = may_be_touched(problem, progress)
     form, far = _form(problem, params, allowed)
+    start = by_hiding(problem, deadline, progress) if problem.is_monotone else None
     answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
     below, above = form.below.at(answer.values), form.above.at(answer.values)
     room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
     endless = np.where(allowed, np.inf, 0.0)
-    below, above = (endless, endless) if room is None else room
+    below, above = room or start or (endless, endless)
     return stated(problem, below, above, params.touch), answer, proofs
 
 
@@ -150,12 +154,10 @@ def _answer(
         proofs: list[Proof] = []
     else:
         model = SecondModel(problem, form, levels, widths, deadline, progress, known)
-        try:
+        with deadline.stoppable():
             if problem.is_monotone:
                 _prepare(model, Touching(problem, form, params.touch, far, levels, deadline), allowed)
-            answer = model.solve()
-        except KeyboardInterrupt:
-            answer = model.best_so_far(Outcome.TIME_LIMIT)
+        answer = model.solve()
         proofs = model.tight_proofs()
     if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
@@ -163,6 +165,8 @@ def _answer(
             f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
         )
     if not answer.safe and problem.most_touched is not None:
+        if deadline.interrupted:
+            raise KeyboardInterrupt
         raise SolverError("the time was up before safe intervals were found; give it more seconds")
     if answer.values.size < form.size:
         answer = replace(answer, values=np.zeros(form.size))

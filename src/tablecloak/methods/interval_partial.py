@@ -23,13 +23,14 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, interval_form
 from tablecloak.methods.lengths import (
     HAIR,
+    by_hiding,
     check_blur,
     hidden_by_mark,
     may_be_touched,
@@ -37,19 +38,13 @@ from tablecloak.methods.lengths import (
     stated,
     tightened,
 )
-from tablecloak.methods.network_search import is_network
 from tablecloak.methods.provers import first_proofs
 from tablecloak.methods.rooms import Proof, all_levels
-from tablecloak.methods.search import Search
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline, Progress
 
-START_SHARE = 0.35
-"""The share of the time that safe intervals to fall back on may take."""
-MOST_TIGHTENED = 1500
-"""Where more cells are hidden for that, what can be worked out about them is not asked: two programs a cell."""
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""
 
@@ -82,21 +77,23 @@ def interval_partial(
 ) -> Proposal:
     """The narrowest safe intervals, proven; what is printed is made for levels that chance made larger."""
     _check(problem, params)
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
+    deadline = run.deadline
     progress("is it feasible at all", 0, 1)
-    half = Deadline.after(params.seconds / 2) if params.seconds and params.asymmetry else deadline
+    half = deadline.share(0.5) if params.asymmetry else deadline
     exact, answer, known = _narrowest(problem, params, half, progress)
 
     def narrowest(larger: Problem) -> Intervals:
         return _narrowest(larger, params, deadline, progress, known)[0]
 
-    found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest)
+    found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest, deadline)
     plain, bound = params.up == params.down == 1.0, max(0.0, answer.bound)
     return proposal_of(
         problem,
         found,
         answer,
         params.model,
+        run,
         bound=bound if plain else None,
         proven=plain and exact.loss(problem) <= bound * (1 + 10 * HAIR) + 1e-12,
     )
@@ -115,7 +112,7 @@ def _narrowest(
     form = interval_form(
         problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
-    start = _by_hiding(problem, deadline, progress)
+    start = by_hiding(problem, deadline, progress)
     answer, proofs = _answer(problem, params, form, deadline, progress, known)
     if answer.outcome is Outcome.INFEASIBLE:
         largest_pattern(problem, progress)  # tells which cells cannot be protected
@@ -134,25 +131,6 @@ def _narrowest(
     if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
         below, above = tightened(problem, below, above, loose, progress)
     return stated(problem, below, above), answer, proofs
-
-
-def _by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
-    """Safe intervals to fall back on when the time is up: what the outsider can work out about hidden cells.
-
-    None on networks, where programs are quick, without a time limit, and when it takes too long.
-    """
-    if deadline.moment is None or is_network(problem):
-        return None
-    soon = Deadline.after(START_SHARE * deadline.left)
-    search = Search(problem, largest_pattern(problem, progress), progress, soon)
-    search.construct()
-    if not search.complete:
-        return None
-    search.clean_up()
-    endless = np.where(search.hidden, np.inf, 0.0)
-    if int(search.hidden.sum()) > MOST_TIGHTENED or soon.passed():
-        return endless, endless
-    return tightened(problem, endless, endless, search.hidden, progress)
 
 
 def _length(problem: Problem, room: tuple[Floats, Floats]) -> float:
@@ -189,8 +167,7 @@ def _answer(
     known: Sequence[Proof],
 ) -> tuple[Answer, list[Proof]]:
     """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
-    tasks, most = all_levels(problem), Deadline.after((1 - RESERVED) * deadline.left)
-    limit = most if deadline.moment is not None else deadline
+    tasks, limit = all_levels(problem), deadline.share(1 - RESERVED)
     if params.model == "first":
         found = solve_first(problem, form, tasks, [], limit.left)
         safe = found.values.size == form.size
@@ -198,8 +175,5 @@ def _answer(
     weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
     first = first_proofs(problem, params.up * weights, params.down * weights, tasks, limit)
     model = SecondModel(problem, form, tasks, [], limit, progress, [*known, *first])
-    try:
-        answer = model.solve()
-    except KeyboardInterrupt:
-        answer = model.best_so_far(Outcome.TIME_LIMIT)
+    answer = model.solve()
     return answer, model.tight_proofs()

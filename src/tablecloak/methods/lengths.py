@@ -11,10 +11,12 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
 from tablecloak.errors import InputError
+from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Router, Task, Witness, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.forms import Form, room_by_box
-from tablecloak.methods.network_search import is_network
+from tablecloak.methods.network_search import NetworkSearch, is_network
+from tablecloak.methods.search import Search
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Mark, Problem
 from tablecloak.progress import NEVER, Deadline, Progress
@@ -31,6 +33,10 @@ MANY, LONGER, GROWTHS = 100, 1.3, 8
 """While more levels than this are open and time is short, all intervals are made so much longer, so often at most."""
 QUICKLY_ASKED = 10_000
 """Of tables that are no networks and larger than this it is not asked beforehand whether levels can be met."""
+START_SHARE = 0.35
+"""The share of the time that safe intervals to fall back on may take."""
+MOST_TIGHTENED = 1500
+"""Where more cells are hidden for that, what can be worked out about them is not asked: two programs a cell."""
 LEAST_ASYMMETRY = 0.05
 """Below this the levels are left as they are."""
 GRIDS = (1.0, 2.0, 5.0)
@@ -183,6 +189,30 @@ def repaired(
         return None
     endless = np.where(may_be_touched(problem, progress), np.inf, 0.0)
     return endless, endless
+
+
+def by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
+    """Safe room to fall back on when the time is up: what the outsider can work out about hidden cells.
+
+    None without a time limit, and when it takes too long. Not for conditional levels and bounds on touched cells.
+    """
+    if deadline.moment is None or deadline.passed():
+        return None
+    soon, allowed = deadline.share(START_SHARE), largest_pattern(problem, progress)
+    search: Search | NetworkSearch
+    if is_network(problem):
+        verdict = audit(problem, suppression(problem.must_hide), progress=progress)
+        search = NetworkSearch(problem, allowed, open_tasks(problem, verdict), progress, soon)
+    else:
+        search = Search(problem, allowed, progress, soon)
+    search.construct()
+    if not search.complete:
+        return None
+    search.clean_up()
+    endless = np.where(search.hidden, np.inf, 0.0)
+    if int(search.hidden.sum()) > MOST_TIGHTENED or soon.passed():
+        return endless, endless
+    return tightened(problem, endless, endless, search.hidden, progress)
 
 
 def columns_of(form: Form, below: Floats, above: Floats) -> Floats:

@@ -24,7 +24,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit, room_by_box
@@ -43,8 +43,6 @@ from tablecloak.result import Status
 NAME = "mixed-joint"
 MOST_STEPS = 3
 """So many steps of rounding are tried when none were asked for and nothing adds up."""
-GRACE = 10.0
-"""Seconds that finding numbers that add up has, also when the time is up already: something must be returned."""
 MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.0))
 """Levels are raised by a share and by data units, one after the other, until the audit accepts what comes out; units
 only where cells are perturbed, for their whole units may take away room that a solution in fractions had."""
@@ -74,17 +72,16 @@ def mixed_joint(
 ) -> Proposal:
     """The cheapest publication in these ways that protects, proven before its intervals are blurred."""
     plan = plan_of(NAME, problem, params)
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
+    deadline = run.deadline
     progress("is it feasible at all", 0, 1)
     check_possible(plan, progress)
     check_divisible(plan)
     blurred = plan.interval & problem.sensitive
     asymmetry = params.asymmetry if blurred.any() else 0.0
-    half = Deadline.after(params.seconds / 2) if params.seconds is not None and asymmetry > 0 else deadline
+    half = deadline.share(0.5) if asymmetry > 0 else deadline
     steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
-    printed = exact = _cheapest(plan, params, steps, half, progress)
-    if exact.answer.outcome is Outcome.TIME_LIMIT and not half.passed():
-        deadline = Deadline.after(0.0)  # somebody is tired of waiting
+    printed = exact = _cheapest(plan, params, steps, half, progress, whole=deadline)
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
         larger = _skewed(plan, blurred, asymmetry, share)
@@ -98,7 +95,7 @@ def mixed_joint(
     notes = _notes(plan, pattern, exact)
     if blurred.any() and asymmetry < params.asymmetry:
         notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
-    return _proposal(problem, params, pattern, exact, notes)
+    return _proposal(problem, params, pattern, exact, notes, run)
 
 
 def _skewed(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
@@ -121,15 +118,17 @@ def _cheapest(
     deadline: Deadline,
     progress: Progress,
     before: _Found | None = None,
+    whole: Deadline | None = None,
 ) -> _Found:
     """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
 
-    After another one (`before`) it is of the same kind, and begins with the same numbers.
+    After another one (`before`) it is of the same kind, and begins with the same numbers. Numbers that add up, without
+    which there is nothing, have all the time (`whole`).
     """
     if before is not None and not plan.perturbed.any():
         joint, numbers, least = joint_of(plan, before.joint.steps), before.x, 0.0
     else:
-        joint, numbers, least = _adding_up(plan, steps, deadline, progress)
+        joint, numbers, least = _adding_up(plan, steps, whole or deadline, progress)
     every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
     kept = _without(plan, every[0]), _without(plan, every[1])
     kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
@@ -151,7 +150,7 @@ def _adding_up(
     plan: Plan, steps: list[int], deadline: Deadline, progress: Progress
 ) -> tuple[Joint, Floats, float]:
     """The program with the fewest steps of rounding for which numbers add up, such numbers, and what they cost."""
-    limit = deadline if deadline.left > GRACE else Deadline.after(GRACE)
+    limit = deadline.at_least(GRACE)
     for number in steps if plan.rounded.any() else [0]:
         joint = joint_of(plan, number)
         if not plan.changed.any():
@@ -160,6 +159,8 @@ def _adding_up(
         if answer.safe:
             return joint, answer.values, answer.bound
         if answer.outcome is not Outcome.INFEASIBLE:
+            if deadline.interrupted:
+                raise KeyboardInterrupt
             raise SolverError("the time was up before numbers that add up were found; give it more seconds")
     raise cannot_add_up(plan, steps[-1])
 
@@ -203,7 +204,10 @@ class _Asked:
                     intervals = self._tightened(x, intervals)
                 pattern = self.joint.pattern(x, intervals)
                 return _Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
-        return self._vague([x, start] if answer.safe else [start], replace(answer, bound=bound))
+        found = self._vague([x, start] if answer.safe else [start], replace(answer, bound=bound))
+        if found is None and self.deadline.interrupted:
+            raise KeyboardInterrupt
+        return found
 
     def _vague(self, points: list[Floats], answer: Answer) -> _Found | None:
         """Intervals that state nothing more than the outsider's box, where programs fail; None if that is open too."""
@@ -227,10 +231,7 @@ class _Asked:
         model = SecondModel(problem, form, levels, widths, deadline, self.progress)
         if offer is not None:
             model.offer(offer)
-        try:
-            return model.solve()
-        except KeyboardInterrupt:
-            return model.best_so_far(Outcome.TIME_LIMIT)
+        return model.solve()
 
     def refusal(self, start: Floats) -> InfeasibleProblem:
         """What to say when nothing meets what is asked; names cells that are open even where all else is vague."""
@@ -253,6 +254,8 @@ class _Asked:
         problem, unit = self.joint.problem, length_unit(self.joint.problem)
         most = room_by_box(problem)
         for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
+            if hair and self.deadline.passed():
+                break
             least = min(HAIR * unit, problem.table.unit / 2)
             rooms = (np.where(room > least, room + hair * unit, 0.0) for room in self.joint.room(x))
             below, above = (
@@ -326,7 +329,7 @@ def _notes(plan: Plan, pattern: Mixed, exact: _Found) -> list[str]:
 
 
 def _proposal(
-    problem: Problem, params: MixedParams, pattern: Mixed, exact: _Found, notes: list[str]
+    problem: Problem, params: MixedParams, pattern: Mixed, exact: _Found, notes: list[str], run: Run
 ) -> Proposal:
     answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
     first, last = exact.pattern.view(problem), pattern.view(problem)
@@ -337,14 +340,13 @@ def _proposal(
     if optimal and not same:
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
     ended = Status.OPTIMAL if same and proven else Status.FEASIBLE
-    if answer.outcome is Outcome.TIME_LIMIT:
-        ended = Status.TIME_LIMIT
+    late = answer.outcome is Outcome.TIME_LIMIT
     beyond = (
         exact.joint.ranges is not None and bound > before + slack
     )  # whole units and the reach as it is stated
     return Proposal(
         pattern,
-        ended,
+        run.status(ended, complete=not late),
         f"{params.model} model (HiGHS) on {structure_of(problem.table).description}",
         bound=None if beyond else min(bound, before, cost),
         counters={

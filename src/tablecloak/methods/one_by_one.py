@@ -23,7 +23,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
-from tablecloak.methods.base import Proposal, suppression, wrong_words
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression, wrong_words
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.lines import Lines, fixed_by
@@ -117,24 +117,22 @@ def one_by_one(
     """The cheapest of some attempts, each the paper's pattern, repaired and cleaned up."""
     params.check()
     _check(problem)
-    frame = _Frame(problem, params, rng, progress)
+    run = Run(params.seconds)
+    frame = _Frame(problem, params, rng, progress, run.deadline)
     best: _Attempt | None = None
-    status = Status.FEASIBLE
-    try:
+    with run.stoppable():
+        frame.prepare()
         for number in range(params.starts):
             attempt = frame.attempt(build, shuffled=number > 0)
             if attempt is not None and (best is None or attempt.cost < best.cost):
                 best = attempt
             if frame.deadline.passed():
                 break
-    except KeyboardInterrupt:
-        status = Status.TIME_LIMIT
-    if frame.deadline.passed():
-        status = Status.TIME_LIMIT
+    status = run.status(Status.FEASIBLE, complete=best is not None)
     described = f"{engine} on {structure_of(problem.table).description}"
     if best is None:
-        note = "stopped before a pattern was built: everything that may be hidden is hidden"
-        return Proposal(suppression(frame.allowed), status, described, bound=frame.bound, notes=(note,))
+        hidden = suppression(frame.allowed)
+        return Proposal(hidden, status, described, bound=frame.bound, notes=(HIDES_EVERYTHING,))
     return Proposal(
         suppression(best.hidden),
         status,
@@ -158,19 +156,32 @@ class _Frame:
     """What all attempts have in common."""
 
     def __init__(
-        self, problem: Problem, params: OneByOneParams, rng: np.random.Generator, progress: Progress
+        self,
+        problem: Problem,
+        params: OneByOneParams,
+        rng: np.random.Generator,
+        progress: Progress,
+        deadline: Deadline,
     ) -> None:
         self.problem, self.params, self.rng, self.progress = problem, params, rng, progress
-        self.deadline = Deadline.after(params.seconds)
+        self.deadline = deadline
         progress("is it feasible at all", 0, 1)
         self.allowed = largest_pattern(problem, progress)
         self.bound: float | None = None
         self.hidden: Bools = problem.must_hide.copy()
-        if params.initial == "bound":
+        self.cells: Ints = np.zeros(0, dtype=np.int64)
+        self.tasks: list[Task] = []
+        """All levels of all attackers that the cells hidden anyway do not meet."""
+
+    def prepare(self) -> None:
+        """What comes before the first attempt and can be interrupted."""
+        problem = self.problem
+        if self.params.initial == "bound":
             self._hide_by_bound()
         self.cells = self._cells()
-        self.tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=progress))
-        """All levels of all attackers that the cells hidden anyway do not meet."""
+        self.tasks = open_tasks(
+            problem, audit(problem, suppression(problem.must_hide), progress=self.progress)
+        )
 
     def _cells(self) -> Ints:
         """The sensitive cells whose levels are asked for."""

@@ -21,9 +21,8 @@ import numpy as np
 
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.network_search import is_network
 from tablecloak.methods.perturbing import (
     COUNTED_ON,
     FRACTIONS,
@@ -34,14 +33,13 @@ from tablecloak.methods.perturbing import (
 )
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, ranges_of
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import Progress
 from tablecloak.result import Status
 
 NAME = "perturb-cell"
-GRACE = 10.0
-"""Seconds that a program without attackers has when the time is up already: something must be returned."""
-LARGER, PROGRAM_SHARE = 1000, 0.75
-"""In tables of more cells that are no networks programs have this share of the time."""
+LARGER, START_SHARE = 1000, 0.6
+"""With a time limit, and in tables of more cells, a perturbation to fall back on is made first, within this share of
+the time."""
 CLOSE = 1e-7
 
 Senses = Literal["up", "down", "random", "best"]
@@ -76,40 +74,36 @@ def perturb_cell(
     _check(params)
     rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
-    deadline = Deadline.after(_program_seconds(problem, params.seconds))
+    run = Run(params.seconds)
     largest_pattern(replace(problem, most_touched=None), progress)
     ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
-    stopped = False
-    try:
+    found = start = None
+    with run.stoppable():
+        if problem.is_monotone and (run.deadline.moment is not None or len(problem.table) > LARGER):
+            chance, soon = rng.spawn(1)[0], run.deadline.share(START_SHARE)
+            start = by_balancing(problem, ranges, 0.0, chance, progress, soon)
         found = against_attackers(
-            problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
+            problem, ranges, first=params.model == "first", deadline=run.deadline, progress=progress
         )
-    except KeyboardInterrupt:
-        stopped, found = True, None
     if found is not None and found.safe:
-        return _proposal(found, ())
-    limit = Deadline.after(GRACE) if stopped or deadline.passed() else deadline
-    attempt = found if found is not None and found.pattern is not None else None
-    rest = attempt or without_attackers(problem, ranges, limit, progress)
+        return _proposal(found, (), run)
+    rest = found if found is not None and found.pattern is not None else start
+    limit = run.deadline.at_least(GRACE)
+    if rest is None or not run.deadline.passed():
+        rest = without_attackers(problem, ranges, limit, progress)
     if rest.pattern is None and rest.outcome is Outcome.TIME_LIMIT and problem.is_monotone:
-        within = Deadline.after(GRACE)
-        rest = by_balancing(problem, ranges, rest.bound, rng, progress, within) or rest
+        rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
     if rest.pattern is None:
+        if run.deadline.interrupted:
+            raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
-    out_of_time = stopped or (found is not None and found.outcome is Outcome.TIME_LIMIT)
+    late = found is None or found.outcome is Outcome.TIME_LIMIT
     why = (
         "the time was up before all attackers were answered"
-        if out_of_time
+        if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
-    return _proposal(rest, (f"{why}: the audit names the cells left open",), out_of_time)
-
-
-def _program_seconds(problem: Problem, seconds: float | None) -> float | None:
-    """How long programs may take: on larger tables that are no networks something is kept for what they leave."""
-    if seconds is None or len(problem.table) <= LARGER or is_network(problem):
-        return seconds
-    return PROGRAM_SHARE * seconds
+    return _proposal(rest, (f"{why}: the audit names the cells left open",), run, complete=not late)
 
 
 def _check(params: PerturbCellParams) -> None:
@@ -131,14 +125,14 @@ def _with_senses(ranges: Ranges, senses: Senses, rng: np.random.Generator) -> Ra
     return ranges.with_senses(up)
 
 
-def _proposal(found: Attempt, notes: tuple[str, ...], out_of_time: bool = False) -> Proposal:
+def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: bool = True) -> Proposal:
     assert found.pattern is not None
     closed = abs(found.cost - found.bound) <= CLOSE * found.cost
     lower = found.bound > found.cost and not closed  # whole units and the reach as stated: outside the model
-    if out_of_time or found.outcome is Outcome.TIME_LIMIT:
-        status = Status.TIME_LIMIT
-    else:
-        status = Status.OPTIMAL if closed and not notes else Status.FEASIBLE
+    complete = complete and found.outcome is not Outcome.TIME_LIMIT
+    status = run.status(
+        Status.OPTIMAL if complete and closed and not notes else Status.FEASIBLE, complete=complete
+    )
     if found.margin:
         notes += (f"levels were raised by {found.margin:g} data units to make up for whole units",)
     if not found.whole:

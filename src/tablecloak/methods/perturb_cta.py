@@ -32,10 +32,9 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods.adjustment import Adjustment, Move
 from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_move
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.descent import CLOSE, Descent
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.network_search import is_network
 from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
 from tablecloak.methods.squares import least_squares_move
@@ -54,7 +53,7 @@ SHARES_SHARE, FIRST_SHARE, WHOLE_SHARE = 0.1, 0.2, 0.8
 SLOW, SLOW_SHARE, SLOW_ROUNDS = (0.985, 0.997), 0.2, 1500
 """Slow mending: how the distance fades, the share of the time left (half of it for small tables), and rounds."""
 SEARCH_SHARE = 0.9
-"""The share of the time for all this on tables that are no networks: whole units take time there."""
+"""The share of the time for all this: whole units take time too."""
 SQUARES_SHARE = 0.4
 """The share of the time for absolute distances where squares are asked for: they are only a start."""
 NODES = 20_000
@@ -64,8 +63,8 @@ ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
 BETWEEN = (0.75, 0.5, 0.25)
 """Shares of the least-squares move that are tried between it and a safe one."""
 
-LEAST_WHOLE = 5.0
-"""Whole units are sought for so many seconds, also when the time is up: fractions would tell who was moved."""
+LEAST_WHOLE = 0.25
+"""Seconds that whole units have also when the time is up: fractions would tell who was moved."""
 
 Distance = Literal["L1", "L2"]
 
@@ -94,6 +93,7 @@ class _Run:
     ranges: Ranges
     params: PerturbCtaParams
     rng: np.random.Generator
+    limits: Run
     deadline: Deadline
     progress: Progress
     best: Move | None = None
@@ -101,7 +101,6 @@ class _Run:
     """A move that attackers cannot undo, where rows against them were needed."""
     bound: float = 0.0
     finished: bool = True
-    interrupted: bool = False
     shares: Floats = field(default_factory=lambda: np.zeros(0))
     """Of rising senses, in the relaxation."""
     counters: dict[str, float] = field(default_factory=dict)
@@ -119,19 +118,21 @@ def perturb_cta(
     """The nearest table with all sensitive cells shown a level away, proven or the best found."""
     _check(problem, params)
     rule = ReachRule.checked(NAME, params.share, params.least)
-    deadline = Deadline.after(params.seconds)
+    limits = Run(params.seconds)
+    deadline = limits.deadline
     largest_pattern(problem, progress)
     squares = params.distance == "L2"
-    share = (SQUARES_SHARE if squares else 1.0) * (1.0 if is_network(problem) else SEARCH_SHARE)
-    first = deadline if params.seconds is None else Deadline.after(share * deadline.left)
-    run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, first, progress)
+    first = deadline.share((SQUARES_SHARE if squares else 1.0) * SEARCH_SHARE)
+    run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, limits, first, progress)
     adjustment = Adjustment(problem, run.ranges, first)
     _until_interrupted(run, lambda: _search(run, adjustment))
     if run.best is None:
-        raise SolverError("Stopped before any perturbation was found.")
+        if deadline.interrupted:
+            raise KeyboardInterrupt
+        raise SolverError(adjustment.too_late())
     moved, run.deadline = run.best.moved, deadline
     if squares:
-        run.finished = not run.interrupted
+        run.finished = not deadline.interrupted
         moved = _squared(run, adjustment, moved)
     return _proposal(run, adjustment, moved)
 
@@ -150,11 +151,11 @@ def _check(problem: Problem, params: PerturbCtaParams) -> None:
 
 def _until_interrupted(run: _Run, work: Callable[[], None]) -> None:
     """Work that the user may stop: what is best by then remains."""
-    try:
+    with run.limits.stoppable():
         work()
-    except KeyboardInterrupt:
-        run.finished, run.interrupted = False, True
-        run.notes.append("stopped by the user")
+    if run.limits.deadline.interrupted:
+        run.finished = False
+        run.notes += ["stopped by the user"] * ("stopped by the user" not in run.notes)
 
 
 # ---------------------------------------------------------------------- absolute distances
@@ -162,9 +163,9 @@ def _until_interrupted(run: _Run, work: Callable[[], None]) -> None:
 
 def _search(run: _Run, adjustment: Adjustment) -> None:
     """Bounds, a start, the integer program, block descent."""
-    run.bound = distance_bound(adjustment, run.deadline.left)
-    run.progress("bound", 1, 1, None, run.bound)
     run.best = quick_move(adjustment, run.rng, run.progress)
+    run.bound = distance_bound(adjustment, run.deadline.left)
+    run.progress("bound", 1, 1, None if run.best is None else run.best.cost, run.bound)
     _relax(run, adjustment)
     assert run.best is not None
     run.counters["start"] = run.best.cost
@@ -175,7 +176,7 @@ def _search(run: _Run, adjustment: Adjustment) -> None:
         _slowly(run, adjustment, small)
     medium = run.params.seconds is not None and cells <= MEDIUM_CELLS and choices <= MEDIUM_CHOICES
     if medium and not small and not _closed(run):
-        _descend(run, adjustment, Deadline.after(FIRST_SHARE * run.deadline.left))
+        _descend(run, adjustment, run.deadline.share(FIRST_SHARE))
     if (small or medium) and not _closed(run):
         _exactly(run, adjustment, WHOLE_SHARE * run.deadline.left)
     if not _closed(run):
@@ -191,7 +192,7 @@ def _slowly(run: _Run, adjustment: Adjustment, small: bool) -> None:
         assert run.best is not None
         senses: Ints = (run.shares > 0.5).astype(np.int64)
         share = SLOW_SHARE / 2 if small else SLOW_SHARE
-        within = Deadline.after(share * run.deadline.left) if limited else run.deadline
+        within = run.deadline.share(share)
         rounds = SLOW_ROUNDS if limited else MENDED
         found = mended(adjustment, senses, run.rng, run.progress, within, fading=fading, rounds=rounds)
         if found is not None and found.cost < run.best.cost:
@@ -239,7 +240,7 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
 def _from_shares(run: _Run, adjustment: Adjustment, share: Floats) -> Move | None:
     """A start from the relaxation. Where there is none yet nothing is left untried, else it has a share of the time."""
     known = run.best is not None and run.params.seconds is not None
-    within = Deadline.after(SHARES_SHARE * run.deadline.left) if known else run.deadline
+    within = run.deadline.share(SHARES_SHARE) if known else run.deadline
 
     def mend(senses: Ints) -> Move | None:
         found = mended(adjustment, senses, run.rng, run.progress, within)
@@ -323,10 +324,8 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
         run.counters["sum of squares"] = _square_sum(problem, moved)
         run.notes.append("the bound is on the sum of squares: see the counters")
     closed = bound is not None and cost - bound <= CLOSE * max(cost, 1e-300)
-    if closed and safe:
-        status = Status.OPTIMAL
-    else:
-        status = Status.FEASIBLE if run.finished and not run.deadline.passed() else Status.TIME_LIMIT
+    proven = Status.OPTIMAL if closed and safe else Status.FEASIBLE
+    status = run.limits.status(proven, complete=run.finished)
     engine = "HiGHS" if run.protected is None else "HiGHS, rows on demand"
     return Proposal(pattern, status, engine, bound, run.counters, tuple(run.notes), may_leave_open=not safe)
 

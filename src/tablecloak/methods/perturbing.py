@@ -40,8 +40,10 @@ FRACTIONS = "no solution in whole data units was found: shown values have more d
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
 MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Units by which levels are raised, one after the other."""
-LEAST_WHOLE, LONGEST_WHOLE = 5.0, 1e9
-"""Whole units are sought for so many seconds, at least and at most: fractions would tell who was moved."""
+PROGRAM_SHARE = 0.75
+"""The share of the time left that a program may take; the rest is for whole units and the audit."""
+LEAST_WHOLE = 0.25
+"""Seconds that whole units have also when the time is up: fractions would tell who was moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,9 @@ def against_attackers(
 def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, progress: Progress) -> Attempt:
     """The best perturbation that keeps sensitive cells away from the truth, whatever attackers make of it."""
     shown = form_of(problem, ranges, problem.most_touched is not None)
-    answer = SecondModel(problem, shown.form, [], [], deadline, _priced(problem, progress)).solve()
+    answer = SecondModel(
+        problem, shown.form, [], [], deadline.share(PROGRAM_SHARE), _priced(problem, progress)
+    ).solve()
     return _attempt(problem, ranges, shown, answer, deadline)
 
 
@@ -148,7 +152,7 @@ def by_balancing(
     if move is None:
         return None
     low, high = adjustment.ends(adjustment.senses(move.moved))
-    moved, whole = fewest_digits(problem, move.moved, low, high, seconds=LEAST_WHOLE)
+    moved, whole = fewest_digits(problem, move.moved, low, high, seconds=max(deadline.left, LEAST_WHOLE))
     if not adds_up(problem, moved):
         return None
     pattern = pattern_of(problem, ranges, moved)
@@ -160,7 +164,7 @@ def _solved(
     problem: Problem, ranges: Ranges, margin: float, *, first: bool, deadline: Deadline, progress: Progress
 ) -> Attempt:
     shown = form_of(problem, ranges, counts_cells(problem))
-    more = margin * problem.table.unit
+    more, limit = margin * problem.table.unit, deadline.share(PROGRAM_SHARE)
     tasks = [replace(task, level=task.level + more) for task in all_levels(problem)]
     widths = [
         replace(task, level=task.level + more)
@@ -168,10 +172,10 @@ def _solved(
     ]
     if first:
         progress("first model", 0, 1)
-        answer = _answer(solve_first(problem, shown.form, tasks, widths, deadline.left), shown.form)
+        answer = _answer(solve_first(problem, shown.form, tasks, widths, limit.left), shown.form)
     else:
         told = _priced(problem, progress)
-        answer = SecondModel(problem, shown.form, tasks, widths, deadline, told).solve()
+        answer = SecondModel(problem, shown.form, tasks, widths, limit, told).solve()
     return _attempt(problem, ranges, shown, answer, deadline)
 
 
@@ -196,7 +200,7 @@ def _answer(solution: MixedSolution, form: Form) -> Answer:
 
 
 def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, deadline: Deadline) -> Attempt:
-    """The answer in whole units, audited. Whole units have some seconds, also when the time is up."""
+    """The answer in whole units, audited. Whole units have a moment also when the time is up."""
     unit = problem.table.unit
     if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
         return _none(problem, answer)
@@ -204,7 +208,7 @@ def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, dea
     low, high = ranges.with_senses(moved > 0).ends()
     still = _still(problem, shown, answer.values)
     low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
-    seconds = min(max(deadline.left, LEAST_WHOLE), LONGEST_WHOLE)
+    seconds = max(deadline.left / 2, LEAST_WHOLE)
     moved, whole = fewest_digits(problem, moved, low, high, seconds=seconds)
     if not adds_up(problem, moved):
         return _none(problem, answer)

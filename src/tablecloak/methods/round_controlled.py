@@ -30,7 +30,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
 from tablecloak.methods.annealed_rounding import annealed_rounding
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form
@@ -48,10 +48,10 @@ NAME = "round-controlled"
 MOST_STEPS = 3
 """So many steps are tried when none were asked for and no rounding exists."""
 HINT = " (this can happen in tables of three and more dimensions, and with several bases)"
-LARGE, SEARCH_SHARE = 20_000, 0.7
+LARGE, SEARCH_SHARE = 1_000, 0.7
 """In tables of more cells that are no networks programs have this share of the time, annealing the rest if need be."""
-LONGEST_SEARCH = 60.0
-"""So many seconds at most go into the names of cells in the way, when nothing adds up."""
+NODES = 1_000
+"""Maximum number of nodes of the program that names cells in the way, when nothing adds up."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,9 @@ def round_controlled(
 ) -> Proposal:
     """The nearest rounding that adds up and protects, or the nearest that adds up if none protects."""
     base = _bases(problem, params)
-    deadline = Deadline.after(_search_seconds(problem, params))
+    run = Run(params.seconds)
+    large = len(problem.table) > LARGE and not is_network(problem)
+    deadline = run.deadline.share(SEARCH_SHARE) if large else run.deadline
     cells = ~problem.forced
     notes: list[str] = []
     levels = all_levels(problem) if params.protect else []
@@ -106,18 +108,11 @@ def round_controlled(
                 )
         if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
             answer = replace(answer, safe=answer.safe and imposed)
-            return _proposal(problem, params, shown, answer, steps, notes)
+            return _proposal(problem, params, shown, answer, steps, notes, run)
         if answer.outcome is Outcome.TIME_LIMIT or deadline.passed():
-            return _annealed(problem, params, base, rng, progress, notes)
+            return _annealed(problem, params, base, rng, progress, notes, run)
         notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
     raise _refusal(problem, bare, base, _why_not(steps), deadline)
-
-
-def _search_seconds(problem: Problem, params: ControlledParams) -> float | None:
-    """How long programs may take."""
-    if params.seconds is None or len(problem.table) <= LARGE or is_network(problem):
-        return params.seconds
-    return SEARCH_SHARE * params.seconds
 
 
 def _annealed(
@@ -127,21 +122,23 @@ def _annealed(
     rng: np.random.Generator,
     progress: Progress,
     notes: list[str],
+    run: Run,
 ) -> Proposal:
     """What adds up when there is no time for programs: every cell within some bases of the truth."""
     found, bases = None, np.unique(base[~problem.forced])
     if bases.size == 1 and bases[0] > 0 and problem.is_monotone:
-        seconds = None if params.seconds is None else max((1 - SEARCH_SHARE) * params.seconds, 1.0)
         whole = whole_table(NAME, problem, float(bases[0]))
-        found = annealed_rounding(problem, whole, rng, progress, Deadline.after(seconds))
+        found = annealed_rounding(problem, whole, rng, progress, run.deadline.at_least(GRACE))
     if found is None or (params.steps is not None and found.reach > params.steps + 1):
+        if run.deadline.interrupted:
+            raise KeyboardInterrupt
         raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
     moved = np.abs(found.shown - problem.table.values)
     reach = np.where(problem.forced, 0.0, found.reach * base)
     notes.append("the time was up before a program found a rounding: this one was made by annealing")
     return Proposal(
         Rounding.of(found.shown, reach),
-        Status.TIME_LIMIT,
+        run.status(Status.FEASIBLE, complete=False),
         f"simulated annealing on {structure_of(problem.table).description}",
         bound=found.bound,
         counters={
@@ -162,7 +159,7 @@ def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: De
     kept = np.flatnonzero(base == 0)
     limited = problem.most_touched is not None
     if kept.size or limited:
-        cells = cells_in_the_way(problem, bare, kept, min(deadline.left, LONGEST_SEARCH))
+        cells = cells_in_the_way(problem, bare, kept, deadline.left, NODES)
         if cells is not None and cells.size:
             return _kept_in_the_way(problem, cells, why)
         if cells is not None and limited:
@@ -264,21 +261,24 @@ def _answer(
             found.outcome, found.values, bool(found.values.size), found.objective, found.bound, 1, 0
         )
     model = SecondModel(problem, shown.form, levels, widths, deadline, progress)
-    try:
-        return model.solve()
-    except KeyboardInterrupt:
-        return model.best_so_far(Outcome.TIME_LIMIT)
+    return model.solve()
 
 
 def _proposal(
-    problem: Problem, params: ControlledParams, shown: Shown, answer: Answer, steps: int, notes: list[str]
+    problem: Problem,
+    params: ControlledParams,
+    shown: Shown,
+    answer: Answer,
+    steps: int,
+    notes: list[str],
+    run: Run,
 ) -> Proposal:
     table = problem.table
     values = _exact(problem, shown, answer.values)
     if steps:
         notes.append(f"cells may be {steps + 1} bases away from the truth: that is the stated reach")
     ended = Status.OPTIMAL if answer.safe else Status.FEASIBLE
-    status = ended if answer.outcome is Outcome.OPTIMAL else Status.TIME_LIMIT
+    status = run.status(ended, complete=answer.outcome is Outcome.OPTIMAL)
     moved = np.abs(values - table.values)
     return Proposal(
         Rounding.of(values, shown.reach),

@@ -114,7 +114,7 @@ def indivisible_cells(table: Table, base: Floats) -> Ints:
     return np.unique(matrix.indices[wrong[of] & kept & (amount % by[of] != 0)])
 
 
-def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float) -> Ints | None:
+def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float, nodes: int) -> Ints | None:
     """Which of the cells that keep their values would have to change so that a rounding adds up; None: not known.
 
     The program of the rounding, in which these cells may change too; the least sum of their changes is sought. No cell
@@ -134,7 +134,7 @@ def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float)
     wider = csr_array(hstack([own.matrix, csr_array((own.matrix.shape[0], columns - form.size))]))
     for rows in (Rows(wider, own.low, own.high), sums):
         program.add_rows(rows.matrix, rows.low, rows.high)
-    solution = program.solve(seconds)
+    solution = program.solve(seconds, nodes=nodes)
     if solution.values.size < columns:
         return None
     up, down = solution.values[form.size :].reshape(2, -1)

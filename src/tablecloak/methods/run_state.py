@@ -23,7 +23,7 @@ from tablecloak.methods.separation import CoverFinder, NetworkSeparator, separat
 from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import Deadline, Progress, TimeUp
 
 SUPPORT = 1e-6
 """A fractional point has a cell above this."""
@@ -227,8 +227,10 @@ class Exact:
 
     def check(self, x: Floats, most: int | None = None) -> list[Row]:
         """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""
-        rows = self.separator.rows(x, self.tasks, most=most or self.rows_a_round)
+        rows = self.separator.rows(x, self.tasks, most=most or self.rows_a_round, deadline=self.deadline)
         if not rows:
+            if self.deadline.passed():  # then not every level was asked
+                raise TimeUp
             open_levels = self.adopt((x > 0.5) | self.problem.must_hide)
             rows = [self.separator.another_cell(task, x) for task in open_levels]
         return [*self.valid(rows), *self.patterns.rows(x)] if rows else []

@@ -79,7 +79,7 @@ class Search:
                 return
             before = int(self.hidden.sum())
             self._protect(tasks)
-            if self.deadline.passed():
+            if self._router().is_late():
                 return
             if (
                 int(self.hidden.sum()) == before
@@ -109,7 +109,7 @@ class Search:
             if task not in waiting[task.cell]:  # met by a deviation for another one
                 continue
             witness = router.cheapest(task, self._price(), reweight=self.reweight)
-            if witness is None and self.deadline.passed():
+            if witness is None and router.is_late():
                 return
             if witness is None:
                 self._hide_all(tasks)

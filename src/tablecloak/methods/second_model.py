@@ -121,9 +121,11 @@ class SecondModel:
 
     def solve(self) -> Answer:
         """The optimum, or the best safe point when the time is up (an unsafe one if there is no other)."""
-        outcome = self._relax()
-        if outcome is Outcome.OPTIMAL and self.form.whole.any():
-            outcome = self._integer()
+        outcome = Outcome.TIME_LIMIT
+        with self.deadline.stoppable():
+            relaxed = self._relax()
+            integer = relaxed is Outcome.OPTIMAL and self.form.whole.any()
+            outcome = self._integer() if integer else relaxed
         return self.best_so_far(outcome)
 
     def best_so_far(self, outcome: Outcome) -> Answer:

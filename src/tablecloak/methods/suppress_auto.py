@@ -30,7 +30,7 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
@@ -47,17 +47,42 @@ QUICK = 0.1
 """They follow while no more than this share of the time has passed."""
 NEIGHBOURHOODS = 1.0
 """On general tables neighbourhoods get so many seconds for each second of the root of the exact recipe."""
-MANY_CELLS = 5_000
-"""Without a time limit, general tables with more cells get the first fast method only."""
 PROGRAM_SECONDS = 2e-6
 """About so long, for each exposed level and each cell, linear programs took for all levels of a table."""
 BOUNDED, MODERATE, MUCH = 0.05, 0.2, 0.5
 """If they would take up to this share of the time: flows that start from a bound; flows (they take some times as long);
 no hypercubes."""
+CUBES_FIRST = 0.02
+"""With a time limit, no hypercubes only up to this share: on a busy machine linear programs take several times as long,
+and a pattern comes before everything else."""
+WORK = "work limit"
+"""What ended a run without a time limit."""
 LONG = 600.0
 """What counts as the time if there is no limit."""
-MANY, MANY_ON_NETWORKS = 300, 3_000
-"""Without a time limit, problems with more sensitive cells times attackers than this get no exact recipe."""
+
+
+@dataclass(frozen=True)
+class AutoSettings:
+    """The work that is done without a time limit: counted, so that the same seed gives the same pattern anywhere.
+
+    Meant to end within about a minute on 30,000 cells (`benchmarks/limits.py`).
+    """
+
+    first_method_cells: int = 5_000
+    """General tables with more cells get the first fast method only."""
+    exact_levels: int = 300
+    """General tables with more sensitive cells times attackers get no exact recipe."""
+    exact_levels_on_networks: int = 3_000
+    """The same for networks."""
+    exact_work: int = 2_000_000
+    """General tables with more such levels times cells get no exact recipe. Untested default."""
+    exact_work_on_networks: int = 50_000_000
+    """The same for networks. Untested default."""
+    exchange_searches: int = 30_000
+    """Maximum number of hypercubes sought by exchanges (15 s on 30,886 cells; all exchanges gain 0.3% more in 40 s)."""
+
+
+SETTINGS = AutoSettings()
 
 
 @dataclass(frozen=True)
@@ -79,29 +104,45 @@ def suppress_auto(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: AutoSettings = SETTINGS,
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
     exact = ExactParams(
         gap=params.gap, nodes=params.nodes if params.seconds is None else None, neighbourhoods=NEIGHBOURHOODS
     )
     uses_scip(exact)  # wrong parameters are told at once
-    told = _Best(progress)
-    fast = _Fast(problem, Deadline.after(params.seconds), rng, told, executor)
-    fast.run()
-    left = fast.deadline.left
-    ended = fast.stopped or left == 0.0
-    if fast.best is not None and (ended or (left == math.inf and _is_much(problem))):
-        status = Status.TIME_LIMIT if ended else fast.best.status
-        return replace(fast.best, status=status, counters={**fast.tried, **fast.best.counters})
-    exact = replace(exact, seconds=0.0 if fast.stopped else None if left == math.inf else left)
+    told, run = _Best(progress), Run(params.seconds)
+    fast = _Fast(problem, run.deadline, rng, told, executor, settings)
+    with run.stoppable():
+        fast.run()
+    much = run.deadline.moment is None and _is_much(problem, settings)
+    if fast.best is not None and (run.deadline.passed() or much):
+        status = run.status(fast.best.status)
+        counters = {**fast.tried, **fast.best.counters}
+        return _with_advice(replace(fast.best, status=status, counters=counters, stopped_by=WORK))
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = ExactRun(problem, exact, rng, told, hidden, fast.others).run()
-    return replace(found, counters={**fast.tried, **found.counters})
+    found = ExactRun(problem, exact, rng, told, hidden, fast.others, run).run()
+    return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
 
 
-def _is_much(problem: Problem) -> bool:
+def _with_advice(found: Proposal) -> Proposal:
+    """With one note on what more time would buy, where counted work ended the run."""
+    if found.status is not Status.FEASIBLE or found.stopped_by != WORK:
+        return replace(found, stopped_by="" if found.status is not Status.FEASIBLE else found.stopped_by)
+    gain = "a bound and perhaps a cheaper pattern" if found.bound is None else "a smaller gap"
+    return replace(
+        found,
+        notes=(*found.notes, f"ended after a fixed amount of work: `seconds` would buy {gain}"),
+    )
+
+
+def _is_much(problem: Problem, settings: AutoSettings) -> bool:
     """Whether the exact recipe would take long."""
-    return _asked(problem) > (MANY_ON_NETWORKS if is_network(problem) else MANY)
+    levels, most = settings.exact_levels, settings.exact_work
+    if is_network(problem):
+        levels, most = settings.exact_levels_on_networks, settings.exact_work_on_networks
+    asked = _asked(problem)
+    return asked > levels or asked * len(problem.table) > most
 
 
 def _asked(problem: Problem) -> int:
@@ -119,12 +160,12 @@ class _Fast:
         rng: np.random.Generator,
         progress: Progress,
         executor: Executor | None,
+        settings: AutoSettings = SETTINGS,
     ) -> None:
+        self.settings = settings
         self.problem, self.deadline, self.progress = problem, deadline, progress
         self.rng, self.executor = rng, executor
         self.best: Proposal | None = None
-        self.stopped = False
-        """Somebody pressed Ctrl-C."""
         self.tried: dict[str, float] = {}
         self.others: list[Bools] = []
         """The patterns of all methods that came to their end."""
@@ -137,11 +178,11 @@ class _Fast:
         for number, (name, settings) in enumerate(self._methods()):
             self._try(name, settings, OTHERS if number else 1.0)
             slow = (
-                len(self.problem.table) > MANY_CELLS and not is_network(self.problem)
+                len(self.problem.table) > self.settings.first_method_cells and not is_network(self.problem)
                 if whole == math.inf
                 else self.deadline.left < (1 - QUICK) * whole
             )
-            if slow or self.stopped or self.deadline.passed():
+            if slow or self.deadline.passed():
                 return
 
     def _methods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -165,39 +206,42 @@ class _Fast:
     def _hypercubes(self) -> bool:
         """A pattern of hypercubes on large grids that are no networks; True if that is all there is time for."""
         problem = self.problem
-        if is_network(problem) or self._expected(2 * _asked(problem)) <= MUCH or not CubeSearch.fits(problem):
+        least = MUCH if self.deadline.moment is None else CUBES_FIRST
+        if (
+            is_network(problem)
+            or self._expected(2 * _asked(problem)) <= least
+            or not CubeSearch.fits(problem)
+        ):
             return False
         allowed = largest_pattern(problem, self.progress)
         tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
-        left, expected = self.deadline.left, self._expected(len(tasks))
-        if expected <= MUCH:
+        expected = self._expected(len(tasks))
+        if expected <= least:
             return False
         too_long = expected > 1.0
-        within = self.deadline if too_long or left == math.inf else Deadline.after(OTHERS * left)
+        within = self.deadline if too_long else self.deadline.share(OTHERS)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
         search = CubeSearch(problem, allowed, tasks, rng, self.progress, within)
         hidden: Bools | None = None
-        try:
+        with self.deadline.stoppable():
             search.build()
             hidden = self._completed(search, allowed, tasks, within)
             if hidden is not None and too_long and not search.unmet:
-                search.exchange()
-        except KeyboardInterrupt:
-            self.stopped = True
+                search.exchange(math.inf if within.moment is not None else self.settings.exchange_searches)
         if not search.unmet:  # else it was stopped within an exchange, or linear programs have added to it
             hidden = search.hidden
         if hidden is None:
-            return self.stopped
+            return self.deadline.interrupted
         cost = float(problem.weights[hidden & ~problem.must_hide].sum())
         self.tried["cost by hypercubes"] = cost
         self.progress("hypercubes", 1, 1, cost)
         self.best = Proposal(
             suppression(hidden),
-            Status.TIME_LIMIT if self.stopped or within.passed() else Status.FEASIBLE,
+            Status.TIME_LIMIT if within.passed() else Status.FEASIBLE,
             f"hypercubes on {structure_of(problem.table).description}",
             counters={"exchanges": search.exchanged},
         )
-        return too_long or self.stopped
+        return too_long or self.deadline.interrupted
 
     def _completed(
         self, search: CubeSearch, allowed: Bools, tasks: list[Task], within: Deadline
@@ -215,7 +259,6 @@ class _Fast:
 
         method, left = METHODS[name], self.deadline.left
         seconds = None if left == math.inf else share * left
-        own = Deadline.after(seconds)
         try:
             found = method.function(
                 self.problem,
@@ -226,9 +269,10 @@ class _Fast:
             )
         except NotApplicable:
             return
-        self.stopped = found.status is Status.TIME_LIMIT and not own.passed()
+        if found.status is Status.INTERRUPTED and self.deadline.interrupt is not None:
+            self.deadline.interrupt.raised = True
         cost = found.pattern.loss(self.problem)
-        if found.status is not Status.TIME_LIMIT:
+        if found.status is Status.FEASIBLE:
             self.others.append(found.pattern.touched(self.problem))
         self.tried[" ".join(["cost by", name, *map(str, settings.values())])] = cost
         if self.best is None or cost < self.best.pattern.loss(self.problem):

@@ -16,6 +16,7 @@ References: Kelly, Golden & Assad (1992); Salazar-Gonzalez (2002), A unified fra
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -28,7 +29,7 @@ from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution, solve_mixed
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.problem import Problem
@@ -65,6 +66,7 @@ def suppress_compact(
     executor: Executor | None,
 ) -> Proposal:
     """The cheapest pattern, proven, or the best found with its bound when the time is up."""
+    run = Run(params.seconds)
     relaxed = problem if problem.most_touched is None else replace(problem, most_touched=None)
     allowed = largest_pattern(relaxed, progress)
     blocks = _blocks(relaxed, allowed)
@@ -78,11 +80,13 @@ def suppress_compact(
     network = all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
     model = _Model(problem, allowed, blocks, 1.0 if network else params.reach)
     progress("integer program", 0, 1)
-    solution = model.solve(float("inf") if params.seconds is None else params.seconds)
-    return _proposal(problem, allowed, model, solution)
+    solution = MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
+    with run.stoppable():
+        solution = model.solve(run.deadline.left)
+    return _proposal(problem, allowed, model, solution, run)
 
 
-def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSolution) -> Proposal:
+def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSolution, run: Run) -> Proposal:
     if solution.outcome is Outcome.INFEASIBLE:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
@@ -93,19 +97,23 @@ def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSo
         hidden = np.zeros(allowed.size, dtype=bool)
         hidden[model.cells] = solution.values[: model.cells.size] > 0.5
     elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
+        if run.deadline.interrupted:
+            raise KeyboardInterrupt
         raise SolverError("the time was up before any pattern within the bound on touched cells was found")
     must = float(problem.weights[problem.must_hide].sum())
     bound = max(0.0, solution.bound - must)
     cost = float(problem.weights[hidden & ~problem.must_hide].sum())
-    status = Status.OPTIMAL if solution.outcome is Outcome.OPTIMAL else Status.TIME_LIMIT
+    proven = solution.outcome is Outcome.OPTIMAL
+    status = run.status(Status.OPTIMAL if proven else Status.FEASIBLE, complete=proven)
+    notes: tuple[str, ...] = () if solution.values.size else (HIDES_EVERYTHING,)
+    if model.reach != 1.0:
+        notes += (f"proven for deviations of at most {model.reach:g} levels in any cell",)
     return Proposal(
         suppression(hidden),
         status,
         "HiGHS mixed-integer program",
         bound=min(bound, cost),
-        notes=()
-        if model.reach == 1.0
-        else (f"proven for deviations of at most {model.reach:g} levels in any cell",),
+        notes=notes,
         counters={
             "blocks": len(model.blocks),
             "columns": model.matrix.shape[1],

@@ -29,7 +29,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.eliminating import Elimination
 from tablecloak.methods.feasibility import largest_pattern
@@ -42,7 +42,7 @@ from tablecloak.methods.search import Search
 from tablecloak.methods.separation import separator_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.result import EVERYTHING, Status
 
 ORDERS = ("weight", "guided", "value", "given", "random")
 SETS = ("all", "E", "K1", "K3", "K5")
@@ -77,20 +77,17 @@ def suppress_elimination(
 ) -> Proposal:
     """A safe pattern of which no cell can be published, on every feasible problem without a bound on touched cells."""
     _check(problem, params)
-    case = _Case(problem, params, progress)
+    run = Run(params.seconds)
+    case = _Case(problem, params, progress, run.deadline)
     best: _Attempt | None = None
-    status = Status.FEASIBLE
-    try:
+    with run.stoppable():
         for number in range(params.starts):
             attempt = case.attempt(case.order(rng, shuffled=number > 0))
             if best is None or attempt.cost < best.cost:
                 best = attempt
             if case.deadline.passed():
                 break
-    except KeyboardInterrupt:
-        status = Status.TIME_LIMIT
-    if case.deadline.passed():
-        status = Status.TIME_LIMIT
+    status = run.status(Status.FEASIBLE)
     if best is None:
         best = case.finished()
     return Proposal(
@@ -129,9 +126,10 @@ class _Attempt(NamedTuple):
 class _Case:
     """What all attempts have in common, and the one under way."""
 
-    def __init__(self, problem: Problem, params: EliminationParams, progress: Progress) -> None:
-        self.problem, self.params, self.progress = problem, params, progress
-        self.deadline = Deadline.after(params.seconds)
+    def __init__(
+        self, problem: Problem, params: EliminationParams, progress: Progress, deadline: Deadline
+    ) -> None:
+        self.problem, self.params, self.progress, self.deadline = problem, params, progress, deadline
         progress("is it feasible at all", 0, 1)
         self.allowed = largest_pattern(problem, progress)
         found = audit(problem, suppression(problem.must_hide), progress=progress)
@@ -188,9 +186,7 @@ class _Case:
         problem, free = self.problem, self.allowed & ~self.problem.must_hide
         patterns, lines = PatternRows(problem, self.allowed), Lines(problem, self.allowed)
         separator = separator_of(problem, self.allowed)
-        deadline = (
-            self.deadline if self.params.seconds is None else Deadline.after(self.deadline.left / 2)
-        )  # the other half is for the elimination
+        deadline = self.deadline.share(0.5)  # the other half is for the elimination
 
         def missed(x: Floats) -> list[Row]:
             return separator.rows(x, self.every, most=LEVELS_A_ROUND, deadline=deadline)
@@ -217,6 +213,8 @@ class _Case:
         if self.run is None:
             return self._everything("stopped before anything was published", {})
         own = self.run.hidden
+        if self.deadline.passed() and np.array_equal(own, self.allowed):
+            return self._everything("stopped before anything was published", self.run.counters)
         found = audit(self.problem, suppression(own), progress=self.progress)
         counters = {
             **self.run.counters,
@@ -227,13 +225,11 @@ class _Case:
         hidden = own.copy() if found.safe_rows.all() else self._repaired(own)
         if hidden is None:
             return self._everything("stopped before the levels that were not minded were repaired", counters)
-        if self.deadline.passed() and np.array_equal(hidden, self.allowed):
-            return self._everything("stopped before anything was published", counters)
         counters["added by repair"] = int((hidden & ~own).sum())
         return _Attempt(hidden, self.cost(hidden), counters, ())
 
     def _everything(self, why: str, counters: dict[str, float]) -> _Attempt:
-        note = f"{why}: everything that may be hidden is hidden"
+        note = f"{why}: {EVERYTHING}"
         return _Attempt(self.allowed, self.cost(self.allowed), counters, (note,))
 
     def _repaired(self, hidden: Bools) -> Bools | None:

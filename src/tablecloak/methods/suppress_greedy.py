@@ -20,11 +20,11 @@ import numpy as np
 
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import Progress
 from tablecloak.result import Status
 
 
@@ -55,28 +55,19 @@ def suppress_greedy(
             needs="a problem without most_touched",
             instead=["suppress-compact"],
         )
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
     progress("is it feasible at all", 0, 1)
     allowed = largest_pattern(problem, progress)
-    search = Search(problem, allowed, progress, deadline, reweight=params.reweight)
-    status = Status.FEASIBLE
-    try:
+    search = Search(problem, allowed, progress, run.deadline, reweight=params.reweight)
+    with run.stoppable():
         search.construct()
-        if params.clean_up and not deadline.passed():
+        if params.clean_up and not run.deadline.passed():
             search.clean_up()
-    except KeyboardInterrupt:
-        status = Status.TIME_LIMIT
-    if deadline.passed():
-        status = Status.TIME_LIMIT
     hidden = search.hidden if search.complete else allowed
-    notes = (
-        ()
-        if search.complete
-        else ("stopped before a pattern was built: everything that may be hidden is hidden",)
-    )
+    notes = () if search.complete else (HIDES_EVERYTHING,)
     return Proposal(
         suppression(hidden),
-        status,
+        run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={
             "tasks": search.tasks_seen,

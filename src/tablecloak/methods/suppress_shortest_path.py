@@ -36,7 +36,6 @@ on Computing 19(4); our notes, 4.2, 4.3 and appendix B.
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
@@ -105,7 +104,7 @@ class _Heuristic:
     """Castro's heuristic, once."""
 
     def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
-        self.requests, self.params, self.began = requests, params, time.monotonic()
+        self.requests, self.params, self.left = requests, params, requests.deadline.left
         problem = self.problem = requests.problem
         self.cells = np.flatnonzero(requests.allowed)
         place = np.full(requests.allowed.size, -1, dtype=np.int64)
@@ -158,7 +157,8 @@ class _Heuristic:
             counters["cost before trimming"] = float(
                 self.problem.weights[before & ~self.problem.must_hide].sum()
             )
-        counters["own seconds"] = time.monotonic() - self.began
+        if requests.deadline.moment is not None:  # else no clock is read
+            counters["own seconds"] = self.left - requests.deadline.left
         return Own(self._hidden(), counters, self._notes())
 
     def _protected(self, arc: int, rising: bool, level: float) -> bool:

@@ -18,11 +18,10 @@ statistical tables, JORS 59.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.roads import RoadMap
 from tablecloak.errors import InputError, NotApplicable, SolverError
-from tablecloak.methods.base import Proposal, suppression
+from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.flow_blocks import FlowProgram
@@ -70,16 +69,17 @@ def suppress_three_phase(
 ) -> Proposal:
     """The cheapest safe pattern of a two-way table, or the best found in time with a proven bound."""
     _check(problem)
-    deadline = Deadline.after(params.seconds)
+    run = Run(params.seconds)
     progress("is it feasible at all", 0, 1)
     if params.iterations is not None and params.iterations < 1:
         raise InputError("suppress-three-phase", ["iterations must be at least 1"])
-    solver = _Solver(problem, largest_pattern(problem, progress), progress, deadline, params.iterations)
-    try:
-        status = solver.run()
-    except KeyboardInterrupt:
-        status = Status.TIME_LIMIT
-    return solver.proposal(status)
+    solver = _Solver(problem, largest_pattern(problem, progress), progress, run.deadline, params.iterations)
+    proven = False
+    with run.stoppable():
+        proven = solver.run()
+    counted = params.iterations is not None and not run.deadline.passed()
+    status = run.status(Status.OPTIMAL if proven else Status.FEASIBLE)
+    return replace(solver.proposal(status), stopped_by="work limit" if counted and not proven else "")
 
 
 def _check(problem: Problem) -> None:
@@ -134,7 +134,8 @@ class _Solver:
 
     # ------------------------------------------------------------------ the recipe
 
-    def run(self) -> Status:
+    def run(self) -> bool:
+        """The phases in turn; whether the optimum is proven."""
         with self._timed("preprocessing"):
             levels = self._levels()
             self.tasks = self._exposed(levels, self.problem.must_hide)
@@ -145,7 +146,7 @@ class _Solver:
         }
         if not self.tasks:
             self.hidden = self.problem.must_hide.copy()
-            return Status.OPTIMAL
+            return True
         with self._timed("first pattern"):
             self._complete(self.problem.must_hide, self.tasks)
         with self._timed("phase 1"):
@@ -161,15 +162,17 @@ class _Solver:
                 break
             with self._timed("phase 3"):
                 x = self._third(x, fresh)
-        return Status.OPTIMAL if self._proven() else Status.TIME_LIMIT
+        return self._proven()
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:
-        start = time.perf_counter()
+        """Seconds of a phase; without a time limit no clock is read."""
+        left = self.deadline.left
         try:
             yield
         finally:
-            self.clock[phase] = self.clock.get(phase, 0.0) + time.perf_counter() - start
+            if self.deadline.moment is not None:
+                self.clock[phase] = self.clock.get(phase, 0.0) + left - self.deadline.left
 
     def _tell(
         self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None

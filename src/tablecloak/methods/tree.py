@@ -13,6 +13,7 @@ from tablecloak.engines.branching import Callbacks, Cut, branch_and_cut
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.methods.rows import Row
 from tablecloak.methods.run_state import LAST, Exact, Stage
+from tablecloak.progress import TimeUp
 
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
@@ -83,7 +84,13 @@ def decide(
     if tied:  # only connections matter, and very many patterns have them: nodes must be fast
         effort = PLAIN
 
+    def look() -> None:
+        """End the search when the time is up: SCIP asks about many points without a look at its own limit."""
+        if state.deadline.passed():
+            raise TimeUp
+
     def separate(values: Floats, whole: bool) -> list[Cut]:
+        look()
         x = columns.point(values)
         if whole:
             rows = state.check(x)
@@ -97,6 +104,7 @@ def decide(
         return [columns.cut(row) for row in rows]
 
     def accept(values: Floats) -> bool:
+        look()
         x = columns.point(values)
         safe = state.is_safe(x)
         if not safe and state.cost_of(x > 0.5) < state.cost:

@@ -15,7 +15,6 @@ merge, solve & adapt.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -68,9 +67,10 @@ class Walk:
             self._merge(state)
             self._spent = 0.0
             return
-        start = time.monotonic()
+        left = state.deadline.left
         self._move(state)
-        self._spent += time.monotonic() - start
+        if state.deadline.moment is not None:
+            self._spent += left - state.deadline.left
 
     def _move(self, state: Exact) -> None:
         """From the pattern here, or from a better one, to another."""

@@ -10,7 +10,7 @@ tables other than networks), the same is done in tenths of them, and so on.
 
 from __future__ import annotations
 
-import time
+import math
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
@@ -20,6 +20,7 @@ from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.limited import solve_limited
 from tablecloak.methods.network_search import is_network
 from tablecloak.problem import Problem
+from tablecloak.progress import Deadline
 
 ROUNDS, STEPS = 6, (1, 3, 10)
 MOST_DIGITS = 3
@@ -38,7 +39,7 @@ def fewest_digits(
     high: Floats,
     *,
     squares: bool = False,
-    seconds: float = 1e9,
+    seconds: float = math.inf,
 ) -> tuple[Floats, bool]:
     """`moved` in whole units (True), else in tenths, hundredths or thousandths, else as it is, clipped to low..high.
 
@@ -61,7 +62,13 @@ def adds_up(problem: Problem, moved: Floats) -> bool:
 
 
 def whole_units(
-    problem: Problem, moved: Floats, low: Floats, high: Floats, *, squares: bool = False, seconds: float = 1e9
+    problem: Problem,
+    moved: Floats,
+    low: Floats,
+    high: Floats,
+    *,
+    squares: bool = False,
+    seconds: float = math.inf,
 ) -> Floats | None:
     """`moved` in whole units, adding up exactly and within low..high; None if none was found near it.
 
@@ -70,22 +77,20 @@ def whole_units(
     equations = working_equations(problem.table)
     if (equations.data != np.rint(equations.data)).any():
         return None
-    columns, until = csc_array(equations), time.monotonic() + seconds
+    columns, deadline = csc_array(equations), Deadline.after(seconds)
     whole = np.clip(np.rint(np.clip(moved, -LARGEST, LARGEST)), low, high)
     fractions = np.abs(moved - whole) > FRACTION
     for _ in range(ROUNDS):
         missing = -_sums(equations, whole)
         if not missing.any():
             return whole
-        left = max(until - time.monotonic(), 0.0)
         # On a network cells that are whole already need not change: fractions can be rounded among themselves.
         few = _among(fractions, whole, low, high) if is_network(problem) and fractions.any() else None
         correction = None
         if few is not None:
-            correction = _correction(problem, columns, whole, missing, few, squares, left)
+            correction = _correction(problem, columns, whole, missing, few, squares, deadline)
         if correction is None:
-            left = max(until - time.monotonic(), 0.0)
-            correction = _correction(problem, columns, whole, missing, (low, high), squares, left)
+            correction = _correction(problem, columns, whole, missing, (low, high), squares, deadline)
         if correction is None:
             return None
         whole = whole + correction
@@ -112,11 +117,10 @@ def _correction(
     missing: Ints,
     ends: tuple[Floats, Floats],
     squares: bool,
-    seconds: float,
+    deadline: Deadline,
 ) -> Floats | None:
     """The cheapest change of whole units that makes up for what is missing."""
     size, network = float(np.abs(missing).max()), is_network(problem)
-    until = time.monotonic() + seconds
     for steps in STEPS:
         most = max(steps, 4 * size)
         up, down = np.minimum(ends[1] - whole, most), np.minimum(whole - ends[0], most)
@@ -135,7 +139,7 @@ def _correction(
             (missing / scale, missing / scale),
             np.concatenate(prices),
             np.full(2 * free.size, not network),
-            seconds=max(until - time.monotonic(), 0.0),
+            seconds=deadline.left,
             nodes=NODES,
             presolve=not network,  # sums are checked in whole numbers, whatever a solver claims
         )
@@ -144,6 +148,6 @@ def _correction(
             steps_up, steps_down = np.split(np.rint(solution.values * scale), 2)
             change[free] = np.clip(steps_up - steps_down, -down[free], up[free])
             return change
-        if network or time.monotonic() >= until:
+        if network or deadline.passed():
             return None  # a wider box would not help: rounding between neighbours is always possible
     return None

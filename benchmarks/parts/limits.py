@@ -1,0 +1,151 @@
+"""Limits of time and interrupts, kept or not: every method on tables of several kinds.
+
+A case is one method on one table with one limit, or interrupted after some seconds as by Ctrl-C. A limit is kept if the
+call ends within it and the largest of one second, a twentieth of it, and one audit of the table. The load of the
+machine is part of the row: on a busy one the clock runs on while others work.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from instances import csplib_problem, insee_problem
+from parts.base import Make, Part, sizes
+from parts.castro import tidy
+from runner import Case, Row
+from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, TablecloakError, audit, protect
+from tablecloak.engines.flow import load_kernels
+from tablecloak.methods import METHODS
+from tablecloak.pattern import Suppression
+
+LIMITS = (2.0, 10.0, 60.0)
+INTERRUPTED = 3.0
+"""Seconds after which a run without a limit is interrupted."""
+SLACK = 120.0
+
+
+def flat_grid(shape: tuple[int, ...], share: float) -> Problem:
+    """A table without hierarchies; a share of its leaves is sensitive (as in the cases that showed the overruns)."""
+    names = "abc"[: len(shape)]
+    labels = [[f"{name}{j}" for j in range(size)] for name, size in zip(names, shape, strict=True)]
+    return _filled([Dimension.flat(*pair) for pair in zip(names, labels, strict=True)], labels, share)
+
+
+def hierarchical(share: float) -> Problem:
+    """Three hierarchies of two levels below the total, 21 x 21 x 13 codes: 5,733 cells."""
+    dimensions, labels = [], []
+    for name, groups, size in (("a", 4, 4), ("b", 4, 4), ("c", 3, 3)):
+        leaves = [(f"{name}{g}.{j}", f"{name}{g}") for g in range(groups) for j in range(size)]
+        pairs = [*leaves, *((f"{name}{g}", "Total") for g in range(groups))]
+        dimensions.append(Dimension.of(name, Hierarchy.from_pairs(pairs)))
+        labels.append([leaf for leaf, _ in leaves])
+    return _filled(dimensions, labels, share)
+
+
+def _filled(dimensions: list[Dimension], labels: list[list[str]], share: float) -> Problem:
+    """Lognormal leaves; levels of 15% for a share of them."""
+    rng = np.random.default_rng(0)
+    codes = np.meshgrid(*labels, indexing="ij")
+    values = np.floor(rng.lognormal(5, 1.5, codes[0].shape)) + 1
+    columns = {dimension.name: code.ravel() for dimension, code in zip(dimensions, codes, strict=True)}
+    table = Table.from_cells(dimensions, {**columns, "value": values.ravel()}, recompute=True)
+    leaves = np.flatnonzero(table.is_leaf)
+    cells = rng.choice(leaves, int(share * leaves.size), replace=False)
+    level = np.minimum(np.ceil(0.15 * table.values[cells]), table.values[cells])
+    return Problem.of(table, cells, Levels.at(len(table), cells, level, level))
+
+
+TABLES: dict[str, Make] = {
+    "200x200": partial(flat_grid, (200, 200), 0.10),
+    "30x30x10": partial(flat_grid, (30, 30, 10), 0.03),
+    "21x21x13 hierarchical": partial(hierarchical, 0.05),
+    "hier13x13x13a": partial(csplib_problem, "hier13x13x13a"),
+    "insee": insee_problem,
+}
+
+
+def limited(seconds: float | None) -> Iterator[Case]:
+    """Every method on every table with every limit."""
+    for limit in LIMITS if seconds is None else (seconds,):
+        for name, make in TABLES.items():
+            for method, chosen in METHODS.items():
+                if "seconds" in chosen.params.__dataclass_fields__:
+                    facts = {"name": name, "method": method, "limit_s": f"{limit:g}"}
+                    measure = partial(limit_row, make, method, limit)
+                    yield Case(f"{name}, {method}, {limit:g} s", measure, 2 * limit + SLACK, (), facts)
+
+
+def interrupted(seconds: float | None) -> Iterator[Case]:
+    """Every method on every table, without a limit, interrupted after some seconds."""
+    moment = seconds or INTERRUPTED
+    for name, make in TABLES.items():
+        for method in METHODS:
+            facts = {"name": name, "method": method, "interrupt_s": f"{moment:g}"}
+            measure = partial(interrupt_row, make, method, moment)
+            yield Case(f"{name}, {method}, Ctrl-C at {moment:g} s", measure, moment + SLACK, (), facts)
+
+
+def limit_row(make: Make, method: str, limit: float) -> Row:
+    """One run with a limit."""
+    problem = make()
+    return _row(problem, method, {"seconds": limit}, limit)
+
+
+def interrupt_row(make: Make, method: str, moment: float) -> Row:
+    """One run that is interrupted, unless it ends before."""
+    problem, before = make(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    load_kernels()
+    timer = threading.Timer(moment, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        return _row(problem, method, {}, moment)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+def _row(problem: Problem, method: str, params: dict[str, float], limit: float) -> Row:
+    """What came out, how long it took on the clock and on the processor, and whether the limit was kept."""
+    load_kernels()
+    start, work = time.perf_counter(), time.process_time()
+    facts: Row = {"status": "", "safe": None, "cost": None, "first_s": None, "notes": ""}
+    try:
+        result = protect(problem, method, params=params)
+        early = [moment for moment, cost, _ in result.report.trace if cost is not None]
+        facts |= {
+            "status": str(result.status),
+            "safe": result.audit.safe,
+            "cost": tidy(result.cost),
+            "first_s": tidy(early[0]) if early else None,
+            "notes": "; ".join(result.report.notes),
+        }
+        judged = result.audit.seconds
+    except (TablecloakError, KeyboardInterrupt) as error:
+        facts |= {"status": type(error).__name__, "notes": str(error).split("\n")[0][:100]}
+        judged = 0.0
+    took, work = time.perf_counter() - start, time.process_time() - work
+    if not judged:
+        judged = audit(problem, Suppression(~problem.forced)).seconds
+    allowed = limit + max(1.0, 0.05 * limit, judged)
+    return {
+        **sizes(problem),
+        **facts,
+        "seconds": tidy(took),
+        "processor_s": tidy(work),
+        "audit_s": tidy(judged),
+        "kept": took <= allowed,
+        "load": tidy(os.getloadavg()[0]),
+    }
+
+
+PARTS = (
+    Part("limits", "limits of 2, 10 and 60 s: method by table", limited, needs_data=True),
+    Part("interrupts", "Ctrl-C after 3 s: method by table", interrupted, needs_data=True),
+)

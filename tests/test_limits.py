@@ -1,0 +1,201 @@
+"""Limits of time: no clock without one, the limit of a solver only where one is given, statuses of runs that ended."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+
+import highspy
+import pytest
+
+from fixtures import FIXTURES
+from tablecloak.engines.flow import load_kernels
+from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
+from tablecloak.methods import METHODS
+from tablecloak.methods.base import Run
+from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
+from tablecloak.progress import NEVER, Deadline, TimeUp
+from tablecloak.protect import protect
+from tablecloak.result import EVERYTHING, Status
+from tablecloak.testing import assert_protected
+from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
+
+UNTIMED = ("tablecloak.methods", "tablecloak.engines", "tablecloak.progress")
+"""Packages that may not read a clock without a limit; `protect` and `audit` report their seconds."""
+EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
+
+
+@pytest.fixture
+def no_clock(monkeypatch):
+    """Clocks that raise where they are read by a method or an engine, and solvers that refuse a finite time limit."""
+    load_kernels()  # it measures how long that takes, and decides nothing by it
+
+    def guarded(clock):
+        def read():
+            caller = sys._getframe(1).f_globals["__name__"]
+            assert not caller.startswith(UNTIMED), f"{caller} reads a clock without a limit"
+            return clock()
+
+        return read
+
+    for name in ("monotonic", "perf_counter", "time", "process_time", "thread_time"):
+        monkeypatch.setattr(time, name, guarded(getattr(time, name)))
+    set_option = highspy.Highs.setOptionValue
+
+    def checked(self, name, value):
+        assert name != "time_limit" or value == math.inf, "HiGHS got a finite time limit"
+        return set_option(self, name, value)
+
+    monkeypatch.setattr(highspy.Highs, "setOptionValue", checked)
+    pyscipopt = pytest.importorskip("pyscipopt")
+
+    class Model(pyscipopt.Model):
+        def setParam(self, name, value):
+            assert name != "limits/time", "SCIP got a time limit"
+            return super().setParam(name, value)
+
+    monkeypatch.setattr(pyscipopt, "Model", Model)
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("fixture", list(FIXTURES))
+def test_no_method_reads_a_clock_without_a_limit(method, fixture, no_clock):
+    problem = FIXTURES[fixture]()
+    if (method, fixture) in NO_ROUNDING:
+        with pytest.raises(InfeasibleProblem, match="adds up"):
+            protect(problem, method, seed=1)
+    else:
+        protected(problem, method, fixture, seed=1)
+
+
+def test_a_deadline_that_never_comes_reads_no_clock(no_clock):
+    for deadline in (Deadline.after(None), Deadline.after(math.inf), Deadline.after(None).share(0.5)):
+        assert deadline.moment is None and deadline.left == math.inf and not deadline.passed()
+        assert deadline.since == 0.0
+
+
+def test_a_share_of_a_deadline_comes_before_it(monkeypatch):
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    deadline = Deadline.after(10.0)
+    assert (deadline.left, deadline.share(0.3).left, deadline.since) == (10.0, 3.0, 0.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 112.0)
+    assert deadline.passed() and (deadline.left, deadline.since) == (0.0, 2.0)
+
+
+# ---------------------------------------------------------------------- how runs end
+
+
+class Fuse:
+    """A clock that stands still for some looks and then jumps: a deadline passes after exactly so many looks."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def __call__(self):
+        self.looks -= 1
+        return 0.0 if self.looks >= 0 else 1e6
+
+
+LOOKS = (1, 5, 20, 80, 320)
+
+
+@pytest.mark.parametrize("looks", LOOKS)
+@pytest.mark.parametrize("fixture", ["two way several", "three way"])
+@pytest.mark.parametrize("method", sorted({*METHODS} - WITHOUT_LIMIT))
+def test_a_deadline_that_passes_at_any_look(method, fixture, looks, monkeypatch):
+    """Safe and honest wherever the time is up: a status, a bound that holds, no error but that there is nothing yet."""
+    problem = FIXTURES[fixture]()
+    params = {**PARAMS.get(method, {}), "seconds": 1e3}
+    monkeypatch.setattr("tablecloak.progress.time.monotonic", Fuse(looks))
+    try:
+        result = protect(problem, method, params=params)
+    except NotApplicable:
+        return
+    except SolverError as error:
+        assert "time was up" in str(error)
+        assert method.startswith(("perturb-", "round-", "mixed-"))
+        return
+    assert result.status in Status
+    assert result.report.stopped_by in ("proven", "finished", "time limit")
+    assert (result.status is Status.TIME_LIMIT) == (result.report.stopped_by == "time limit")
+    assert result.bound is None or result.bound <= result.cost + 1e-9
+    if not method.startswith(("perturb-", "round-")):
+        assert_protected(problem, result.pattern)
+
+
+@pytest.mark.parametrize("count", [2, 4, 9, 30])
+@pytest.mark.parametrize("fixture", ["two way several", "three way"])
+@EVERY_METHOD
+def test_an_interrupt_at_any_report(method, fixture, count):
+    """Interrupted once at any report of progress: nothing, or a pattern that is audited and called interrupted."""
+    problem, reports, raised = FIXTURES[fixture](), [], []
+
+    def once(phase, done, total, incumbent=None, bound=None):
+        reports.append(phase)
+        if len(reports) == count:
+            raised.append(phase)
+            raise KeyboardInterrupt
+
+    try:
+        result = protect(problem, method, params=PARAMS.get(method), progress=once)
+    except (NotApplicable, KeyboardInterrupt):
+        return
+    if raised and raised != ["audit"]:
+        assert result.status in (Status.INTERRUPTED, Status.OPTIMAL)
+    if not method.startswith(("perturb-", "round-")):
+        assert_protected(problem, result.pattern)
+
+
+def test_status_of_a_run(monkeypatch):
+    run = Run(None)
+    assert run.status(Status.FEASIBLE) is Status.FEASIBLE
+    assert run.status(Status.FEASIBLE, complete=False) is Status.TIME_LIMIT
+    with run.stoppable():
+        raise TimeUp
+    assert not run.deadline.passed()
+    part = run.deadline.share(0.5)
+    with run.stoppable():
+        raise KeyboardInterrupt
+    assert run.deadline.interrupted and part.interrupted and part.left == 0.0
+    assert run.status(Status.FEASIBLE) is Status.INTERRUPTED
+    assert run.status(Status.OPTIMAL) is Status.OPTIMAL
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    late = Run(1.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 2.0)
+    assert late.status(Status.FEASIBLE) is Status.TIME_LIMIT
+    assert late.deadline.at_least(0.5).left == 0.5
+    with pytest.raises(KeyboardInterrupt), NEVER.stoppable():
+        raise KeyboardInterrupt
+
+
+def test_compiled_code_is_loaded_before_the_limit_begins(monkeypatch):
+    loaded = []
+    module = import_module("tablecloak.protect")
+    monkeypatch.setattr(module, "load_kernels", lambda: loaded.append(1))
+    protect(FIXTURES["two way"](), "suppress-greedy")
+    assert not loaded
+    protect(FIXTURES["two way"](), "suppress-greedy", params={"seconds": 60})
+    assert loaded
+
+
+def test_the_summary_says_that_everything_is_hidden():
+    problem = FIXTURES["three way"]()
+    result = protect(problem, "suppress-greedy", params={"seconds": 0.0})
+    assert EVERYTHING in result.report.notes[0]
+    assert EVERYTHING in result.summary(problem).splitlines()[1]
+    assert EVERYTHING not in protect(problem, "suppress-greedy").summary(problem)
+
+
+def test_work_without_a_limit_is_counted():
+    problem = FIXTURES["three way"]()
+    fast = partial(suppress_auto, settings=AutoSettings(exact_levels=0))
+    result = protect(problem, replace(METHODS["suppress-auto"], function=fast))
+    assert (result.status, result.report.stopped_by) == (Status.FEASIBLE, "work limit")
+    assert "`seconds` would buy a smaller gap" in result.report.notes[-1]
+    proven = protect(problem, "suppress-auto")
+    assert (proven.status, proven.report.stopped_by) == (Status.OPTIMAL, "proven")
+    assert not proven.report.notes
