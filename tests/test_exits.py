@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tablecloak.cli.app import app
-from tablecloak.cli.exits import exit_codes, past_interrupting
+from tablecloak.cli.exits import exit_codes
 from tablecloak.examples import path
 from tablecloak.protect import protect
 from tablecloak.result import Status
@@ -164,11 +165,32 @@ def test_sigterm_is_ctrl_c_inside_a_command_only() -> None:
 @POSIX
 def test_interrupts_come_too_late_once_files_are_renamed() -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    with exit_codes():
-        past_interrupting()
+    with exit_codes() as interrupts:
+        interrupts.commit()
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_published_where_a_method_went_on_after_an_interrupt(
+    tmp_path: Path, table: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deaf(*given: Any, **options: Any) -> Any:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(number)
+        return protect(*given, **options)
+
+    for name in ("protect", "job.run", "compare"):
+        monkeypatch.setattr(import_module(f"tablecloak.{name}"), "protect", deaf)
+    job = small_job(tmp_path)
+    before = set(tmp_path.iterdir())
+    done = ended("run", job)
+    assert done.exit_code == 130 and set(tmp_path.iterdir()) == before
+    pattern = tmp_path / "pattern.csv"
+    assert ended("protect", table, "--pattern", pattern).exit_code == 6 and pattern.exists()
+    assert ended("compare", table, "-m", "suppress-greedy").exit_code == 130
 
 
 @POSIX
@@ -186,8 +208,8 @@ def test_commands_in_other_threads_set_no_handlers() -> None:
 
     def work() -> None:
         try:
-            with exit_codes():
-                past_interrupting()
+            with exit_codes() as interrupts:
+                interrupts.commit()
         except BaseException as error:
             faults.append(error)
 

@@ -16,7 +16,6 @@ from tablecloak.cli.exits import (
     WRONG_INPUT,
     end_interrupted,
     exit_codes,
-    past_interrupting,
 )
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Instance, Json, Quiet, Widen, read_problem, say
@@ -55,7 +54,7 @@ def compare(
     show_confidential: Confidential = False,
 ) -> None:
     """Run several methods, audit each outcome, and show what each of them costs readers."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.compare import compare as run
         from tablecloak.formats.compare_html import check_drawing, compare_html, cost_plot
         from tablecloak.formats.files import check_writable, write_files
@@ -73,9 +72,9 @@ def compare(
         if plot and any(outcome.result is not None for outcome in found.outcomes):
             texts[plot] = cost_plot(found)
         wanted_files = {path: text for path, text in texts.items() if path}
-        write_files(wanted_files, commit=past_interrupting)
+        write_files(wanted_files, commit=interrupts.commit)
     say(found.summary(), quiet)
-    if any(outcome.status == "interrupted" for outcome in found.outcomes):
+    if interrupts.seen or any(outcome.status == "interrupted" for outcome in found.outcomes):
         end_interrupted(bool(wanted_files))
     if code := _exit_code(found):
         raise typer.Exit(code)

@@ -46,14 +46,14 @@ CODES: tuple[tuple[type[TablecloakError], int], ...] = (
 
 
 @contextmanager
-def exit_codes(show_confidential: bool = False) -> Iterator[None]:
-    """Turn every error inside into text on stderr and an exit code.
+def exit_codes(show_confidential: bool = False) -> Iterator[Interrupts]:
+    """Turn every error inside into text on stderr and an exit code; gives what is known about interrupts.
 
     Figures, and the traceback of an error nobody expected, may hold true values: shown only when asked for.
     """
     try:
-        with _signals():
-            yield
+        with _signals() as interrupts:
+            yield interrupts
     except typer.Exit:
         raise
     except KeyboardInterrupt:
@@ -70,32 +70,51 @@ def exit_codes(show_confidential: bool = False) -> Iterator[None]:
         raise typer.Exit(FAILED) from None
 
 
+class Interrupts:
+    """Whether the user interrupted the command, whatever became of that inside."""
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> NoReturn:
+        """The handler of SIGINT and SIGTERM."""
+        self.seen = True
+        raise KeyboardInterrupt
+
+    def commit(self, publishing: bool = False) -> None:
+        """Ignore further interrupts until the command ends: all files are complete, and are renamed now.
+
+        Nothing is published after an interrupt, even if a method went on as if there had been none.
+        """
+        if publishing and self.seen:
+            raise KeyboardInterrupt
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+
+    def publish(self) -> None:
+        """`commit` of files that are public."""
+        self.commit(publishing=True)
+
+
 @contextmanager
-def _signals() -> Iterator[None]:
+def _signals() -> Iterator[Interrupts]:
     """Inside, SIGTERM is an interrupt like Ctrl-C; afterwards both signals mean what they meant before."""
+    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():  # only it may set handlers
-        yield
+        yield interrupts
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
+        if before[signal.SIGINT] is signal.default_int_handler:
+            signal.signal(signal.SIGINT, interrupts)
         if sys.platform != "win32" and before[signal.SIGTERM] is not signal.SIG_IGN:
-            signal.signal(signal.SIGTERM, _interrupt)
-        yield
+            signal.signal(signal.SIGTERM, interrupts)
+        yield interrupts
     finally:
         for number, handler in before.items():
             if handler is not None:  # it was not set by Python
                 signal.signal(number, handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
-
-
-def past_interrupting() -> None:
-    """Ignore further interrupts until the command ends: all files are complete, and are renamed now."""
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
 
 
 def end_interrupted(written: bool) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.exits import end_interrupted, exit_codes, past_interrupting
+from tablecloak.cli.exits import end_interrupted, exit_codes
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Quiet, say
 
@@ -23,14 +23,14 @@ def run(
     show_confidential: Confidential = False,
 ) -> None:
     """Run a job from the data to the published table; all files are written at the end, or none."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.job import Job, plan, run_job
 
         read = Job.read(job)
-        done = None if dry_run else run_job(read, progress, commit=past_interrupting)
+        done = None if dry_run else run_job(read, progress, commit=interrupts.commit)
         told = plan(read, progress) if done is None else done.summary()
     say(told, quiet)
-    if done is not None and done.interrupted:
+    if done is not None and (interrupts.seen or done.interrupted):
         end_interrupted(bool(done.written))
 
 
@@ -44,13 +44,13 @@ def init(
     show_confidential: Confidential = False,
 ) -> None:
     """Look at the data and write a job file to start from, with comments."""
-    with exit_codes(show_confidential):
+    with exit_codes(show_confidential) as interrupts:
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.job.starter import starter
 
         check_writable([out] if out else [], inputs=[data])
         text = starter(data, out.parent if out else Path())
-        write_files({out: text} if out else {}, commit=past_interrupting)
+        write_files({out: text} if out else {}, commit=interrupts.commit)
     if out is None:
         typer.echo(text, nl=False)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import exit_codes, past_interrupting
+from tablecloak.cli.exits import exit_codes
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Quiet, Widen, named_value, read_settings, say
 from tablecloak.errors import InputError, counted
@@ -95,7 +95,7 @@ def tabulate(
     show_confidential: Confidential = False,
 ) -> None:
     """Make a table with all its totals from microdata or cells."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.formats.cloak import write_cloak
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.job.run import tabulated
@@ -124,7 +124,7 @@ def tabulate(
         check_writable([out], inputs=job.inputs())
         progress("tabulate", 0, 1)
         table = tabulated(job)
-        write_files({out: write_cloak(table)}, commit=past_interrupting)
+        write_files({out: write_cloak(table)}, commit=interrupts.commit)
     say(_described(table), quiet)
 
 
@@ -231,7 +231,7 @@ def assess(
     show_confidential: Confidential = False,
 ) -> None:
     """Find the sensitive cells of a table, their levels and the attackers."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.apriori import Marks
         from tablecloak.assess import assess as run
         from tablecloak.formats.cloak import write_cloak
@@ -255,7 +255,7 @@ def assess(
             most_touched=most_touched,
             widen=widen,
         )
-        write_files({out: write_cloak(problem)}, commit=past_interrupting)
+        write_files({out: write_cloak(problem)}, commit=interrupts.commit)
     say("\n".join(described(problem)), quiet)
 
 

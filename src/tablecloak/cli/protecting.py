@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.exits import UNSAFE, end_interrupted, exit_codes, past_interrupting
+from tablecloak.cli.exits import UNSAFE, end_interrupted, exit_codes
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import (
     Confidential,
@@ -52,7 +52,7 @@ def protect(
     show_confidential: Confidential = False,
 ) -> None:
     """Protect a table, audit the outcome, and write pattern and record."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.formats.json_records import result_record, to_json
         from tablecloak.formats.pattern_csv import write_pattern
@@ -68,9 +68,9 @@ def protect(
             pattern: write_pattern(problem, result.pattern),
         }
         wanted = {path: text for path, text in texts.items() if path}
-        write_files(wanted, commit=past_interrupting)
+        write_files(wanted, commit=interrupts.commit)
     say(result.summary(problem), quiet)
-    if result.status is Status.INTERRUPTED:
+    if interrupts.seen or result.status is Status.INTERRUPTED:
         end_interrupted(bool(wanted))
 
 
@@ -93,7 +93,7 @@ def audit(
     show_confidential: Confidential = False,
 ) -> None:
     """Judge a pattern: what can each attacker work out? Exit code 4 if it is not safe."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.audit import audit as run
         from tablecloak.formats.files import check_writable, make_folder, write_files
         from tablecloak.formats.json_records import audit_record, to_json
@@ -112,7 +112,7 @@ def audit(
         if certificates:
             files[certificates / "certificate.json"], told = _certified(problem, given, verdict, progress)
             lines += told
-        write_files(files, commit=past_interrupting)
+        write_files(files, commit=interrupts.commit)
     say("\n".join(lines), quiet)
     if not verdict.safe:
         raise typer.Exit(UNSAFE)
@@ -126,7 +126,7 @@ def exposure(
     show_confidential: Confidential = False,
 ) -> None:
     """Which sensitive cells could be worked out if nothing but them were hidden?"""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.exposure import exposure as run
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.formats.json_records import exposure_record, to_json
@@ -135,7 +135,7 @@ def exposure(
         problem = read_problem(instance, widen, quiet)
         found = run(problem, progress=progress)
         files = {json: to_json(exposure_record(problem, found))} if json else {}
-        write_files(files, commit=past_interrupting)
+        write_files(files, commit=interrupts.commit)
     say(found.summary(problem), quiet)
 
 

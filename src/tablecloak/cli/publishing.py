@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import exit_codes, past_interrupting
+from tablecloak.cli.exits import exit_codes
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Instance, PatternFile, Quiet, Widen, read_problem, say
 
@@ -54,7 +54,7 @@ def publish(
     show_confidential: Confidential = False,
 ) -> None:
     """Audit a pattern once more and write the table for publication. Exit code 4 if it is not safe."""
-    with exit_codes(show_confidential), drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.audit import audit
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.formats.pattern_csv import read_pattern
@@ -88,7 +88,7 @@ def publish(
 
             result = result_of(problem, given, verdict, f"pattern in {pattern.name}")
             files[report] = report_page(problem, result, verdict, progress=progress)
-        write_files(files, public=out, commit=past_interrupting)
+        write_files(files, public=out, commit=interrupts.publish)
     say("\n".join(f"written: {path} (public)" for path in out), quiet)
     if report:
         say(f"written: {report} (CONFIDENTIAL)", quiet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,12 @@ class JobResult:
         return f"<confidential JobResult of {self.job.path}: {counted(len(self.written), 'file')} written>"
 
 
-def run_job(job: Job, progress: Progress = silent, commit: Callable[[], None] | None = None) -> JobResult:
-    """Run the whole chain and write all outputs at once; `commit` is called right before, as in `write_files`.
+def _always(publishing: bool) -> None:
+    """Go on."""
+
+
+def run_job(job: Job, progress: Progress = silent, commit: Callable[[bool], None] = _always) -> JobResult:
+    """Run the whole chain and write all outputs at once; `commit` is called right before, with whether any is public.
 
     Nothing is written if anything fails: wrong data, an infeasible problem, a pattern that does not pass. A job
     read back from its record must give the same public bytes as then; if not, an `InputError` says what differs.
@@ -103,7 +108,7 @@ def run_job(job: Job, progress: Progress = silent, commit: Callable[[], None] | 
     files = public | _confidential_files(job, (problem, result, verdict), inputs, digests, progress)
     _step(progress, "write")
     check_unchanged(job, inputs)
-    write_files(files, public=public, commit=commit)
+    write_files(files, public=public, commit=partial(commit, bool(public)))
     return JobResult(job, problem, result, verdict, publication, tuple(files), tuple(notes))
 
 
@@ -113,13 +118,13 @@ def _interrupted(
     result: Result,
     inputs: Mapping[str, str],
     notes: list[str],
-    commit: Callable[[], None] | None,
+    commit: Callable[[bool], None],
 ) -> JobResult:
     """What is kept of a run whose method was interrupted: the audited pattern so far, and nothing public."""
     run = (problem, result, result.audit)
     files = _confidential_files(job, run, inputs, {}, silent, report=False)
     check_unchanged(job, inputs)
-    write_files(files, commit=commit)
+    write_files(files, commit=partial(commit, False))
     before = [path for path in job.outputs() if sort_of(job, path) == "public" and path.exists()]
     notes = [*notes, "interrupted: nothing is published"]
     notes += [f"left as it was, from an earlier run: {path}" for path in before]
