@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
+MINUTES ?= 10
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench fuzz format clean
 
 demo: $(STAMP)
 	$(BIN)/tablecloak demo
@@ -20,6 +21,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
+
+fuzz: $(STAMP)
+	$(BIN)/python benchmarks/reliability.py --minutes $(MINUTES)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -21,6 +21,7 @@ from parts.study import INSTANCES, VARIANTS
 from report_castro import PLOTTED as OF_CASTRO
 from report_methods import PLOTTED as WITH_METHODS
 from report_methods import SECTIONS as OF_METHODS
+from report_reliability import reliability_section
 from report_ways import SECTIONS as OF_WAYS
 from runner import RESULTS, Row, Store
 
@@ -70,6 +71,7 @@ class Report:
             "fronts": self.fronts,
             "growth": self.growth,
             "study": self.study,
+            "reliability": partial(reliability_section, self.results),
             **{name: partial(self._section, name) for name in SECTIONS},
             **{name: partial(self._plotted, name) for name in PLOTTED},
         }

@@ -22,7 +22,7 @@ CHAPTERS = {
         "Insiders",
     ],
     "Problems": ["Problem", "Levels", "Attacker", "Mark", "Reason", "weights"],
-    "Patterns": ["Pattern", "View", "Suppression", "Intervals", "Rounding", "Perturbation", "Mixed"],
+    "Patterns": ["Pattern", "View", "Suppression", "Intervals", "Rounding", "Perturbation", "Mixed", "Printed"],
     "Methods and results": [
         "METHODS", "Method", "Result", "Status", "Report", "Audit", "Publication", "compare", "Comparison",
     ],

@@ -64,7 +64,7 @@ def contributed(
     cells = records_by_cell(dimensions, named)
     leaves = {d.name: [codes[i] for codes in cells] for i, d in enumerate(dimensions)}
     values = [sum(record.weight * record.value for record in some) for some in cells.values()]
-    table = Table.from_cells(dimensions, {**leaves, "value": values}, decimals=decimals, tolerance=1e-9)
+    table = Table.from_cells(dimensions, {**leaves, "value": values}, decimals=decimals, recompute=True)
     rows = [
         cells[tuple(d.codes[c] for d, c in zip(dimensions, codes, strict=True))]
         for codes in table.codes.tolist()

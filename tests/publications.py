@@ -115,7 +115,7 @@ def with_unions() -> tuple[Problem, Suppression, Problem, Suppression]:
         table,
         dimensions=(wider, table.dimensions[1]),
         codes=frozen(np.concatenate([table.codes, row])),
-        values=floats(np.append(table.values, pair @ table.values)),
+        units=frozen(np.append(table.units, pair.astype(np.int64) @ table.units)),
         equations=frozen_matrix(vstack([above, hstack([pair, minus])])),
         rhs=floats(np.append(table.rhs, 0.0)),
         virtual=1,

@@ -133,16 +133,24 @@ def test_engines_are_named_and_structure_is_used_for_arbitrary_equations_too():
 def test_the_integer_attacker_can_know_more_and_refuses_what_is_too_large():
     matrix = np.array([[2.0, 2.0, -1.0]])
     table = Table.from_equations([1, 2, 6], matrix)
-    problem = Problem.of(
-        table, [2], Levels.of(3, upper=[0, 0, 1.0]), known=(0.0, [1.4, 2.4, 7.0]), widen=True
-    )
+    problem = Problem.of(table, [2], Levels.of(3, upper=[0, 0, 1.0]), known=(0.0, [2.0, 3.0, 7.0]))
     everything = Suppression.of(table, [0, 1, 2])
     assert audit(problem, everything).safe
-    with pytest.raises(NotApplicable, match="whole numbers"):
-        audit(problem, everything, integer=True)
-    whole = replace(problem, outsider_high=np.array([2.0, 3.0, 7.0]))
-    assert audit(whole, everything).safe
-    assert not audit(whole, everything, integer=True).safe  # the total is even: it cannot be seven
+    assert not audit(problem, everything, integer=True).safe  # the total is even: it cannot be seven
+
+
+def test_bounds_between_two_units_tell_whole_units():
+    """Values are whole numbers: who knows that one is at most 2.9 knows that it is at most 2."""
+    table = Table.from_equations([1, 2, 3], np.array([[1.0, 1.0, -1.0]]))
+    everything = Suppression.of(table, [0, 1, 2])
+    for most, safe in ((2.9, False), (3.0, True)):
+        problem = Problem.of(
+            table, [0], Levels.at(3, [0], upper=1.5), known=(0.0, [most, 9.0, 9.0]), widen=True
+        )
+        box = replace(problem, outsider_high=np.array([most, 9.0, 9.0]))
+        verdict = audit(box, everything)
+        assert verdict.required_upper.tolist() == [min(2.0, np.floor(most) - 1)]
+        assert bool(verdict.high[0] == 3.0) is safe
 
 
 def test_the_integer_attacker_names_its_limit():
@@ -206,22 +214,16 @@ def test_small_levels_of_large_values_are_judged_as_precisely_as_large_ones(inte
         assert found.high[0] - table.values[cell] == pytest.approx(950.0, rel=1e-6)
 
 
-def test_what_only_rounding_noise_leaves_of_a_width_is_not_asked_for_again():
-    """A linear program that answers 2.9999999999999996 for 3: nothing is missing, and no cell needs a program more."""
-    from tablecloak.audit.judge import DECISION_SLACK, _Answers, _push
-
-    asked = []
-
-    class Noisy:
-        def reach(self, cells, need_down, need_up, tick, size):
-            asked.append(need_down.copy())
-            return need_down, need_up * np.array([1.0 - 1e-15, 1.0 - 1e-12, 0.5, 2.0])
-
-    zero, three = np.zeros(4), np.full(4, 3.0)
-    found = _Answers(np.arange(4), zero, zero, three, zero.copy(), zero.copy(), np.full(4, DECISION_SLACK))
-    _push(Noisy(), np.arange(4), found, np.arange(4), False, lambda settled: None)
-    assert asked[1].tolist() == [0.0, 0.0, 1.5, 0.0]
-    assert found.down.tolist() == [0.0, 0.0, 1.5, 0.0] and (found.up + found.down >= 3 * (1 - 1e-9)).all()
-    exact = replace(found, slack=np.full(4, 1e-15))
-    _push(Noisy(), np.arange(4), exact, np.arange(4), False, lambda settled: None)
-    assert 0 < asked[3][1] < 1e-11, "an exact engine leaves no such noise: what is missing is asked for"
+def test_the_halves_of_a_width_add_up_exactly():
+    """A cell that can rise by half a unit and fall by half a unit has a width of one, and none of 1 1/2."""
+    matrix = np.array([[2.0, -1.0, 0.0], [0.0, 1.0, 1.0]])
+    table = Table.from_equations([4, 8, 5], matrix, [0.0, 13.0])
+    known = (np.array([0.0, 7.0, 0.0]), np.array([9.0, 9.0, 9.0]))
+    for width, safe in ((1.0, True), (2.0, False)):
+        problem = Problem.of(table, [0], Levels.at(3, [0], sliding=width), known=known)
+        for intervals in (False, True):
+            verdict = audit(problem, Suppression.of(table, [0, 1, 2]), intervals=intervals)
+            assert verdict.safe is safe
+            assert not verdict.undecided.any()
+        assert (verdict.low[0], verdict.high[0]) == (3.5, 4.5)
+        assert verdict.low_proven.all() and verdict.high_proven.all()

@@ -546,8 +546,10 @@ def test_a_level_within_rounding_noise_counts_as_none() -> None:
     cell = table().find(region="N", size="b")
     tiny = Problem.of(table(), [cell], Levels.at(9, [cell], 1e-9, 1e-9))
     assert tiny.levels.sliding[cell] == table().unit
+    small = Problem.of(table(), [cell], Levels.at(9, [cell], 1e-6, 1e-6))
+    assert small.levels.lower[cell] == small.levels.upper[cell] == table().unit
     assert not audit(tiny, Suppression.of(table(), [cell])).safe
-    large = Table.from_equations([1e16, 3e16, 4e16], [[1, 1, -1]])
+    large = Table.from_equations([1e15, 3e15, 4e15], [[1, 1, -1]])
     assert not audit(Problem.of(large, [0]), Suppression.of(large, [0])).safe
 
 

@@ -69,3 +69,12 @@ def test_values_of_totals_may_be_left_out_when_they_are_rebuilt() -> None:
     assert cells.values.tolist() == [3, 2, 1]
     with pytest.raises(InputError, match="row 3"):
         read_cells([SEX], given, "value")
+
+
+def test_full_floats_have_no_last_decimal() -> None:
+    """Noise writes the large ones with any number of decimals: only values that need the last one count."""
+    full = np.random.default_rng(0).lognormal(6, 1, 1000) + 20
+    assert infer_decimals(np.append(full, [0.5, 0.001])) == 8 - int(np.log10(full.max()))
+    assert infer_decimals(np.array([1e12, 0.01])) == 2
+    assert infer_decimals(np.array([1234567890123.45, 0.01])) == 2
+    assert infer_decimals(np.array([0.1234567890123, 0.5])) == 13

@@ -305,13 +305,14 @@ def test_a_table_without_equations() -> None:
 # ---------------------------------------------------------------------- what else the verdict hangs on
 
 
-def test_a_finding_within_the_tolerance_of_the_audit_is_reversed() -> None:
+def test_the_audit_and_its_certificate_agree_next_to_the_threshold() -> None:
     table, at = cube(np.full((2, 2, 2), 10))
     cell = at[0, 0, 0]
-    problem = Problem.of(table, [cell], levels(table, cell, upper=10 * (1 + 1e-9)))
-    found, certificate, verification = proven(problem, Suppression.of(table, at[:2, :2, :2].ravel()))
-    assert found.safe and verification.proves == "unsafe"
-    assert certificate.uncertified == (f"{table.label(cell)} against outsider: {prove.REVERSED}",)
+    for level, safe in ((10.0, True), (10 * (1 + 1e-13), True), (10 * (1 + 1e-9), False), (10.4, False)):
+        problem = Problem.of(table, [cell], levels(table, cell, upper=level))
+        found, certificate, verification = proven(problem, Suppression.of(table, at[:2, :2, :2].ravel()))
+        assert found.safe is safe and verification.proves == ("safe" if safe else "unsafe")
+        assert not certificate.uncertified
 
 
 def test_an_audit_that_errs_is_corrected() -> None:
@@ -439,7 +440,7 @@ def test_json_round_trip_and_damage() -> None:
     assert again.to_json() == text and again.claims == certificate.claims
     header = json.loads(text)
     assert header["confidential"] is True and header["cells"] == 16 and header["equations"] == 8
-    damages = ["", "[]", "{}", text[:-5], text.replace('"version": 1', '"version": 2')]
+    damages = ["", "[]", "{}", text[:-5], text.replace('"version": 2', '"version": 3')]
     damages += [text.replace('"proof": 0', f'"proof": {x}') for x in ("-1", "true", '"0"', "0.5")]
     damages += [text.replace('"is": ["', f'"is": ["{x}') for x in ("1/0", "inf", "x", "1e999999999")]
     damages += [text.replace('"reaches"', '"believes"'), text.replace('"side": "up"', '"side": 1')]
@@ -447,6 +448,8 @@ def test_json_round_trip_and_damage() -> None:
     for damage in damages:
         with pytest.raises(InputError):
             Certificate.from_json(damage)
+    with pytest.raises(InputError, match="not in whole data units"):
+        Certificate.from_json(text.replace('"version": 2', '"version": 1'))
 
 
 def test_verification_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:

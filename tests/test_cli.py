@@ -330,12 +330,13 @@ def test_other_ends(run: Run, table: Path, error: BaseException, code: int, told
 
 
 def test_not_applicable(run: Run, table: Path, tmp_path: Path) -> None:
-    """The integer attacker needs bounds in whole numbers."""
+    """Roundings show a number for every cell; bounds that are no whole numbers are rounded inward."""
     pattern = write_pattern(tmp_path, 4, 5, 7, 8)
     table.write_text(TABLE.replace("4077 4 u 0 inf", "4077 4 u 0.5 inf"))
-    ended = run("audit", table, "--pattern", pattern, "--integer")
-    assert ended.code == 5 and "whole numbers" in ended.err
-    assert run("audit", table, "--pattern", pattern).code == 0
+    assert run("audit", table, "--pattern", pattern, "--integer").code == 0
+    table.write_text(TABLE.replace("4077 4 u 0 inf", "4077 4 m 0 inf"))
+    ended = run("protect", table, "--method", "round-rapid")
+    assert ended.code == 5 and "must be hidden" in ended.err
 
 
 def test_nothing_is_left_when_writing_fails(

@@ -20,6 +20,7 @@ from tablecloak.formats.pattern_csv import read_pattern, write_pattern
 from tablecloak.hierarchy import Hierarchy
 from tablecloak.insiders import Insiders
 from tablecloak.job.keys import PUBLIC
+from tablecloak.pattern import Suppression
 from tablecloak.problem import Problem
 from tablecloak.protect import protect
 from tablecloak.publish import publish
@@ -128,6 +129,13 @@ def test_the_chain_is_the_python_chain_byte_for_byte(run: Run, folder: Path) -> 
         data = content.encode() if isinstance(content, str) else content
         assert Path(name).read_bytes() == data
 
+    coarse = ("publish", "problem.cloak", "--pattern", "pattern.csv", "--out", "coarse.csv")
+    assert run(*coarse, "--unit", 50).code == 0
+    assert Path("coarse.csv").read_text() == publish(problem, result, unit=50).render("coarse.csv")
+    assert run(*coarse, "--decimals", 0, "--report", "coarse.html").code == 0
+    wrong = run(*coarse, "--decimals", 7)
+    assert wrong.code == 2 and "decimals: finer than the data unit" in wrong.err
+
     more = run("publish", "problem.cloak", "--pattern", "pattern.csv", "--out", "s.csv", "--report", "r.html")
     assert more.code == 0 and "written: r.html (CONFIDENTIAL)" in more.out
     page = Path("r.html").read_text()
@@ -181,7 +189,7 @@ def test_options_of_assess(run: Run, folder: Path) -> None:
     problem = read_cloak("p.cloak")
     assert isinstance(problem, Problem)
     marked = problem.table.find(region="N1", industry="A1")
-    assert problem.levels.upper[marked] == pytest.approx(0.3 * problem.table.values[marked])
+    assert problem.levels.upper[marked] == np.ceil(0.3 * problem.table.values[marked])
     assert problem.forced[problem.table.find(region="S1", industry="A")] and problem.most_touched == 40
     assert not problem.weights.any()  # (1^1 - 1) / 1
 
@@ -207,6 +215,15 @@ def chain(folder: Path) -> tuple[Problem, Any]:
     Path("problem.cloak").write_bytes(write_cloak(problem))
     Path("pattern.csv").write_text(write_pattern(problem, result.pattern))
     return problem, result
+
+
+def test_a_pattern_that_is_safe_in_print_only(run: Run, chain: tuple[Problem, Any]) -> None:
+    problem, _ = chain
+    Path("naked.csv").write_text(write_pattern(problem, Suppression.of(problem.table, [])))
+    command = ("publish", "problem.cloak", "--pattern", "naked.csv", "--out", "naked_safe.csv")
+    assert run(*command, "--unit", 2).code == 4 and not Path("naked_safe.csv").exists()
+    assert run(*command, "--unit", 1_000_000).code == 0
+    assert ",published,500000" in Path("naked_safe.csv").read_text()
 
 
 def test_an_unsafe_pattern_is_not_published(run: Run, chain: tuple[Problem, Any]) -> None:

@@ -6,7 +6,7 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -220,7 +220,7 @@ def reshaped(meta: dict[str, Any]) -> None:
         (DATA[:10], "it is damaged or was cut short"),
         (flipped(DATA), "it is damaged"),
         (changed(DATA, lambda meta: meta.update(format="x")), "a zip file, but not a cloak file"),
-        (changed(DATA, lambda meta: meta.update(version=2)), "a newer tablecloak (format 2"),
+        (changed(DATA, lambda meta: meta.update(version=3)), "a newer tablecloak (format 3"),
         (changed(DATA, lambda meta: meta.pop("holds")), "it is damaged"),
         (changed(DATA, lambda meta: meta["holds"].update(object="Path")), "it is damaged"),
         (changed(DATA, lambda meta: meta["holds"]["fields"].update(colour="red")), "it is damaged"),
@@ -237,6 +237,70 @@ def test_wrong_files(data: bytes, told: str, tmp_path: Path) -> None:
     assert told in str(caught.value) and "wrong.cloak" in str(caught.value)
 
 
+# ---------------------------------------------------------------------- before tables held whole units
+
+
+def as_old(data: bytes, values: Any, change: Callable[[dict[str, Any]], None] = lambda meta: None) -> bytes:
+    """The same file as an earlier version wrote it: values instead of units."""
+    result = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(result, "w") as new:
+        meta = json.loads(old.read(META))
+        meta["version"] = 1
+        holds = meta["holds"]["fields"]
+        table = holds["table"]["fields"] if "table" in holds else holds
+        number = table["units"]["array"]
+        table["values"] = table.pop("units")
+        for added in ("cell_decimals", "rounding"):
+            table.pop(added)
+        change(meta)
+        for name in old.namelist():
+            content = old.read(name)
+            if name == META:
+                content = json.dumps(meta).encode()
+            elif name == f"arrays/{number}.npy":
+                array = io.BytesIO()
+                np.lib.format.write_array(array, np.asarray(values, dtype=float))
+                content = array.getvalue()
+            new.writestr(name, content)
+    return result.getvalue()
+
+
+def test_old_files_are_read_if_they_are_in_whole_units() -> None:
+    problem = rich_problem()
+    noisy = problem.table.values * (1 + 2e-16)
+    again = read_cloak(as_old(write_cloak(problem), noisy))
+    assert isinstance(again, Problem)
+    assert again.table.units.tolist() == problem.table.units.tolist()
+    assert again.levels.lower.tolist() == problem.levels.lower.tolist()
+    table = Table.from_equations([0.3, 0.1, 0.2], [[-1, 1, 1]])
+    old = read_cloak(as_old(write_cloak(table), [0.1 + 0.2, 0.1, 0.2]))
+    assert isinstance(old, Table)
+    assert old.values.tolist() == [0.3, 0.1, 0.2]
+
+
+def test_old_files_are_never_rounded() -> None:
+    table = Table.from_equations([3, 1, 2], [[-1, 1, 1]], names="tab")
+    data = write_cloak(table)
+    for values, told in (
+        ([3.5, 1.25, 2.25], "cell cell=t: it is no whole multiple of the data unit, 1"),
+        ([4, 1, 2], "equation 0: the total cell=t is not the sum of its 2 parts"),
+        ([1e17, 1, 2], "cell cell=t: too many digits"),
+        ([np.nan, 1, 2], "cell cell=t: too many digits"),
+    ):
+        with pytest.raises(InputError) as caught:
+            read_cloak(as_old(data, values))
+        assert f"from an earlier tablecloak: {told}" in caught.value.faults[0]
+        assert "Make it again" in caught.value.advice
+    problem = Problem.of(table, [1], Levels.at(3, [1], upper=1))
+    uneven = replace(problem, levels=Levels.at(3, [1], upper=0.5), outsider_high=np.array([3.5, 9, 9]))
+    with pytest.raises(InputError) as caught:
+        read_cloak(as_old(write_cloak(uneven), table.values))
+    assert caught.value.faults == (
+        "from an earlier tablecloak: the upper levels are no whole multiples of the data unit",
+        "from an earlier tablecloak: the bounds are no whole multiples of the data unit",
+    )
+
+
 def test_every_cut_is_noticed() -> None:
     for stop in range(0, len(DATA), 997):
         with pytest.raises(InputError):
@@ -246,7 +310,7 @@ def test_every_cut_is_noticed() -> None:
 def test_no_file_and_what_is_a_cloak_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_cloak(tmp_path / "none.cloak")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="it is a directory"):
         read_cloak(tmp_path)
     other = tmp_path / "table.dat"
     other.write_bytes(DATA)

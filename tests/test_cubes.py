@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tablecloak.audit.reduce import structure_of, working_columns
+from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.dimension import Dimension
 from tablecloak.engines.cube_kernels import FORBIDDEN
 from tablecloak.engines.cubes import Cubes

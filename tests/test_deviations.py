@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import working_equations
 from tablecloak.methods.deviations import Router, Side, Task, met_by, open_tasks
 from tablecloak.pattern import Suppression
 from tablecloak.problem import Problem

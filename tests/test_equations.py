@@ -202,30 +202,11 @@ ONE_SUM = csr_array(np.array([[1.0, 1.0, -1.0]]))
 ZERO = np.zeros(1)
 
 
-@pytest.mark.parametrize("total", [1.0, 1e6, 1e12, 4e14])
-def test_one_unit_is_an_error_whatever_the_size(total: float) -> None:
-    parts = [np.floor(total / 3), total - np.floor(total / 3)]
-    assert additive(ONE_SUM, ZERO, np.array([*parts, total]), unit=1.0).all()
-    assert not additive(ONE_SUM, ZERO, np.array([*parts, total + 1]), unit=1.0).any()
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e9, 1e15])
-def test_rounding_noise_is_not_an_error(scale: float) -> None:
-    values = np.array([0.1, 0.2, 0.30000000000000004]) * scale
-    assert additive(ONE_SUM, ZERO, values).all()
-    assert additive(ONE_SUM, ZERO, values, unit=0.1 * scale).all()
-    assert not additive(ONE_SUM, ZERO, values * [1, 1, 1 + 1e-9]).any(), "a billionth is"
-
-
-def test_noise_around_zero_is_not_an_error() -> None:
-    assert additive(ONE_SUM, ZERO, np.array([0.0, 0.0, 1e-13]), unit=0.01).all()
-
-
-def test_a_tolerance_of_ones_own() -> None:
-    values = np.array([10.0, 20.0, 31.0])
-    assert not additive(ONE_SUM, ZERO, values).any()
-    assert additive(ONE_SUM, ZERO, values, 1.0).all()
-    assert not additive(ONE_SUM, ZERO, values, 0.5).any()
+@pytest.mark.parametrize("total", [1, 10**6, 10**12, 4 * 10**15])
+def test_one_unit_is_an_error_whatever_the_size(total: int) -> None:
+    parts = [total // 3, total - total // 3]
+    assert additive(ONE_SUM, ZERO, np.array([*parts, total])).all()
+    assert not additive(ONE_SUM, ZERO, np.array([*parts, total + 1])).any()
 
 
 @given(st.floats(0, 1e15), st.sampled_from([1.0, 0.01, 1e-9]))

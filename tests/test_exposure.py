@@ -45,19 +45,21 @@ def at_least_one(value: Floats) -> Floats:
     return np.maximum(1.0, ten_percent(value))
 
 
-def tabulated(values: Floats, *dimensions: Dimension) -> Table:
+def tabulated(values: Floats, *dimensions: Dimension, decimals: int | None = None) -> Table:
     """A table from an array of its leaves."""
     index = np.indices(values.shape).reshape(values.ndim, -1)
     leaves = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
     codes = {dimension.name: leaves[d][index[d]] for d, dimension in enumerate(dimensions)}
-    return Table.from_cells(dimensions, {**codes, "value": values.ravel()}, recompute=True)
+    cells = {**codes, "value": values.ravel()}
+    return Table.from_cells(dimensions, cells, recompute=True, decimals=decimals)
 
 
-def two_way(inner: Floats) -> Table:
+def two_way(inner: Floats, decimals: int | None = None) -> Table:
     """A table with rows A, B, ..., columns 1, 2, ... and totals T."""
     rows, columns = inner.shape
     row = Dimension.flat("row", [chr(65 + i) for i in range(rows)], "T")
-    return tabulated(inner, row, Dimension.flat("column", [str(j + 1) for j in range(columns)], "T"))
+    column = Dimension.flat("column", [str(j + 1) for j in range(columns)], "T")
+    return tabulated(inner, row, column, decimals=decimals)
 
 
 def k_way(shape: tuple[int, ...], rng: np.random.Generator, low: int = 0) -> Table:
@@ -116,7 +118,7 @@ def test_figure_1(rule: Rule) -> None:
     ("rule", "candidates"), [(at_least_one, "B2 B5 C3 C6"), (ten_percent, "A1 B2 B5 C3 C6")]
 )
 def test_table_1(rule: Rule, candidates: str) -> None:
-    table = two_way(FIGURE_1)
+    table = two_way(FIGURE_1, decimals=1)  # levels of 10% of whole numbers
     cells = positions(table, SENSITIVE_1)
     problem = with_levels(table, cells, rule)
     assert named(table, exposure(problem).sets["K_pl"]) == candidates

@@ -153,6 +153,25 @@ def test_a_job_is_the_python_chain_byte_for_byte(folder: Path) -> None:
     assert "SAFE" in told and "safe.csv (public)" in told and "record.json (confidential)" in told
 
 
+def test_a_printed_unit(folder: Path) -> None:
+    job = Job.read(write(folder, ('title = "Turnover"', "unit = 50")))
+    done = run_job(job)
+    assert done.publication is not None and done.publication.unit == 50
+    assert "multiples of 50" in (folder / "safe.html").read_text()
+    rows = (folder / "safe.csv").read_text().splitlines()[1:]
+    assert all(int(row.split(",")[3]) % 50 == 0 for row in rows if ",published," in row)
+    record = json.loads((folder / "record.json").read_text())
+    assert record["job"]["publish"]["unit"] == 50
+    again = run_job(Job.read(folder / "record.json"))
+    assert "same bytes as recorded: safe.csv" in again.notes
+
+
+def test_a_printed_unit_that_does_not_fit_is_told_before_anything_is_solved(folder: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        plan(Job.read(write(folder, ('title = "Turnover"', "decimals = 2"))))
+    assert "publish.decimals: finer than the data unit. The data unit of this table is 1" in str(caught.value)
+
+
 def test_what_a_run_would_do(folder: Path) -> None:
     before = sorted(path.name for path in folder.iterdir())
     told = plan(Job.read(folder / "job.toml"))
@@ -373,7 +392,7 @@ every_hidden = true
     table = done.problem.table
     assert done.problem.forced[table.find(region="N1", industry="A")]
     marked = table.find(region="S1", industry="A1")
-    assert done.problem.levels.upper[marked] == pytest.approx(0.3 * table.values[marked])
+    assert done.problem.levels.upper[marked] == np.ceil(0.3 * table.values[marked])
     assert not done.problem.sensitive[table.codes[:, 1] == table.dimensions[1].index["B2"]].any()
     assert np.allclose(done.problem.weights, 2 * (np.sqrt(np.maximum(table.column("contributors"), 1)) - 1))
     assert done.audit.exact and done.audit is not done.result.audit
@@ -706,6 +725,16 @@ ONE_FAULT: list[tuple[str, list[tuple[str, str]], str]] = [
         [("seed = 7", "seconds = 3\nparams = { seconds = 3 }")],
         "line 34, protect.params.seconds: it is set twice",
     ),
+    (
+        "a printed unit twice",
+        [('title = "Turnover"', "decimals = 0\nunit = 10")],
+        "line 38, publish.unit: the printed unit is set twice",
+    ),
+    (
+        "a wrong number of decimals",
+        [('title = "Turnover"', "decimals = -1")],
+        "line 37, publish.decimals: it takes a whole number that is not negative, not -1",
+    ),
     ("unknown format", [('"safe.csv"', '"safe.doc"')], "line 36, publish.outputs: "),
     ("no folder", [('"safe.csv"', '"none/safe.csv"')], "line 36, publish.outputs: "),
     ("an output twice", [('"safe.html"', '"./safe.csv"')], "it is asked for already by publish.outputs"),
@@ -917,7 +946,7 @@ def test_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must name the columns dimension, code, label"):
         read_labels(path)
     path.write_text("code,label\nN\n")
-    with pytest.raises(InputError, match="row 2: 1 fields"):
+    with pytest.raises(InputError, match="line 2: 1 fields"):
         code_labels(path)
 
 

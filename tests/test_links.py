@@ -18,6 +18,7 @@ from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
 from tablecloak.hierarchy import Hierarchy
 from tablecloak.links import link, link_responses
+from tablecloak.problem import Levels, Problem
 from tablecloak.table import Table
 from test_dimension import hierarchies
 from test_table import as_cells, as_dict, check_secret
@@ -421,3 +422,69 @@ def test_a_fifth_table_that_disagrees(data: Path) -> None:
     assert error.value.faults[0].startswith("common cell ACTIVITY=Total, CJ=Total, SIZE=Total, NUTS=FR41 ")
     assert all("NUTS=FR4" in fault for fault in error.value.faults)
     check_secret(error.value, np.concatenate([table.values for table in tables]))
+
+
+# ---------------------------------------------------------------------- data units
+
+
+def of_values(dimension: Dimension, values: list[float], **options: Any) -> Table:
+    codes = [code for code, leaf in zip(dimension.codes, dimension.is_leaf, strict=True) if leaf]
+    return Table.from_cells([dimension], {dimension.name: codes, "value": values}, recompute=True, **options)
+
+
+def test_linked_tables_keep_a_unit_a_table() -> None:
+    size = Dimension.flat("size", ["s", "l"])
+    coarse = of_values(size, [3, 5])
+    fine = of_values(size, [1.25, 0.5])
+    both = link_responses({"staff": coarse, "wage": fine}, {})
+    assert both.decimals == 2
+    assert both.units.tolist() == [800, 300, 500, 175, 125, 50]
+    assert both.cell_decimals is not None
+    assert both.cell_decimals.tolist() == [0, 0, 0, 2, 2, 2]
+    assert both.cell_steps.tolist() == [100, 100, 100, 1, 1, 1]
+    both.check_additive()
+    assert link_responses({"a": coarse, "b": coarse}, {}).cell_decimals is None
+
+
+def test_levels_and_boxes_in_the_unit_of_the_cell() -> None:
+    size = Dimension.flat("size", ["s", "l"])
+    both = link_responses({"staff": of_values(size, [3, 5]), "wage": of_values(size, [1.25, 0.5])}, {})
+    staff, wage = both.find(response="staff", size="s"), both.find(response="wage", size="s")
+    problem = Problem.of(both, [staff, wage])
+    assert problem.levels.sliding[[staff, wage]].tolist() == [1, 0.01], "one unit of the own table"
+    levels = Levels.at(6, [staff, wage], lower=0.301, upper=[1.5, 0.505])
+    asked = Problem.of(both, [staff, wage], levels, known=(0.005, both.values + 2.999))
+    assert asked.levels.lower[[staff, wage]].tolist() == [1, 0.31]
+    assert asked.levels.upper[[staff, wage]].tolist() == [2, 0.51]
+    assert asked.outsider_low[[staff, wage]].tolist() == [1, 0.01]
+    assert asked.outsider_high[[staff, wage]].tolist() == [5, 4.24]
+    assert asked.level_units.lower[[staff, wage]].tolist() == [100, 31]
+    assert [end[staff] for end in asked.box_units(0)] == [100, 500]
+
+
+def test_a_common_cell_has_the_coarser_unit() -> None:
+    size, sex = Dimension.flat("size", ["s", "l"]), Dimension.flat("sex", ["f", "m"])
+    one, other = of_values(size, [3, 5]), of_values(sex, [2.5, 5.5])
+    both = link([one, other])
+    total = both.find()
+    assert both.cell_decimals is not None
+    assert both.cell_decimals[total] == 0
+    assert sorted(both.cell_decimals.tolist()) == [0, 0, 0, 1, 1]
+    assert link([both, one]).cell_decimals is not None
+
+
+def test_tables_whose_units_do_not_fit_together() -> None:
+    size, sex = Dimension.flat("size", ["s", "l"]), Dimension.flat("sex", ["f", "m"])
+    huge, tiny = of_values(size, [1e12, 2e12]), of_values(sex, [1e-8, 3e-8])
+    with pytest.raises(InputError, match="8 decimals, the most that a table has") as caught:
+        link_responses({"a": huge, "b": tiny}, {})
+    assert len(caught.value.faults) == 3
+    assert caught.value.advice == "Make all of them with decimals=3 or fewer."
+
+
+def test_a_relation_that_misses_by_one_unit() -> None:
+    size = Dimension.flat("size", ["s", "l"])
+    whole, half = of_values(size, [1e14, 2]), of_values(size, [5e13, 1])
+    link_responses({"a": whole, "b": half}, {"b": {"a": 0.5}}).check_additive()
+    with pytest.raises(InputError, match="does not hold in cell"):
+        link_responses({"a": whole, "b": of_values(size, [5e13 + 1, 1])}, {"b": {"a": 0.5}})

@@ -141,7 +141,7 @@ def test_levels_exactly_as_wide_as_the_bounds() -> None:
     assert Problem.of(table(), [1], levels, known=(0, a + 3)).levels.lower[1] == 10000
     own = Table.from_equations([0.3, 0.1, 0.2], [[-1, 1, 1]])
     wide = Levels.of(3, lower=[0, 0.1, 0], upper=[0, 0.2, 0])
-    assert Problem.of(own, [1], wide, known=([0, 0, 0], [1, 0.1 + 0.2, 1])).outsider_high[1] == 0.1 + 0.2
+    assert Problem.of(own, [1], wide, known=([0, 0, 0], [1, 0.1 + 0.2, 1])).outsider_high[1] == 0.3
 
 
 def test_tiny_levels_are_not_lost_in_the_slack() -> None:
@@ -359,3 +359,58 @@ def test_levels_of_some_cells():
     assert levels.upper.tolist() == [0, 1, 0, 4, 0]
     assert levels.sliding.tolist() == [0] * 5
     assert Levels.at(3, [False, True, False], sliding=7).sliding.tolist() == [0, 7, 0]
+
+
+# ---------------------------------------------------------------------- whole units
+
+
+def test_levels_go_up_to_whole_units() -> None:
+    own = Table.from_equations([60.5, 10.5, 20, 30, 0], [[-1, 1, 1, 1, 1]])
+    asked = Levels.of(
+        5, level_on(1, 0.31), level_on(1, 0.1 + 0.2), level_on(2, 1e-7), conditional=level_on(3, 7.04)
+    )
+    problem = Problem.of(own, [1, 2], asked)
+    assert problem.levels.lower.tolist() == [0, 0.4, 0, 0, 0]
+    assert problem.levels.upper.tolist() == [0, 0.3, 0, 0, 0]
+    assert problem.levels.sliding.tolist() == [0, 0, 0.1, 0, 0]
+    assert problem.levels.conditional.tolist() == [0, 0, 0, 7.1, 0]
+    assert problem.level_units.lower.tolist() == [0, 4, 0, 0, 0]
+
+
+def test_boxes_go_inward_to_whole_units() -> None:
+    insider = Attacker.knowing("A", [1, 2], [9999.2, 20000 * (1 - 1e-16)], [10000.9, 20000 + 1e-12])
+    same = Attacker.knowing("B", [3], 5)
+    problem = Problem.of(table(), [1], known=(-0.5, 60000.7), attackers=[insider, same])
+    assert problem.outsider_low.tolist() == [0] * 5
+    assert problem.outsider_high.tolist() == [60000] * 5
+    assert problem.attackers[0].low.tolist() == [10000, 20000]
+    assert problem.attackers[0].high.tolist() == [10000, 20000]
+    assert problem.attackers[1] is same
+    low, high = problem.box_units(1)
+    assert (low.tolist(), high.tolist()) == ([0, 10000, 20000, 0, 0], [60000, 10000, 20000, 60000, 60000])
+
+
+def test_bounds_that_miss_the_truth_by_part_of_a_unit() -> None:
+    assert faults_of(table(), [1], known=(level_on(1, 10000.4), 1e6)) == (
+        "cell cell=a: the true value lies outside the a-priori bounds",
+    )
+
+
+def test_a_level_that_only_rounding_takes_beyond_the_box() -> None:
+    """Both were given as equally wide: that is no fault, and what can be asked is what is left."""
+    a = np.array(VALUES, dtype=float)
+    levels = Levels.of(5, lower=level_on(1, 2.5))
+    problem = Problem.of(table(), [1], levels, known=(a - 2.5, a + 2.5))
+    assert problem.levels.lower[1] == 3
+    assert problem.required(0, np.array([1]))[0].tolist() == [2]
+    wide = Problem.of(table(), [1], levels, known=(a - 2.5, a + 2.5), widen=True)
+    assert wide.required(0, np.array([1]))[0].tolist() == [3]
+    assert (a - wide.outsider_low).tolist() == [2, 3, 2, 2, 2]
+
+
+def test_what_is_required_has_no_noise() -> None:
+    own = Table.from_equations([0.6, 0.3, 0.3], [[-1, 1, 1]])
+    problem = Problem.of(
+        own, [1], Levels.of(3, lower=[0, 0.3, 0]), attackers=[Attacker.knowing("A", [1], 0.1)]
+    )
+    assert problem.required(1, np.array([1]))[0].tolist() == [0.2]

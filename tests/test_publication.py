@@ -13,9 +13,10 @@ from fixtures import from_leaves
 from publications import CASES, SUFFIXES, published, truth
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
+from tablecloak.layout import grid, sections
 from tablecloak.problem import Problem
 from tablecloak.protect import protect
-from tablecloak.publication import Publication, grid, sections
+from tablecloak.publication import Publication
 from tablecloak.publish import publish
 
 

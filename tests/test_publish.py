@@ -240,7 +240,7 @@ def test_decimals_are_those_of_what_is_printed() -> None:
 
 def test_noise_of_sums_is_not_printed() -> None:
     table = from_leaves([flat("r", 3)], np.array([0.1, 0.2, 0.3]))
-    noisy = replace(table, values=np.array([0.1 + 0.2 + 0.3, 0.1, 0.1 + 0.1, 0.3]))
+    noisy = Table.from_equations([0.1 + 0.2 + 0.3, 0.1, 0.1 + 0.1, 0.3], table.equations)
     problem = Problem.of(noisy, [])
     assert publish(problem, protect(problem)).shown.tolist() == [0.6, 0.1, 0.2, 0.3]
     assert repr(0.1 + 0.2 + 0.3) != "0.6"

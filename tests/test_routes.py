@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
+from tablecloak.attacker.presolve import reduce, working_columns
 from tablecloak.audit import checked_view
-from tablecloak.audit.reduce import reduce, working_columns
 from tablecloak.pattern import Suppression
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.routes import Block, OutOfTime, Router, blocks_of

@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
-from fixtures import from_leaves, with_levels
+from fixtures import flat, from_leaves, with_levels
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.arrays import floats
 from tablecloak.audit import audit
 from tablecloak.dimension import Dimension
 from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Intervals, Pattern, Rounding, Suppression
+from tablecloak.model.units import nearest_units
+from tablecloak.pattern import Intervals, Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Levels, Mark, Problem, Reason
 from tablecloak.protect import protect
 from tablecloak.publication import Publication
@@ -31,17 +32,17 @@ from tablecloak.table import infer_decimals
 TEXTS = {"title": "A table", "note": "of numbers", "symbol": "c"}
 
 
-def printed(problem: Problem, pattern: Pattern) -> dict[str, str | bytes]:
+def printed(problem: Problem, pattern: Pattern, **unit: float) -> dict[str, str | bytes]:
     """All public files, and the object itself."""
-    publication = publish(problem, pattern, audit(problem, pattern), despite=DESPITE, **TEXTS)
+    publication = publish(problem, pattern, audit(problem, pattern), despite=DESPITE, **TEXTS, **unit)
     files: dict[str, str | bytes] = {suffix: publication.render(f"a{suffix}") for suffix in SUFFIXES}
     bare = replace(publication, despite="")  # the excuse, if one was needed: it is in no file
     return {**files, "object": pickle.dumps(bare), "words": repr(publication) + str(publication.columns())}
 
 
 @cache
-def printed_case(name: str) -> dict[str, str | bytes]:
-    return printed(*case(name))
+def printed_case(name: str, **unit: float) -> dict[str, str | bytes]:
+    return printed(*case(name), **unit)
 
 
 # ---------------------------------------------------------------------- same view, same bytes
@@ -67,10 +68,11 @@ def moved(problem: Problem, pattern: Pattern, seed: int) -> Problem:
     marks = np.where(problem.marks == Mark.SENSITIVE, Mark.FREE, problem.marks).astype(np.int8)
     marks[rng.choice(free, size=1)] = Mark.SENSITIVE
     size = len(table)
+    decimals = max(infer_decimals(values), table.decimals)
     other = replace(
         table,
-        values=floats(values),
-        decimals=infer_decimals(values),
+        units=nearest_units(values, decimals).astype(np.int64),
+        decimals=decimals,
         columns={"extra": floats(rng.random(size))},
     )
     return replace(
@@ -94,6 +96,31 @@ def test_tables_with_the_same_view_give_the_same_bytes(name: str, seed: int) -> 
     other = moved(problem, pattern, seed)
     assert not np.array_equal(other.table.values, problem.table.values)
     assert printed(other, pattern) == printed_case(name)
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=2)
+def test_in_print_too(name: str, seed: int) -> None:
+    """Printed in a unit that is coarser than the data of both tables."""
+    problem, pattern = case(name)
+    other = moved(problem, pattern, seed)
+    unit = float(f"{25 * problem.table.unit:.2g}")
+    assert printed(other, pattern, unit=unit) == printed_case(name, unit=unit)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=10)
+def test_values_that_are_printed_alike_give_the_same_bytes(seed: int) -> None:
+    """Nothing finer than the printed unit goes in: not even what a published value was before."""
+    rng = np.random.default_rng(seed)
+    multiples = rng.integers(-40, 40, size=(3, 3))
+    files = []
+    for _ in range(2):
+        table = from_leaves([flat("r", 3), flat("c", 3)], 50 * multiples + rng.integers(-3, 4, size=(3, 3)))
+        problem = Problem.of(table, [])
+        files.append(printed(problem, Suppression.of(table, []), unit=50))
+    assert files[0] == files[1]
 
 
 def test_even_the_decimals_of_most_tables_change() -> None:
@@ -173,6 +200,31 @@ def test_no_hidden_value_is_in_any_byte(suffix: str, how: str) -> None:
     assert not set(secret.tolist()) & set(public.tolist())
     assert [value for value in public if not holds(found, value)] == [], "the search finds what is there"
     assert [PROBLEM.table.label(cell) for cell in np.flatnonzero(HIDDEN) if holds(found, values[cell])] == []
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("how", ["suppression", "intervals", "rounding", "perturbation"])
+def test_no_value_is_in_any_byte_that_is_printed_coarser(suffix: str, how: str) -> None:
+    """Neither hidden ones nor published ones, but for the numbers that are printed."""
+    values = PROBLEM.table.values
+    spread = np.where(HIDDEN, 0.37 * values, 0.0)
+    pattern: Pattern = {
+        "suppression": Suppression.of(PROBLEM.table, HIDDEN),
+        "intervals": Intervals.of(np.floor(values - spread), np.ceil(values + 1.3 * spread)),
+        "rounding": Rounding.of(
+            np.where(HIDDEN, 5e6 * np.round(values / 5e6), values), np.where(HIDDEN, 5e6, 0.0)
+        ),
+        "perturbation": Perturbation.of(np.round(values + spread), np.where(HIDDEN, 4e6, 0.0)),
+    }[how]
+    publication = publish(PROBLEM, pattern, audit(PROBLEM, pattern), unit=1000, despite=DESPITE)
+    found, view = contents(suffix, publication), pattern.view(PROBLEM)
+    finer = np.concatenate([values, view.shown, view.low, view.high])
+    finer = np.unique(finer[np.isfinite(finer)])
+    finer = finer[finer % 1000 != 0]
+    rounded = publication.shown[np.isfinite(publication.shown)]
+    assert finer.size > 40 and (rounded % 1000 == 0).all()
+    assert [value for value in rounded if value and not holds(found, value)] == [], "the search finds them"
+    assert [value for value in finer if holds(found, value)] == []
 
 
 def test_no_hidden_value_is_in_the_object() -> None:

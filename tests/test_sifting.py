@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csc_array
 
 from fixtures import flat, from_leaves, leaf_values
-from tablecloak.audit.reduce import working_columns
+from tablecloak.attacker.presolve import working_columns
 from tablecloak.engines import sifting
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import Outcome

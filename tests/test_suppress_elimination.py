@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.feasibility import largest_pattern

@@ -181,8 +181,8 @@ def test_sharper_rows_hold_for_all_binary_points_of_the_row(seed):
             assert all(other.shortfall(point) <= 1e-9 for point in fine)
         whole = np.rint(x)
         if row.shortfall(whole) > 1e-9:
-            other = no_good(row, whole)
-            assert other.shortfall(whole) == 1.0
+            other = no_good(row.coefficients, 1.0, whole > 0.5, np.ones(size, dtype=bool))
+            assert other is not None and other.shortfall(whole) == 1.0
             assert all(other.shortfall(point) <= 1e-9 for point in fine)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.methods.rooms import all_levels
 from tablecloak.methods.surroundings import Surroundings
 from tablecloak.testing import KINDS, random_problem

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.dimension import Dimension
 from tablecloak.hierarchy import Hierarchy
 from tablecloak.pattern import Intervals, Perturbation, Rounding, Suppression

@@ -25,7 +25,7 @@ from parts.ways import SHARE, fitting_reach, refusal, result_row
 from runner import Case, Row
 from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.highs import quiet_highs
 from tablecloak.engines.lp import model
 from tablecloak.methods.reaches import Ranges, ReachRule, cost_of, ranges_of

@@ -31,6 +31,7 @@ from tablecloak.hierarchy import Hierarchy
 from tablecloak.insiders import Insiders
 from tablecloak.links import link, link_responses
 from tablecloak.methods import METHODS, Method
+from tablecloak.model.printed import Printed
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Attacker, Levels, Mark, Problem, Reason
 from tablecloak.protect import protect
@@ -83,6 +84,7 @@ __all__ = [
     "PPercent",
     "Pattern",
     "Perturbation",
+    "Printed",
     "PriorPosterior",
     "Problem",
     "Publication",

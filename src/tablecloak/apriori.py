@@ -23,8 +23,6 @@ ab (low and high). Several lines may speak about one cell.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +35,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints, frozen
 from tablecloak.dimension import Dimension
 from tablecloak.equations import Packing
 from tablecloak.errors import InputError
-from tablecloak.formats.files import parse_numbers, read_text
+from tablecloak.formats.files import parse_numbers, read_rows, read_text
 from tablecloak.frames import columns_of
 from tablecloak.table import Table
 
@@ -149,7 +147,7 @@ def _from_file(table: Table, path: Path) -> Marks:
     if path.suffix.lower() == ".hst":
         return _collected(table, _read_commands(table, text, source), source)
     names = {dimension.name for dimension in table.dimensions}
-    separator = _separator(text, lambda fields: names <= {field.strip() for field in fields})
+    separator = _separator(text, lambda fields: names <= {field.strip() for field in fields}, source)
     lines = _lines(text, separator or ",", source)
     header = [name.strip() for name in lines[0][1]]
     faults = [
@@ -175,24 +173,18 @@ def _renamed(entries: _Entries, places: Sequence[str]) -> _Entries:
     return _Entries(entries.codes, entries.marks, entries.numbers, places, faults)
 
 
-def _separator(text: str, fits: Callable[[list[str]], bool]) -> str | None:
+def _separator(text: str, fits: Callable[[list[str]], bool], source: str) -> str | None:
     """What separates the fields of the first line so that they make sense."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     for separator in SEPARATORS:
-        if any(fits(row) for row in csv.reader([first], delimiter=separator, skipinitialspace=True)):
+        if any(fits(row) for _, row in read_rows(first, separator, source)):
             return separator
     return None
 
 
 def _lines(text: str, separator: str, source: str) -> list[tuple[int, list[str]]]:
     """Line number and fields of each line that is not blank."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
-    )
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
-    except csv.Error as error:
-        raise InputError(source, [f"line {reader.line_num}: {error}"]) from None
+    rows = read_rows(text, separator, source, strict=True)
     if not rows:
         raise InputError(source, ["it is empty"])
     return rows
@@ -202,7 +194,7 @@ def _read_commands(table: Table, text: str, source: str) -> _Entries:
     """The entries of a .hst file."""
     depth = len(table.dimensions)
     known = COMMANDS | ARGUMENTS
-    separator = _separator(text, lambda fields: len(fields) > depth and _word(fields[depth]) in known)
+    separator = _separator(text, lambda fields: len(fields) > depth and _word(fields[depth]) in known, source)
     lines = _lines(text, separator or ";", source)
     if separator is None:
         raise InputError(

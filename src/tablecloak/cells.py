@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.arrays import Bools, Codes, Floats
+from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, aggregated
 from tablecloak.errors import SHOWN_FAULTS, InputError, near, public_names
+from tablecloak.model.units import FLOAT_NOISE as FLOAT_NOISE
+from tablecloak.model.units import LARGEST_SUM, amounts, checked_units, is_whole
 
 ENOUGH_DIGITS = 9
 """Digits of the largest value down to the data unit, where values have no last decimal."""
+CLEAR_SHARE, NEEDED_SHARE = 0.05, 0.25
+"""A last decimal is there if noise is below this share of it: in some value, and in some value that needs it."""
 MOST_DECIMALS = 30
 LARGEST = 1e18
 """Values from here on are beyond what solvers can tell."""
-FLOAT_NOISE = 8 * float(np.finfo(np.float64).eps)
-"""By how much a number may be off, relative to itself, and still be the decimal next to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +122,35 @@ def recomputed(dimensions: Sequence[Dimension], cells: Cells) -> Cells:
     return Cells(codes, values, columns)
 
 
+def rebuilt_units(
+    dimensions: Sequence[Dimension], codes: Codes, values: Floats, decimals: int, *, exact: bool
+) -> tuple[Ints, float]:
+    """Leaves rounded to whole data units and totals added up from these; the largest change of a cell.
+
+    `exact` refuses leaves with more decimals instead of rounding them. Totals without a leaf become zero.
+    """
+
+    def label(cell: int) -> str:
+        return label_of(dimensions, codes[cell])
+
+    leaf = leaf_cells(dimensions, codes)
+    whole = checked_units(values, decimals, label, exact=False)
+    fits = is_whole(values, whole.astype(np.float64), decimals) | ~leaf
+    if exact and not fits.all():
+        advice = "Give more decimals, or let leaves be rounded (round=True)."
+        checked_units(np.where(leaf, values, 0.0), decimals, label, advice=advice)
+    if np.abs(whole[leaf]).sum(dtype=np.float64) >= LARGEST_SUM:
+        raise InputError("Cells", ["the leaves are too large to be added up"], advice="Use fewer decimals.")
+    found, sums = aggregated(dimensions, codes[leaf], whole[leaf])
+    packing = Packing.of(dimensions)
+    keys, wanted = packing.keys(found), packing.keys(codes)
+    at = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+    units = np.where(keys[at] == wanted, sums[at], 0) if keys.size else np.zeros(wanted.size, dtype=np.int64)
+    checked_units(amounts(units, decimals), decimals, label)
+    change = np.abs(amounts(units, decimals) - values)
+    return units, 0.0 if fits.all() else float(change.max())
+
+
 def infer_decimals(values: Floats) -> int:
     """The fewest decimals that write all values, up to rounding noise.
 
@@ -128,11 +159,23 @@ def infer_decimals(values: Floats) -> int:
     size = np.abs(values[values != 0])
     if not size.size:
         return 0
+    needing = size
     for decimals in range(MOST_DECIMALS + 1):
-        if _is_written(size, decimals):
-            if decimals == 0 or FLOAT_NOISE * size.min() < 0.05 * 10.0**-decimals:
+        written = _are_written(size, decimals)
+        if written.all():
+            least = max(FLOAT_NOISE * size.min() / CLEAR_SHARE, FLOAT_NOISE * needing.min() / NEEDED_SHARE)
+            if decimals == 0 or least < 10.0**-decimals:
                 return decimals
             break  # within noise of any decimal: that tells nothing
+        needing = size[~written]
+    return enough_decimals(values)
+
+
+def enough_decimals(values: Floats) -> int:
+    """As many decimals as make up nine digits of the largest value, for values that have no last decimal."""
+    size = np.abs(values[values != 0])
+    if not size.size:
+        return 0
     return min(max(ENOUGH_DIGITS - 1 - floor(log10(size.max())), 0), MOST_DECIMALS)
 
 
@@ -141,16 +184,16 @@ def _rounded(values: Floats, decimals: int) -> Floats:
         return np.asarray(np.rint(values * 10.0**decimals) / 10.0**decimals)
 
 
-def _is_written(values: Floats, decimals: int) -> bool:
-    """Whether so many decimals write all values, up to rounding noise."""
+def _are_written(values: Floats, decimals: int) -> Bools:
+    """Which values so many decimals write, up to rounding noise."""
     off = np.abs(_rounded(values, decimals) - values)
-    return bool((off <= FLOAT_NOISE * np.abs(values)).all())
+    return np.asarray(off <= FLOAT_NOISE * np.abs(values))
 
 
 def _without_noise(leaves: Floats, totals: Floats) -> Floats:
     """Totals rounded to the last decimal of the leaves, where floats can tell it."""
     decimals = infer_decimals(leaves)
-    if not _is_written(leaves, decimals):
+    if not _are_written(leaves, decimals).all():
         return totals
     return np.where(np.abs(totals) * 10.0**decimals < 2.0**52, _rounded(totals, decimals), totals)
 

@@ -33,9 +33,10 @@ from tablecloak.pattern import Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.protect import protect
-from tablecloak.result import Result
+from tablecloak.result import Result, Status
 
 NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
+NOT_RUN = "not-run"
 """What an outcome's status is where there is no result; else it is the status of the result."""
 QUANTILES = ("vagueness", "relative_vagueness", "width", "relative_width", "change", "relative_change")
 """The measures of which a row has mean and quantiles: ``vagueness_mean``, ``vagueness_50``, ``_90``, ``_100``."""
@@ -252,6 +253,12 @@ def compare(
         if outcome.result is not None:
             outcome = _measured(problem, outcome, intervals, _Named(name, progress))
         outcomes.append(outcome)
+        if outcome.status == Status.INTERRUPTED:  # the others are not run
+            left = list(plan.items())[len(outcomes) :]
+            outcomes += [
+                Outcome(other, *asked, NOT_RUN, 0.0, "interrupted before it") for other, asked in left
+            ]
+            break
     return Comparison(problem, tuple(outcomes), int(seed), seconds)
 
 

@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, ranges
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
+from tablecloak.model.units import residuals
+
+Number = TypeVar("Number", np.float64, np.int64)
 
 RELATIVE_TOLERANCE = 1e-12
 """Rounding noise allowed in a sum, relative to the sum of the absolute values in it."""
@@ -133,7 +138,7 @@ def distinct_rows(matrix: csr_array) -> csr_array:
 
 
 def noise(size: Floats, unit: float | None = None) -> Floats:
-    """By how much a sum of numbers may be off without being wrong; `size` is the sum of their absolutes.
+    """By how much a sum of floats may be off without being wrong; `size` is the sum of their absolutes.
 
     Rounding noise relative to the size. With a data unit: less than the unit as long as floats can tell one,
     and never less than a millionth of it.
@@ -144,21 +149,15 @@ def noise(size: Floats, unit: float | None = None) -> Floats:
     return np.maximum(np.maximum(relative, FLOAT_NOISE * size), 1e-6 * unit)
 
 
-def additive(
-    matrix: csr_array,
-    rhs: Floats,
-    values: Floats,
-    tolerance: float | None = None,
-    unit: float | None = None,
-) -> Bools:
-    """Which equations hold, up to `tolerance` or to rounding noise relative to their own size."""
-    residual = np.abs(matrix @ values - rhs)
-    allowed = noise(abs(matrix) @ np.abs(values) + np.abs(rhs), unit)
-    return np.asarray(residual <= (allowed if tolerance is None else np.maximum(tolerance, allowed)))
+def additive(matrix: csr_array, rhs: Floats, units: Ints, decimals: int = 0) -> Bools:
+    """Which equations hold, exactly, for cells in whole data units (and a right-hand side in amounts)."""
+    return np.asarray(residuals(matrix, rhs, units, decimals) == 0)
 
 
-def aggregated(dimensions: Sequence[Dimension], codes: Codes, values: Floats) -> tuple[Codes, Floats]:
-    """All totals of the leaf cells given: their codes and values, sorted by key."""
+def aggregated(
+    dimensions: Sequence[Dimension], codes: Codes, values: NDArray[Number]
+) -> tuple[Codes, NDArray[Number]]:
+    """All totals of the leaf cells given: their codes and values (floats, or whole units), sorted by key."""
     packing = Packing.of(dimensions)
     keys = packing.keys(codes)
     for d, dimension in enumerate(dimensions):
@@ -171,8 +170,9 @@ def aggregated(dimensions: Sequence[Dimension], codes: Codes, values: Floats) ->
         starts, stops = bounds[here], bounds[here + 1]
         picks = above[ranges(starts, stops)]
         keys, places = packing.numbered(np.repeat(keys - here * stride, stops - starts) + picks * stride)
-        sums = np.bincount(places, weights=np.repeat(values, stops - starts), minlength=keys.size)
-        values = np.asarray(sums, dtype=np.float64)
+        sums = np.zeros(keys.size, dtype=values.dtype)
+        np.add.at(sums, places, np.repeat(values, stops - starts))
+        values = sums
     order = np.argsort(keys, kind="stable")
     return packing.codes(keys[order]), values[order]
 

@@ -34,17 +34,20 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.attacker.network import NetworkAttack
+from tablecloak.attacker.presolve import Component, structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.attack import NetworkAttack
-from tablecloak.audit.judge import DECISION_SLACK
-from tablecloak.audit.reduce import Component, structure_of
 from tablecloak.engines.lp import Outcome, Session
 from tablecloak.engines.structure import Block, orient
 from tablecloak.errors import SolverError, check_kind
+from tablecloak.model.requirement import requirements
+from tablecloak.model.units import units_above, units_below, whole_units
 from tablecloak.pattern import Suppression
 from tablecloak.problem import Levels, Mark, Problem
 from tablecloak.progress import Progress, silent
 
+SOLVER_SLACK = 1e-6
+"""Where linear programs decide which set a cell is in, a level counts as met up to this share of itself."""
 MOST_ROUNDS = 500
 """Unpicking may come to its end only in the limit: at most so many rounds over all equations."""
 SMALLEST_GAIN = 1e-9
@@ -157,7 +160,7 @@ def apparent_intervals(problem: Problem) -> tuple[Floats, Floats]:
     A comparison of levels: what an outsider can work out may be wider or narrower.
     """
     hidden = _Hidden.of(problem)
-    down, up = hidden.allowed(hidden.lower, hidden.upper)
+    down, up = map(problem.table.amounts, hidden.allowed(hidden.lower, hidden.upper))
     value = problem.table.values[hidden.cells]
     return (value - down)[hidden.sensitive], (value + up)[hidden.sensitive]
 
@@ -200,7 +203,7 @@ def _asking(problem: Problem, about: Bools) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Hidden:
-    """The cells that must be hidden, and their equations entry by entry.
+    """The cells that must be hidden, in whole data units, and their equations entry by entry.
 
     `down` and `up` are how far the outsider's box lets each cell deviate; only sensitive cells have levels.
     Entry e is the coefficient `factor[e]` of the hidden cell at place `column[e]` in equation `row[e]`.
@@ -218,24 +221,23 @@ class _Hidden:
     column: Ints
     factor: Floats
     rows: int
-    unit: float
 
     @classmethod
     def of(cls, problem: Problem) -> _Hidden:
         table, cells = problem.table, np.flatnonzero(problem.must_hide)
-        value, entries = table.values[cells], coo_array(table.equations[:, cells])
+        unit, entries = table.unit, coo_array(table.equations[:, cells])
+        value = whole_units(table.values[cells], unit)
         return cls(
             cells,
             problem.sensitive[cells],
             np.abs(value),
-            value - problem.outsider_low[cells],
-            problem.outsider_high[cells] - value,
-            *problem.required(0, cells, touched=False),
+            value - units_above(problem.outsider_low[cells], unit),
+            units_below(problem.outsider_high[cells], unit) - value,
+            *requirements(problem, 0, cells, touched=False),
             entries.coords[0].astype(np.int64),
             entries.coords[1].astype(np.int64),
             entries.data,
             entries.shape[0],
-            table.unit,
         )
 
     @property
@@ -269,7 +271,7 @@ class _Hidden:
 
 
 def _short(got: Floats, need: Floats) -> Bools:
-    return np.asarray(got < need * (1.0 - DECISION_SLACK))
+    return np.asarray(got < need * (1.0 - SOLVER_SLACK))
 
 
 def _row_sums(row: Ints, term: Floats | Bools, rows: int) -> Floats:
@@ -318,7 +320,7 @@ def _unpicked(hidden: _Hidden, exposed: Bools) -> Bools:
     reach, failed = np.stack([hidden.down, hidden.up]), np.zeros_like(exposed)
     for _ in range(MOST_ROUNDS):
         far = np.stack(hidden.allowed(*reach))
-        moved = far + SMALLEST_GAIN * (far + hidden.unit) < reach
+        moved = far + SMALLEST_GAIN * (far + 1.0) < reach
         reach = np.minimum(reach, far)
         failed = exposed & hidden.fails(*reach)
         if not moved.any() or np.array_equal(failed, exposed):
@@ -360,7 +362,7 @@ class _Freed:
         low[freed.column] = high[freed.column] = 0.0
         entries = coo_array((hidden.factor, (hidden.row, hidden.column)), shape=(rows, hidden.cells.size))
         matrix = csc_array(hstack([entries, eye_array(rows)]))
-        self.system = Component(np.arange(low.size), matrix, low, high, hidden.unit, orient(matrix))
+        self.system = Component(np.arange(low.size), matrix, low, high, 1.0, orient(matrix))
         self.scale = float(np.sqrt(hidden.width[asked].min() * hidden.width[asked].max()))
         is_network = self.system.orientation is not None
         self.session = None if is_network else Session(matrix, low / self.scale, high / self.scale)
@@ -376,7 +378,8 @@ class _Freed:
         need_down, need_up = np.maximum(lower, sliding), np.maximum(upper, sliding)
         if self.session is None:
             attack = NetworkAttack(self.system.with_bounds(low, high))
-            down, up = attack.reach(np.array([cell]), need_down, need_up, lambda settled: None, np.zeros(1))
+            sides = attack.reach(np.array([cell]), need_down, need_up, lambda settled: None, np.zeros(1))
+            down, up = (side.reach for side in sides)
         else:
             low[here], high[here] = np.maximum(low[here], -need_down), np.minimum(high[here], need_up)
             self.session.set_many_bounds(self.system.cells, low / self.scale, high / self.scale)

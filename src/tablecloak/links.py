@@ -12,13 +12,15 @@ from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
 from tablecloak.contributions import Contributions, placed
 from tablecloak.dimension import Dimension, label_of
-from tablecloak.equations import Packing, additive, distinct_rows, noise
+from tablecloak.equations import Packing, additive, distinct_rows
 from tablecloak.errors import InputError, check_kind
+from tablecloak.model.units import LARGEST_UNITS, finest_decimals
 from tablecloak.table import Table
 
 RESPONSE = "response"
@@ -29,7 +31,8 @@ def link(tables: Sequence[Table]) -> Table:
     """One table from several that share dimensions (by name) and cells (by codes).
 
     Common cells whose values differ are an `InputError` that lists them all; so are cells that are zero in
-    one table (absent from a complete one) and not in another.
+    one table (absent from a complete one) and not in another. The data unit is the finest of the tables;
+    `cell_decimals` keeps the decimals of each cell's own table.
     """
     if not tables:
         raise InputError("Linked tables", ["no table given"])
@@ -41,19 +44,22 @@ def link(tables: Sequence[Table]) -> Table:
     common: Ints = np.unique(np.concatenate(keys))
     places = [np.searchsorted(common, own) for own in keys]
     codes = packing.codes(common)
-    values = _agreed(tables, places, codes, dimensions)
+    whole = _in_common_units(tables)
+    units = _agreed(tables, whole, places, codes, dimensions)
     moved = [_moved(table.equations, at, common.size) for table, at in zip(tables, places, strict=True)]
     rhs = csr_array(np.concatenate([table.rhs for table in tables])[:, None])
     system = distinct_rows(csr_array(hstack([vstack(moved), rhs], format="csr")))
     return Table(
         dimensions,
         frozen(codes),
-        floats(values),
+        frozen(units),
         frozen_matrix(system[:, : common.size]),
         floats(system[:, [common.size]].toarray().ravel()),
         max(table.decimals for table in tables),
         _merged_columns(tables, places, common.size),
         complete=len(tables) == 1 and tables[0].complete,
+        cell_decimals=_cell_decimals(tables, places, common.size),
+        rounding=max(table.rounding for table in tables),
         **_carried(tables, places, common.size),
     )
 
@@ -71,7 +77,7 @@ def link_responses(tables: Mapping[str, Table], sums: Mapping[str, Mapping[str, 
     relations, faults = [stacked.equations], list[str]()
     for left, right in sums.items():
         shared, relation = _relation(stacked, tables, {left: -1.0, **right}, dimensions)
-        holds = additive(relation, np.zeros(shared.size), stacked.values, unit=stacked.unit)
+        holds = additive(relation, np.zeros(shared.size), stacked.units, stacked.decimals)
         words, codes = _words(left, right), Packing.of(dimensions).codes(shared[~holds])
         faults += [f"{words} does not hold in cell {label_of(dimensions, row)}" for row in codes]
         faults += [] if shared.size else [f"{words}: there is no cell that all of these tables have"]
@@ -144,21 +150,52 @@ def _moved(matrix: csr_array, at: Ints, size: int) -> csr_array:
     )
 
 
-def _agreed(
-    tables: Sequence[Table], places: Sequence[Ints], codes: Codes, dimensions: Sequence[Dimension]
-) -> Floats:
-    """The value of each common cell; an error lists the cells on which the tables differ."""
-    values = np.full(codes.shape[0], np.nan)
-    differ, unit = np.zeros(codes.shape[0], dtype=bool), min(table.unit for table in tables)
+def _in_common_units(tables: Sequence[Table]) -> list[Ints]:
+    """The values of each table in the finest data unit of all of them."""
+    decimals = max(table.decimals for table in tables)
+    large = [np.abs(table.units) >= LARGEST_UNITS / 10.0 ** (decimals - table.decimals) for table in tables]
+    if not any(cells.any() for cells in large):
+        return [table.units * 10 ** (decimals - table.decimals) for table in tables]
+    faults = [
+        f"cell {label}: too many digits for {decimals} decimals, the most that a table has"
+        for table, cells in zip(tables, large, strict=True)
+        for label in table.labels(np.flatnonzero(cells))
+    ]
+    finest = finest_decimals(max(float(np.abs(table.values).max()) for table in tables))
+    raise InputError("Linked tables", faults, advice=f"Make all of them with decimals={finest} or fewer.")
+
+
+def _cell_decimals(tables: Sequence[Table], places: Sequence[Ints], size: int) -> NDArray[np.int8] | None:
+    """The decimals of each cell's own table, the coarsest where several show it; None where all are the same."""
+    if len({table.decimals for table in tables}) == 1 and all(
+        table.cell_decimals is None for table in tables
+    ):
+        return None
+    found = np.full(size, np.iinfo(np.int8).max, dtype=np.int8)
     for table, at in zip(tables, places, strict=True):
-        values[at] = np.where(np.isnan(values[at]), table.values, values[at])
-        size = np.abs(values[at]) + np.abs(table.values)
-        differ[at] |= np.abs(values[at] - table.values) > noise(size, unit)
+        own = table.decimals if table.cell_decimals is None else table.cell_decimals
+        found[at] = np.minimum(found[at], own)
+    return frozen(found)
+
+
+def _agreed(
+    tables: Sequence[Table],
+    whole: Sequence[Ints],
+    places: Sequence[Ints],
+    codes: Codes,
+    dimensions: Sequence[Dimension],
+) -> Ints:
+    """The units of each common cell; an error lists the cells on which the tables differ."""
+    units = np.zeros(codes.shape[0], dtype=np.int64)
+    seen, differ = np.zeros(units.size, dtype=bool), np.zeros(units.size, dtype=bool)
+    for own, at in zip(whole, places, strict=True):
+        differ[at] |= seen[at] & (units[at] != own)
+        units[at], seen[at] = np.where(seen[at], units[at], own), True
     zeros = np.zeros_like(differ)
     for table, at in zip(tables, places, strict=True):
         absent = _spanned(table, dimensions, codes) if table.complete else np.zeros_like(differ)
         absent[at] = False
-        zeros |= absent & (np.abs(values) > noise(np.abs(values), unit))
+        zeros |= absent & (units != 0)
     faults = [
         f"common cell {label_of(dimensions, codes[cell])} "
         + ("has different values" if differ[cell] else "is absent from one table and not zero in another")
@@ -171,7 +208,7 @@ def _agreed(
             advice="Linked tables must agree on common cells: correct them or leave a table out.",
             confidential=_differences(tables, places, codes, dimensions, np.flatnonzero(differ | zeros)),
         )
-    return values
+    return units
 
 
 def _differences(
@@ -260,11 +297,13 @@ def _stacked(tables: Mapping[str, Table], dimensions: Sequence[Dimension]) -> Ta
     return Table(
         (Dimension.names(RESPONSE, tables), *dimensions),
         frozen(np.concatenate([response[:, None], cover], axis=1)),
-        floats(np.concatenate([table.values for table in parts])),
+        frozen(np.concatenate(_in_common_units(parts))),
         frozen_matrix(vstack(moved)),
         floats(np.concatenate([table.rhs for table in parts])),
         max(table.decimals for table in parts),
         _merged_columns(parts, places, response.size),
+        cell_decimals=_cell_decimals(parts, places, response.size),
+        rounding=max(table.rounding for table in parts),
         **_carried(parts, places, response.size),
     )
 

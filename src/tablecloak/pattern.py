@@ -27,6 +27,13 @@ class View:
     low: Floats
     high: Floats
 
+    @property
+    def centred(self) -> Bools:
+        """Cells whose number is in the middle of low..high, where it tells no more than these two do."""
+        with np.errstate(invalid="ignore"):
+            off = np.abs((self.low + self.high) / 2 - self.shown)
+            return np.isfinite(off) & (off <= 1e-9 * np.maximum(np.abs(self.low), np.abs(self.high)))
+
 
 class Pattern(Protocol):
     """What every pattern can do."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -13,74 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 from tablecloak import weights as weighing
 from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
 from tablecloak.errors import InputError, check_kind, counted
+from tablecloak.model.levels import Levels as Levels
+from tablecloak.model.marks import Mark as Mark
+from tablecloak.model.marks import Reason as Reason
+from tablecloak.model.units import (
+    FLOAT_NOISE,
+    amounts,
+    nearest_units,
+    rounded,
+    snapped,
+    units_above,
+    units_below,
+)
 from tablecloak.table import Table
 
 OUTSIDER = "outsider"
-
-
-class Mark(IntEnum):
-    """What may and must be done with a cell."""
-
-    FREE = 0
-    SENSITIVE = 1
-    FORCED = 2
-    """Must be published."""
-    HIDDEN = 3
-    """Must be hidden, though not sensitive."""
-
-
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """Protection levels as distances from the true value; zero where nothing is asked.
-
-    For every attacker, cell p must have a_p - min >= lower_p, max - a_p >= upper_p, max - min >= sliding_p.
-    `conditional` asks max - min >= conditional_i of a cell that is not sensitive *if* it is hidden.
-    """
-
-    lower: Floats
-    upper: Floats
-    sliding: Floats
-    conditional: Floats
-
-    @classmethod
-    def of(
-        cls,
-        size: int,
-        lower: ArrayLike = 0.0,
-        upper: ArrayLike = 0.0,
-        sliding: ArrayLike = 0.0,
-        conditional: ArrayLike = 0.0,
-    ) -> Levels:
-        """Levels from arrays over all cells, or scalars for all of them."""
-        return cls(*(floats(level, size) for level in (lower, upper, sliding, conditional)))
-
-    @classmethod
-    def at(
-        cls,
-        size: int,
-        cells: ArrayLike,
-        lower: ArrayLike = 0.0,
-        upper: ArrayLike = 0.0,
-        sliding: ArrayLike = 0.0,
-    ) -> Levels:
-        """Levels of some cells only (a mask or a list): a number for all of them, or one each."""
-        mask(cells, size)  # refuses cells that there are not
-        where = positions(cells)
-        spread = np.zeros((3, size))
-        for row, level in zip(spread, (lower, upper, sliding), strict=True):
-            if (given := floats(level, where.size)).shape != where.shape:
-                raise InputError("Levels", [f"expected {where.size} numbers, got shape {given.shape}"])
-            row[where] = given
-        return cls.of(size, *spread)
-
-    def named(self) -> Iterator[tuple[str, Floats]]:
-        """Each kind of level with its name."""
-        yield from (
-            ("lower", self.lower),
-            ("upper", self.upper),
-            ("sliding", self.sliding),
-            ("conditional", self.conditional),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +54,7 @@ class Attacker:
 
         Where they make up the whole cell, to within half a data unit, he knows it exactly. Elsewhere he knows
         that it is at least his own contribution, but only if the others cannot be negative: no value of the
-        table is negative and no contribution is more than its cell. Otherwise he knows no bound.
+        table is negative and no contribution is more than its cell (rounding apart). Otherwise he knows no bound.
         """
         where = positions(cells)
         given = floats(contributions, where.size)
@@ -119,25 +65,13 @@ class Attacker:
         total = np.bincount(np.searchsorted(own, where), weights=given, minlength=own.size)
         true, half = table.values[own], table.unit / 2
         alone = np.abs(total - true) <= half
-        bounded = bool((table.values >= 0).all() and (total <= true + half).all())
+        bounded = bool((table.values >= 0).all() and (total <= true + half + table.rounding).all())
         return cls.knowing(
             name,
             own,
-            np.where(alone, true, total if bounded else -np.inf),
+            np.where(alone, true, np.minimum(total, true) if bounded else -np.inf),
             np.where(alone, true, np.inf),
         )
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a cell is sensitive or marked: the rule that caught it, in words, and what kind of rule it is."""
-
-    rule: str
-    """The rule with its parameters, ``p% rule (p=10)``."""
-    kind: str
-    """``frequency``, ``dominance``, ``p-percent``, ``request``, ``zero``, ``manual``, ``union``."""
-    why: str
-    """What was found, in words without figures of the cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +116,8 @@ class Problem:
         `known` = (low, high) is the outsider's box; by default [0, inf) when no value is negative, else none.
         `hide_zeros=False` forces cells of value zero to be published, unless they are marked otherwise.
         `widen=True` widens an outsider's box that is narrower than a level instead of refusing it.
-        `weights` is an array or a name of `tablecloak.weights`.
+        `weights` is an array or a name of `tablecloak.weights`. Levels are rounded up to whole data units, boxes
+        inward: values are whole units, and everybody knows.
         """
         check_kind("Problem", "table", table, Table, "Make one with tabulate.")
         check_kind("Problem", "attackers", attackers, Sequence, "Give a list of them.")
@@ -212,12 +147,12 @@ class Problem:
         )
         unread += problem._shape_faults()
         if not unread:
-            problem = problem._with_data_unit()
+            problem = problem._with_whole_levels()
             problem = problem._widened() if widen else problem
-            faults += [*problem._number_faults(), *problem._bound_faults()]
+            faults += [*problem._number_faults(wanted), *problem._bound_faults()]
         if faults := [*unread, *faults, *problem._attacker_faults()]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
-        return problem
+        return problem._with_whole_boxes()
 
     # ------------------------------------------------------------------ looking at it
 
@@ -254,20 +189,42 @@ class Problem:
         high[who.cells] = np.minimum(high[who.cells], who.high)
         return low, high
 
+    @cached_property
+    def level_units(self) -> Levels:
+        """The levels in data units: whole numbers, rounded up."""
+        unit = self.table.unit
+        return Levels(*(frozen(units_above(each, unit)) for _, each in self.levels.named()))
+
+    @cached_property
+    def _outsider_units(self) -> tuple[Floats, Floats]:
+        unit = self.table.unit
+        return frozen(units_above(self.outsider_low, unit)), frozen(units_below(self.outsider_high, unit))
+
+    def box_units(self, attacker: int) -> tuple[Floats, Floats]:
+        """`box` in data units: whole numbers, rounded inward, or infinite."""
+        if attacker == 0:
+            return self._outsider_units
+        who, unit = self.attackers[attacker - 1], self.table.unit
+        low, high = (end.copy() for end in self._outsider_units)
+        low[who.cells] = np.maximum(low[who.cells], units_above(who.low, unit))
+        high[who.cells] = np.minimum(high[who.cells], units_below(who.high, unit))
+        return low, high
+
     def required(self, attacker: int, cells: Ints, touched: bool = True) -> tuple[Floats, Floats, Floats]:
         """lower, upper and sliding levels of the cells against an attacker, up to what his own box allows.
 
         What he knows himself is not ours to protect: a sole contributor's own cell asks nothing. Cells that
         are not sensitive ask their conditional width (when `touched`).
         """
-        low, high = self.box(attacker)
-        down = np.maximum(self.table.values[cells] - low[cells], 0.0)
-        up = np.maximum(high[cells] - self.table.values[cells], 0.0)
+        low, high = (end[cells] for end in self.box(attacker))
+        a, decimals = self.table.values[cells], self.table.decimals
+        down = np.maximum(snapped(a - low, decimals, a), 0.0)
+        up = np.maximum(snapped(high - a, decimals, a), 0.0)
         sliding = self.levels.sliding[cells] + (self.levels.conditional[cells] if touched else 0.0)
         return (
             np.minimum(self.levels.lower[cells], down),
             np.minimum(self.levels.upper[cells], up),
-            np.minimum(sliding, down + up),
+            np.minimum(sliding, snapped(down + up, decimals, a)),
         )
 
     def against_marks(self, touched: Bools) -> Ints:
@@ -283,30 +240,60 @@ class Problem:
 
     # ------------------------------------------------------------------ validation
 
-    def _with_data_unit(self) -> Problem:
-        """A sensitive cell without a level must not be determined: a sliding level of one data unit.
+    def _with_whole_levels(self) -> Problem:
+        """Levels rounded up to each cell's data unit; a sensitive cell without any gets one unit of sliding level."""
+        table, size = self.table, np.abs(self.table.values)
+        lower, upper, sliding, conditional = (
+            np.where(
+                level > 0,
+                rounded(level, table.decimals, up=True, step=table.cell_steps, others=size),
+                level,
+            )
+            for _, level in self.levels.named()
+        )
+        bare = self.sensitive & (np.maximum(lower, upper) <= 0) & (sliding == 0)
+        unit = amounts(table.cell_steps, table.decimals)
+        return replace(
+            self, levels=Levels.of(size.size, lower, upper, np.where(bare, unit, sliding), conditional)
+        )
 
-        No level is one that the audit takes for rounding noise; where that is more than a unit, twice as much.
-        """
-        levels, unit = self.levels, self.table.unit
-        noise = 1e-6 * unit + 4 * np.spacing(np.abs(self.table.values))
-        most = np.maximum(np.maximum(levels.lower, levels.upper), levels.sliding)
-        bare = self.sensitive & (most <= noise) & (levels.sliding >= 0)
-        sliding = frozen(np.where(bare, np.where(noise < unit, unit, 2 * noise), levels.sliding))
-        return replace(self, levels=replace(levels, sliding=sliding))
+    def _inward(self, low: Floats, high: Floats, cells: Ints | slice) -> tuple[Floats, Floats]:
+        """Bounds on cells rounded inward to the data unit: who knows it knows that much."""
+        table = self.table
+        step, size = table.cell_steps[cells], np.abs(table.values[cells])
+        return (
+            rounded(low, table.decimals, up=True, step=step, others=size),
+            rounded(high, table.decimals, up=False, step=step, others=size),
+        )
+
+    def _with_whole_boxes(self) -> Problem:
+        """All that is known beforehand, rounded inward."""
+        low, high = self._inward(self.outsider_low, self.outsider_high, slice(None))
+        inside = [self._inward(who.low, who.high, who.cells) for who in self.attackers]
+        attackers = tuple(
+            replace(who, low=floats(least), high=floats(most))
+            if (least != who.low).any() or (most != who.high).any()
+            else who
+            for who, (least, most) in zip(self.attackers, inside, strict=True)
+        )
+        return replace(self, outsider_low=floats(low), outsider_high=floats(high), attackers=attackers)
 
     def _widened(self) -> Problem:
         """With a-priori bounds as wide as the levels, wherever they contain the true value."""
-        a, levels = self.table.values, self.levels
-        low = np.minimum(self.outsider_low, a - levels.lower)
-        high = np.maximum(self.outsider_high, a + levels.upper)
+        decimals, a = self.table.decimals, self.table.units.astype(np.float64)
+        lower, upper, sliding, conditional = (
+            nearest_units(level, decimals) for _, level in self.levels.named()
+        )
+        known = self._inward(self.outsider_low, self.outsider_high, slice(None))
+        least, most = (nearest_units(end, decimals) for end in known)
+        low, high = np.minimum(least, a - lower), np.maximum(most, a + upper)
         with np.errstate(invalid="ignore"):
-            high = high + np.maximum(np.maximum(levels.sliding, levels.conditional) - (high - low), 0.0)
-        inside = (self.outsider_low <= a) & (a <= self.outsider_high)
+            high = high + np.maximum(np.maximum(sliding, conditional) - (high - low), 0.0)
+        inside = (least <= a) & (a <= most)
         return replace(
             self,
-            outsider_low=floats(np.where(inside, low, self.outsider_low)),
-            outsider_high=floats(np.where(inside, high, self.outsider_high)),
+            outsider_low=floats(np.where(inside, amounts(low, decimals), self.outsider_low)),
+            outsider_high=floats(np.where(inside, amounts(high, decimals), self.outsider_high)),
         )
 
     def _shape_faults(self) -> Iterator[str]:
@@ -315,7 +302,7 @@ class Problem:
             if array.shape != (len(self.table),):
                 yield f"{name}: expected {len(self.table)} numbers, got an array of shape {array.shape}"
 
-    def _number_faults(self) -> Iterator[str]:
+    def _number_faults(self, wanted: Levels) -> Iterator[str]:
         table = self.table
         for name, array in (*self.levels.named(), ("weights", self.weights)):
             for label in table.labels(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
@@ -328,7 +315,7 @@ class Problem:
         outside = self._outside(self.outsider_low, self.outsider_high, np.arange(len(table)))
         for label in table.labels(np.flatnonzero(outside)):
             yield f"cell {label}: the true value lies outside the a-priori bounds"
-        for label in table.labels(np.flatnonzero(self._narrow() & ~outside)):
+        for label in table.labels(np.flatnonzero(self._narrow(wanted) & ~outside)):
             yield (
                 f"cell {label}: the a-priori bounds are narrower than its protection level "
                 "(correct one of them, or pass widen=True)"
@@ -336,23 +323,23 @@ class Problem:
 
     def _outside(self, low: Floats, high: Floats, cells: Ints) -> Bools:
         """Where the true value is not in low..high."""
+        least, most = self._inward(low, high, cells)
         a = self.table.values[cells]
-        slack = 1e-12 * np.abs(a)
-        return np.asarray(~((low <= a + slack) & (a - slack <= high)))
+        return np.asarray(~((least <= a) & (a <= most)))
 
-    def _narrow(self) -> Bools:
-        """Where the outsider's box is narrower than a level."""
-        a, levels = self.table.values, self.levels
+    def _narrow(self, wanted: Levels) -> Bools:
+        """Where the outsider's box is narrower than a level, both before they are rounded."""
+        a, levels = self.table.values, wanted
         with np.errstate(invalid="ignore"):
             width = self.outsider_high - self.outsider_low
 
         def short(got: Floats, need: Floats) -> Bools:
-            return np.asarray(got < need * (1 - 1e-9) - 1e-12 * np.abs(a))
+            return np.asarray(got < need * (1 - 1e-9) - FLOAT_NOISE * np.abs(a))
 
         return np.asarray(
             short(a - self.outsider_low, levels.lower)
             | short(self.outsider_high - a, levels.upper)
-            | short(width, levels.sliding)
+            | short(width, np.where(levels.sliding > 0, levels.sliding, self.levels.sliding))
             | (short(width, levels.conditional) & ~self.forced)
         )
 

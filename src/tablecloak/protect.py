@@ -7,7 +7,8 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,7 +18,8 @@ from tablecloak.audit import audit
 from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InputError, SolverError, check_kind, counted
 from tablecloak.methods import METHODS
-from tablecloak.methods.base import Method
+from tablecloak.methods.base import Method, Proposal
+from tablecloak.methods.repair import repair
 from tablecloak.pattern import Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
@@ -66,6 +68,8 @@ def protect(
     )
     _check_sums(name, problem, proposal.pattern)
     verdict = audit(problem, proposal.pattern, progress=progress)
+    if not (verdict.safe or proposal.may_leave_open):
+        proposal, verdict = _repaired(problem, proposal, verdict, progress)
     if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
         raise SolverError(
             f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is dropped. "
@@ -88,6 +92,18 @@ def protect(
     alone = isinstance(proposal.pattern, Suppression)
     cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)
     return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+
+
+def _repaired(
+    problem: Problem, proposal: Proposal, verdict: Audit, progress: Progress
+) -> tuple[Proposal, Audit]:
+    """The proposal widened where the audit found it open; a claim of optimality does not survive that."""
+    judge = partial(audit, problem, progress=progress)
+    pattern, verdict = repair(problem, proposal.pattern, verdict, judge)
+    more = int((pattern.touched(problem) & ~proposal.pattern.touched(problem)).sum())
+    note = f"the audit rejected what the method proposed; it was repaired ({counted(more, 'further cell')})"
+    status = Status.FEASIBLE if proposal.status is Status.OPTIMAL else proposal.status
+    return replace(proposal, pattern=pattern, status=status, notes=(*proposal.notes, note)), verdict
 
 
 def _check_sums(name: str, problem: Problem, pattern: Pattern) -> None:

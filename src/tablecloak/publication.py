@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -24,6 +23,7 @@ from tablecloak.cells import infer_decimals
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import make_frame
 from tablecloak.links import RESPONSE
+from tablecloak.model.printed import plain_number
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -79,7 +79,7 @@ class Publication:
     high: Floats
     """Each cell lies in low..high, infinite where nothing is said."""
     within: Floats
-    """How far a rounded or perturbed number may be from the truth; zero for the others."""
+    """How far the number printed may be from the truth; zero where it is exact or there is none."""
     decimals: int
     """As many as it takes to write the numbers that are printed."""
     response: str = "value"
@@ -90,6 +90,10 @@ class Publication:
     complete: bool = False
     """Whether combinations of codes without a cell are zero, or just not shown."""
     frame_kind: str | None = None
+    unit: float | None = None
+    """Every number is a multiple of this printed unit; None: they are printed as they are."""
+    coarser: bool = False
+    """Whether the printed unit is more than the data unit: numbers are rounded, and may not add up."""
     despite: str = field(default="", repr=False)
     """Confidential: why this was published although the audit left cells open. No public format writes it."""
 
@@ -119,6 +123,11 @@ class Publication:
         reaches = np.unique(self.within[~np.isnan(self.shown)])
         return float(reaches[0]) if reaches.size == 1 else None
 
+    @cached_property
+    def own_reach(self) -> Bools:
+        """Rounded and perturbed cells each of which says how far its number may be off."""
+        return self.is_status(ROUNDED, PERTURBED) & (self.within > 0) & (self.common_reach is None)
+
     def texts(self, group: str = "") -> list[str]:
         """What is printed for each cell, digits in groups of three with `group` between them.
 
@@ -131,9 +140,8 @@ class Publication:
         low, high = self.number_texts(self.low, group), self.number_texts(self.high, group)
         for cell in np.flatnonzero(self.is_status(INTERVAL)):
             texts[cell] = _interval(low[cell], high[cell])
-        if self.common_reach is None:
-            for cell in np.flatnonzero(self.within > 0):
-                texts[cell] += f" ± {self.within[cell]:.12g}"
+        for cell in np.flatnonzero(self.own_reach):
+            texts[cell] += f" ± {plain_number(self.within[cell])}"
         return texts
 
     def number_texts(self, numbers: Floats, group: str = "") -> list[str]:
@@ -157,9 +165,22 @@ class Publication:
             if self.common_reach is None:
                 lines.append(("a ± b", f"{how}: the value lies within b of a"))
             else:
-                off = f"within {self.common_reach:.12g} of the number shown"
+                off = f"within {plain_number(self.common_reach)} of the number shown"
                 lines.append(("", f"{how.capitalize()} numbers: each value lies {off}."))
+        if self.coarser:
+            lines.append(("", self.rounding_note))
         return lines
+
+    @cached_property
+    def rounding_note(self) -> str:
+        """What printing in a coarser unit means; empty where numbers are printed as they are."""
+        if not self.coarser or self.unit is None:
+            return ""
+        note = f"Numbers are rounded to multiples of {plain_number(self.unit)} and may not add up"
+        if not self.is_status(PUBLISHED).any():
+            return f"{note}."
+        wider = ", unless a wider margin is given" if self.is_status(ROUNDED, PERTURBED).any() else ""
+        return f"{note}: each value lies within {plain_number(self.unit / 2)} of the number shown{wider}."
 
     @cached_property
     def has_gaps(self) -> bool:
@@ -171,7 +192,7 @@ class Publication:
     def columns(self) -> dict[str, NDArray[Any]]:
         """One column a dimension (and one for its labels), the numbers, the status; NaN: there is no number.
 
-        `low` and `high` are there if some cells are intervals, `within` if some are rounded or perturbed.
+        `low` and `high` are there if some cells are intervals, `within` if some numbers need not be exact.
         A name that is taken already gets an underscore at its end.
         """
         columns: dict[str, NDArray[Any]] = {}
@@ -244,11 +265,10 @@ class Publication:
         rows = cells[order]
         parts = [_shortened(self.dimensions[d], used) for d, used in zip(columns, kept, strict=True)]
         shown, low, high = self.shown[rows], self.low[rows], self.high[rows]
+        ranges = self.status[rows] == INTERVAL
         return replace(
             self,
-            decimals=decimals_of(
-                shown, low[self.status[rows] == INTERVAL], high[self.status[rows] == INTERVAL]
-            ),
+            decimals=decimals_of(shown, low[ranges], high[ranges]) if self.unit is None else self.decimals,
             dimensions=tuple(parts),
             codes=frozen(np.stack(numbers, axis=1)[order].astype(np.int32)),
             status=frozen(self.status[rows]),
@@ -270,7 +290,7 @@ class Publication:
 
         check_kind("Publication", "path", path, (str, PathLike))
         target = Path(path)
-        write_file(target, self.render(target))
+        write_file(target, self.render(target), public=True)
         return target
 
     def __repr__(self) -> str:
@@ -300,45 +320,6 @@ def _shortened(dimension: PublicDimension, used: NDArray[Any]) -> PublicDimensio
     labels = None if dimension.labels is None else tuple(dimension.labels[old] for old in kept)
     codes = tuple(dimension.codes[old] for old in kept)
     return PublicDimension(dimension.name, codes, tuple(parent), tuple(depth), labels)
-
-
-# ---------------------------------------------------------------------- layout
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Cells laid out as a sheet: a row for each combination of codes of some dimensions, one across."""
-
-    rows: Codes
-    """(rows, dimensions): the codes of each row."""
-    cells: Ints
-    """(rows, columns): the cell at each place, -1 where there is none."""
-
-
-def grid(publication: Publication, cells: Ints | None = None) -> Grid:
-    """All cells (or some, in their order) with the last dimension across; a single dimension goes down."""
-    chosen = np.arange(len(publication)) if cells is None else cells
-    codes = publication.codes[chosen]
-    down = codes[:, :-1] if codes.shape[1] > 1 else codes
-    across = codes[:, -1] if codes.shape[1] > 1 else np.zeros(chosen.size, dtype=np.int32)
-    width = len(publication.dimensions[-1].codes) if codes.shape[1] > 1 else 1
-    starts = np.ones(chosen.size, dtype=bool)
-    starts[1:] = (down[1:] != down[:-1]).any(axis=1)
-    places = np.full((int(starts.sum()), width), -1, dtype=np.int64)
-    places[np.cumsum(starts) - 1, across] = chosen
-    return Grid(down[starts], places)
-
-
-def sections(publication: Publication) -> list[tuple[tuple[int, ...], Ints]]:
-    """Cells by the codes of all dimensions but the first and the last, in the order of print."""
-    middle = publication.codes[:, 1:-1]
-    if middle.shape[1] == 0:
-        return [((), np.arange(len(publication)))]
-    order = np.lexsort(publication.codes[:, [-1, 0, *range(middle.shape[1], 0, -1)]].T)
-    sorted_codes = middle[order]
-    cuts = np.flatnonzero((sorted_codes[1:] != sorted_codes[:-1]).any(axis=1)) + 1
-    bounds = [0, *cuts.tolist(), order.size]
-    return [(tuple(sorted_codes[start].tolist()), order[start:stop]) for start, stop in pairwise(bounds)]
 
 
 # ---------------------------------------------------------------------- small things

@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.arrays import Floats, Ints, frozen
+from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.audit import audit as judge
 from tablecloak.audit import checked_view
 from tablecloak.cells import FLOAT_NOISE
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError, UnsafePublication, check_kind, counted, listed
+from tablecloak.model.printed import Printed, rounded_cells, stated_reach
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Problem
 from tablecloak.publication import (
@@ -45,6 +46,8 @@ def publish(
     note: str = "",
     symbol: str = "x",
     labels: Labels | None = None,
+    decimals: int | None = None,
+    unit: float | None = None,
     despite: str = "",
 ) -> Publication:
     """The table as it may leave the building: a pure function of the pattern's view and of public labels.
@@ -52,6 +55,10 @@ def publish(
     A `Result` brings its audit along; a bare pattern needs one. `UnsafePublication` is raised unless the audit
     passed and is about this very problem and this very pattern (the same objects). A pattern whose arrays can
     still be changed is audited once more. `labels` say what codes mean: ``{"region": {"N": "North"}}``.
+
+    `decimals` or `unit` prints coarser: every number is a multiple of the printed unit, which is a multiple of the
+    data unit (see `Printed`). Numbers are not divided: 12345 in units of 1000 is 12000. What is judged is what is
+    printed: it is audited where its safety does not follow from that of the pattern.
 
     `despite` is the written reason for publishing although the audit left cells open. It is kept on the
     publication, in no public file. Nothing else that the audit found can be overruled.
@@ -63,14 +70,17 @@ def publish(
     _check_labels(problem.table.dimensions, meanings)
     pattern = result.pattern if isinstance(result, Result) else result
     given = [result.audit] if isinstance(result, Result) else []
-    verdicts = given if audit is None else [*given, audit]
-    _check_subjects(problem, pattern, verdicts)
-    view = _true_view(problem, pattern)
-    if _can_change(pattern):
-        verdicts = [*verdicts, judge(problem, pattern)]
+    handed = [] if audit is None else [audit]
+    _check_subjects(problem, pattern, [*given, *handed])
+    form, view = pattern, _true_view(problem, pattern)
+    if decimals is not None or unit is not None:
+        form = Printed.of(problem, pattern, decimals=decimals, unit=unit)
+        _true_view(problem, form)
+    verdicts = _verdicts(problem, pattern, form, given, handed)
     for verdict in verdicts:
         _check_verdict(problem, verdict, despite.strip())
-    publication = _printed(problem, view, _words(pattern, len(problem.table)), meanings)
+    stated = form.statement(problem) if isinstance(form, Printed) else view
+    publication = _printed(problem, form, stated, meanings)
     reason = "" if all(verdict.safe for verdict in verdicts) else despite.strip()
     return replace(publication, title=title.strip(), note=note.strip(), symbol=symbol.strip(), despite=reason)
 
@@ -104,6 +114,21 @@ def _check_subjects(problem: Problem, pattern: Pattern, verdicts: Sequence[Audit
             )
 
 
+def _verdicts(
+    problem: Problem, pattern: Pattern, form: Pattern, given: Sequence[Audit], handed: Sequence[Audit]
+) -> Sequence[Audit]:
+    """The verdicts that decide: those on the pattern, and one on what is printed where it does not follow from them.
+
+    The verdict that a result brings along is about its pattern. Where another form is printed, the verdict on that one
+    takes its place, unless the safety of the form follows from it. An audit that was handed over stands in any case.
+    """
+    known = [*given, *handed]
+    if isinstance(form, Printed) and form is not pattern:
+        follows = form.only_widens and all(verdict.safe for verdict in known)
+        return known if follows and not _can_change(pattern) else [*handed, judge(problem, form)]
+    return [*known, judge(problem, pattern)] if _can_change(pattern) else known
+
+
 def _check_verdict(problem: Problem, verdict: Audit, despite: str) -> None:
     """Raise unless the audit passed, or left only cells open and somebody takes that on himself in writing."""
     table, reasons = problem.table, list[str]()
@@ -117,8 +142,13 @@ def _check_verdict(problem: Problem, verdict: Audit, despite: str) -> None:
     if verdict.too_many_touched:
         reasons.append(f"more than {problem.most_touched} cells are touched")
     if reasons:
+        judged = (
+            "what is printed"
+            if verdict.subject and isinstance(verdict.subject[1], Printed)
+            else "this pattern"
+        )
         raise UnsafePublication(
-            f"The audit of this pattern did not pass ({counted(len(reasons), 'reason')}):\n{listed(reasons)}",
+            f"The audit of {judged} did not pass ({counted(len(reasons), 'reason')}):\n{listed(reasons)}",
             confidential={"reasons": reasons},
         )
 
@@ -147,6 +177,8 @@ def _can_change(pattern: Pattern) -> bool:
             arrays = [where for where, _ in pattern.parts]
             if any(_can_change(part) for _, part in pattern.parts):
                 return True
+        case Printed():
+            return _can_change(pattern.pattern)
         case _:
             return True
     return any(array.flags.writeable for array in arrays)
@@ -195,7 +227,7 @@ def _label_faults(dimension: Dimension, meanings: Any) -> Iterator[str]:
 # ---------------------------------------------------------------------- what is printed
 
 
-def _printed(problem: Problem, view: View, words: NDArray[np.str_], labels: Labels) -> Publication:
+def _printed(problem: Problem, form: Pattern, view: View, labels: Labels) -> Publication:
     """The view in the order of print. Values of the table are not looked at: what is not stated is not known."""
     table = problem.table
     cells: Ints = np.flatnonzero(~table.is_virtual)
@@ -207,12 +239,15 @@ def _printed(problem: Problem, view: View, words: NDArray[np.str_], labels: Labe
     order = np.lexsort(columns[::-1])
     rows = cells[order]
     low, high = view.low[rows], view.high[rows]
-    status = _statuses(low, high, view.shown[rows], words[rows])
+    unit = form.unit if isinstance(form, Printed) else None
+    finer = form.pattern.view(problem) if isinstance(form, Printed) else view
+    status = _statuses(finer, rounded_cells(form, len(table)))[rows]
     ranges, around = status == INTERVAL, (status == ROUNDED) | (status == PERTURBED)
-    shown = np.where(status == PUBLISHED, low, np.where(around, view.shown[rows], np.nan))
-    decimals = decimals_of(shown, low[ranges], high[ranges])
-    with np.errstate(invalid="ignore"):
-        within = np.where(around, (high - low) / 2, 0.0)
+    exact = low if unit is None else view.shown[rows]
+    shown = np.where(status == PUBLISHED, exact, np.where(around, view.shown[rows], np.nan))
+    decimals = decimals_of(shown, low[ranges], high[ranges]) if unit is None else unit.decimals
+    reach = form.reach(problem) if isinstance(form, Printed) else _without_noise(stated_reach(form, view))
+    within = np.where(around | ((status == PUBLISHED) & (low < high)), reach[rows], 0.0)
     return Publication(
         tuple(dimensions),
         frozen(np.stack(columns, axis=1)[order].astype(np.int32)),
@@ -220,42 +255,37 @@ def _printed(problem: Problem, view: View, words: NDArray[np.str_], labels: Labe
         frozen(_rounded(shown, decimals)),
         frozen(np.where(ranges, _outward(low, decimals, np.floor), low)),
         frozen(np.where(ranges, _outward(high, decimals, np.ceil), high)),
-        frozen(np.array([float(f"{reach:.12g}") for reach in within.tolist()])),
+        frozen(within),
         decimals,
         table.response,
         complete=table.complete,
         frame_kind=table.frame_kind,
+        unit=None if unit is None else unit.size,
+        coarser=unit is not None and unit.is_coarser,
     )
 
 
-def _words(pattern: Pattern, size: int) -> NDArray[np.str_]:
-    """What the pattern calls cells for which it shows a number that need not be the true one."""
-    words = np.full(size, ROUNDED if isinstance(pattern, Rounding) else PERTURBED, dtype=_WORD)
-    if isinstance(pattern, Mixed):
-        for where, part in pattern.parts:
-            words[where] = _words(part, size)[where]
-    return words
-
-
-def _statuses(low: Floats, high: Floats, shown: Floats, words: NDArray[np.str_]) -> NDArray[np.str_]:
+def _statuses(view: View, rounded: Bools) -> NDArray[np.str_]:
     """One word a cell, from what is stated about it.
 
     A number is shown only in the middle of low..high, where it tells no more than these two do, which is what
     the audit has judged.
     """
-    status = np.full(low.size, INTERVAL, dtype=_WORD)
-    with np.errstate(invalid="ignore"):
-        off = np.abs((low + high) / 2 - shown)
-        middle = np.isfinite(off) & (off <= 1e-9 * np.maximum(np.abs(low), np.abs(high)))
-    status[middle] = words[middle]
-    status[low == high] = PUBLISHED
-    status[np.isinf(low) & np.isinf(high)] = HIDDEN
+    status = np.full(view.low.size, INTERVAL, dtype=_WORD)
+    status[view.centred] = np.where(rounded, ROUNDED, PERTURBED)[view.centred]
+    status[view.low == view.high] = PUBLISHED
+    status[np.isinf(view.low) & np.isinf(view.high)] = HIDDEN
     return status
 
 
 def _rounded(numbers: Floats, decimals: int) -> Floats:
     """Without the noise of sums in floating point, in which parts that are hidden could leave a trace."""
     return np.asarray(np.round(numbers, decimals) + 0.0)
+
+
+def _without_noise(reach: Floats) -> Floats:
+    """Reaches with twelve digits."""
+    return np.array([float(f"{each:.12g}") for each in reach.tolist()])
 
 
 def _outward(ends: Floats, decimals: int, away: Any) -> Floats:

@@ -76,6 +76,14 @@ class Audit:
     counters: Mapping[str, float] = field(default_factory=dict)
     subject: tuple[Problem, Pattern] | None = None
     """What was judged: this verdict is about no other problem and pattern."""
+    unmet: Bools | None = None
+    """By kind (lower, upper, sliding) and row: whether this requirement is not shown to be met."""
+    undecided: Bools | None = None
+    """Rows for which neither a deviation nor a bound was found: they count as open."""
+    low_proven: Bools | None = None
+    """Rows whose lower end is proven: a deviation reaches it and multipliers bound it, in exact arithmetic."""
+    high_proven: Bools | None = None
+    """The same for the upper end."""
 
     @property
     def safe(self) -> bool:
@@ -124,6 +132,9 @@ class Audit:
             )
         if self.open_cells.size > 20:
             lines.append(f"  ... and {self.open_cells.size - 20} more")
+        if self.undecided is not None and self.undecided.any():
+            labels = problem.table.labels(np.unique(self.cells[self.undecided])[:20])
+            lines.append(f"  undecided, so counted as open: {'; '.join(labels)}")
         for cell in self.against_marks[:20]:
             must = "be published" if problem.forced[cell] else "be hidden"
             lines.append(f"  against its mark: {problem.table.label(int(cell))} must {must}")
@@ -169,13 +180,13 @@ class Result:
         return 0.0 if self.cost <= self.bound else (self.cost - self.bound) / self.cost
 
     def summary(self, problem: Problem) -> str:
-        """Method, cost, proof and verdict in a few lines."""
+        """Method, cost, proof, notes of the method and verdict in a few lines."""
         proof = "nothing proven" if self.gap is None else f"bound {self.bound:.6g}, gap {self.gap:.2%}"
         touched = self.pattern.touched(problem)
         return (
             f"{self.report.method}: {self.status.value}, cost {self.cost:.6g} ({proof}), "
             f"{_counts(self.pattern, touched, problem)}, {self.report.seconds:.2f} s\n"
-            + "".join(f"  {note}\n" for note in self.report.notes if EVERYTHING in note)
+            + "".join(f"note: {note}\n" for note in self.report.notes)
             + self.audit.summary(problem)
         )
 

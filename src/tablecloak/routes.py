@@ -15,10 +15,14 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.audit import audit, deviation_bounds
-from tablecloak.audit.attack import POOL_SIZE, LinearAttack, NetworkAttack
-from tablecloak.audit.reduce import Component, reduce, without_empty_rows, working_columns
+from tablecloak.attacker.evidence import WholeSystem
+from tablecloak.attacker.linear import DECADES, LinearAttack
+from tablecloak.attacker.network import NetworkAttack
+from tablecloak.attacker.presolve import Component, reduce, without_empty_rows, working_columns
+from tablecloak.audit import audit
 from tablecloak.engines.lp import DUAL, Outcome, Session
+from tablecloak.model.requirement import deviation_bounds
+from tablecloak.model.units import whole_units
 from tablecloak.pattern import Intervals, View
 from tablecloak.problem import Attacker, Levels, Mark, Problem
 from tablecloak.progress import Deadline, Progress
@@ -28,8 +32,6 @@ NOISE = 1e-9
 """Moves smaller than this share of the amount asked are rounding noise."""
 RESIDUAL = 1e-6
 """How far a route may miss an equation, as a share of the amount asked."""
-DECADES = 2.0
-"""Amounts that differ by more powers of ten than this are put to different programs."""
 SLACK = 1e-7
 """The share of a need that a linear program may miss by its tolerance."""
 
@@ -68,9 +70,9 @@ class Block:
     def __init__(self, whole: Problem, view: View, cells: Ints, insiders: Sequence[int]) -> None:
         self.cells, self.numbers = cells, (0, *insiders)
         matrix = without_empty_rows(csc_array(working_columns(whole.table)[:, cells]))
-        values = whole.table.values[cells]
+        values, rhs = whole.table.values[cells], whole.table.amounts(matrix @ whole.table.units[cells])
         self.problem = Problem(
-            Table.from_equations(values, matrix, matrix @ values, decimals=whole.table.decimals),
+            Table.from_equations(values, matrix, rhs, decimals=whole.table.decimals),
             whole.marks[cells],
             Levels(*(level[cells] for _, level in whole.levels.named())),
             whole.weights[cells],
@@ -101,11 +103,16 @@ class Block:
         """The verdict on the block as it is: what is open, and how far each level asks each cell to move."""
         found = audit(self.problem, Intervals(self.view.low, self.view.high))
         shape = len(self.numbers), -1
-        value = self.problem.table.values[found.cells]
-        got_up, got_down = found.high - value, value - found.low
-        up = np.minimum(np.maximum(found.required_upper, np.minimum(found.required_sliding, got_up)), got_up)
-        down = np.minimum(np.maximum(found.required_lower, found.required_sliding - up), got_down)
-        asked = found.required_lower + found.required_upper + found.required_sliding > 0
+        table = self.problem.table
+        value = whole_units(table.values[found.cells], table.unit)
+        got_up, got_down = found.high / table.unit - value, value - found.low / table.unit
+        lower, upper, sliding = (
+            whole_units(level, table.unit)
+            for level in (found.required_lower, found.required_upper, found.required_sliding)
+        )
+        up = np.minimum(np.maximum(upper, np.minimum(sliding, got_up)), got_up)
+        down = np.minimum(np.maximum(lower, sliding - up), got_down)
+        asked = lower + upper + sliding > 0
         self.questions = found.cells.reshape(shape)[0].tolist()
         self.open = (~found.safe_rows).reshape(shape)
         closed = asked & found.safe_rows
@@ -302,7 +309,7 @@ class Router:
         self.component = component
         self.network = None if component.orientation is None else NetworkAttack(component)
         self.linear = None if component.orientation is not None else _Least(component)
-        self.pool: list[Floats] = []
+        self.attack: LinearAttack | None = None
 
     def route(self, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
         """A deviation that moves the cell by the amount, within a box that is tighter on some cells; or None."""
@@ -324,19 +331,15 @@ class Router:
             found = (_flow(self.network, *side, need, box) for side, need in zip(sides, needs, strict=True))
             return [deviation for deviation in found if deviation is not None]
         low, high = self._bounds(box)
-        attack = LinearAttack(self.component.with_bounds(low, high))
-        fits = [witness for witness in self.pool if np.all((witness >= low) & (witness <= high))]
-        attack.pool = fits[-POOL_SIZE:]
+        attack = LinearAttack(self.component.with_bounds(low, high), self.attack)
         cells = np.unique([cell for cell, _ in sides])
         down, up = np.zeros(cells.size), np.zeros(cells.size)
         for (cell, upward), need in zip(sides, needs, strict=True):
-            (up if upward else down)[np.searchsorted(cells, cell)] = need
+            (up if upward else down)[np.searchsorted(cells, cell)] = np.ceil(need - NOISE)
         size = np.where((down > 0) & (up > 0), np.minimum(down, up), np.maximum(down, up))
         attack.reach(cells, down, up, lambda _: None, size)
-        known = set(map(id, self.pool))
-        self.pool += [found for found in attack.pool if id(found) not in known]
-        del self.pool[:-POOL_SIZE]
-        return attack.pool
+        self.attack = attack
+        return [attack.spread(witness) for pool in attack.pools.values() for witness in pool]
 
     def _bounds(self, box: Box) -> tuple[Floats, Floats]:
         low, high = self.component.low.copy(), self.component.high.copy()
@@ -345,31 +348,25 @@ class Router:
 
 
 def _flow(attack: NetworkAttack, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
-    """A flow of the amount through a cell, or None; flows on whole numbers of units are exact."""
-    network, scale = attack.network, attack.scale
-    want = float(scale.need(np.array([amount]))[0])
+    """A flow of the amount, in whole units, through a cell, or None."""
+    network, want = attack.network, float(np.ceil(amount - NOISE))
     before = [(int(arc), *network.capacity[2 * arc : 2 * arc + 2].tolist()) for arc in box[0]]
-    rooms = scale.inward(box[2]).tolist(), scale.inward(-box[1]).tolist()
-    for arc, up, down in zip(box[0].tolist(), *rooms, strict=True):
+    for arc, down, up in zip(box[0].tolist(), (-box[1]).tolist(), box[2].tolist(), strict=True):
         network.set_capacity(arc, up, down)
     found = network.route(cell, upward, want)
     for arc, up, down in before:
         network.set_capacity(arc, up, down)
-    return scale.outward(found.deviation) if found.value >= want - scale.eps else None
+    return found.deviation if found.value >= want else None
 
 
 class _Least:
     """min sum |d|  subject to  M d = 0, low <= d <= high and d_p given, over groups of cells that move together."""
 
     def __init__(self, component: Component) -> None:
-        self.component, merged = component, LinearAttack(component)
-        self.group, self.ratio, self.groups = merged.group, merged.ratio, merged.groups
-        every = np.arange(self.group.size)
-        tie = csc_array((self.ratio, (every, self.group)), shape=(self.group.size, self.groups))
-        matrix = csc_array(component.matrix @ tie)
-        matrix.data[np.abs(matrix.data) < 1e-12] = 0.0
-        matrix.eliminate_zeros()
-        matrix = without_empty_rows(matrix)
+        self.component, self.system = component, WholeSystem(component.columns)
+        self.group, self.ratio, self.groups = self.system.group, self.system.ratio, self.system.count
+        columns = self.system.columns
+        matrix = csc_array((columns.data, columns.indices, columns.indptr), shape=columns.shape)
         self.matrix = hstack([matrix, -matrix], format="csc")
         self.cost = np.tile(np.bincount(self.group, np.abs(self.ratio), self.groups), 2).astype(np.float64)
         self.sessions: dict[int, Session] = {}
@@ -380,8 +377,8 @@ class _Least:
             return None
         decade = int(np.floor(np.log10(abs(amount)) / DECADES))
         scale = 10.0 ** (DECADES * (decade + 0.5))
-        bounds = LinearAttack(self.component.with_bounds(low, high))
-        room = np.concatenate([bounds.high, -bounds.low]) / scale
+        lowest, highest = self.system.bounds(low, high)
+        room = np.concatenate([highest, -lowest]) / scale
         move = amount / float(self.ratio[cell]) / scale
         group = int(self.group[cell])
         own, other = (group, self.groups + group) if move > 0 else (self.groups + group, group)

@@ -88,13 +88,15 @@ class Layout:
     """One table to be made of microdata: its dimensions and its response.
 
     Without a response it is a table of counts (of weights, where there are any). Rules look at the `shadow`
-    variable, which is the response unless named. `decimals` sets the data unit; values are not rounded.
+    variable, which is the response unless named. `decimals` sets the data unit; leaves are rounded to it and
+    totals added up from them, or (`round=False`) leaves with more decimals are refused.
     """
 
     dimensions: Sequence[Dimension]
     response: str | None = None
     shadow: str | None = None
     decimals: int | None = None
+    round: bool = True
 
     def __post_init__(self) -> None:
         check_dimensions(self.dimensions)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
-from tablecloak.cells import MOST_DECIMALS, Cells, leaf_cells, read_cells, recomputed, value_faults
+from tablecloak.cells import (
+    MOST_DECIMALS,
+    Cells,
+    leaf_cells,
+    read_cells,
+    rebuilt_units,
+    recomputed,
+    value_faults,
+)
 from tablecloak.cells import infer_decimals as infer_decimals
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension, check_dimensions
 from tablecloak.dimension import label_of as label_of
-from tablecloak.equations import Packing, additive, summation_equations
+from tablecloak.equations import Packing, summation_equations
 from tablecloak.errors import InputError, near
+from tablecloak.model.units import FLOAT_NOISE, amounts, checked_units, residuals, unit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +40,8 @@ class Table:
 
     dimensions: tuple[Dimension, ...]
     codes: Codes
-    values: Floats
+    units: Ints
+    """The values as whole numbers of the data unit, fewer than 2^52 in size: all sums of them are exact."""
     equations: csr_array
     rhs: Floats
     decimals: int = 0
@@ -48,6 +58,10 @@ class Table:
     """The dataframe library the data came from; frames made of the table are of the same kind."""
     virtual: int = 0
     """The last so many cells are sums that no publication shows: unions of cells that must be protected."""
+    cell_decimals: NDArray[np.int8] | None = None
+    """The decimals of the table that each cell is from, where linked tables differ in them."""
+    rounding: float = 0.0
+    """The largest change of a cell when leaves were rounded to the data unit and totals added up from them."""
 
     # ------------------------------------------------------------------ making one
 
@@ -61,36 +75,51 @@ class Table:
         decimals: int | None = None,
         recompute: bool = False,
         tolerance: float | None = None,
+        round: bool = True,
     ) -> Table:
         """A table from a column of codes for each dimension and a column of values (a dict or a dataframe).
 
-        Cells that are not listed are structural zeros. Every total must be listed and add up, within
-        `tolerance` (an absolute amount; by default rounding noise only); `recompute=True` builds all totals
-        from the leaves instead and ignores the totals given. Further numeric columns are kept in `columns`.
+        Cells that are not listed are structural zeros. Every total must be listed and add up exactly, and every
+        value must be a whole multiple of the data unit; `decimals` sets it. With a `tolerance` totals that miss
+        their parts by no more than this absolute amount are added up again. `recompute=True` ignores the totals
+        given: leaves are rounded to the data unit (`round=False` refuses what would have to be) and all totals are
+        added up from them. `Table.rounding` tells the largest change. Further numeric columns are kept in `columns`.
         """
         check_dimensions(dimensions)
+        if tolerance is not None and not (_is_number(tolerance) and 0 <= tolerance < np.inf):
+            raise InputError("Table", ["the tolerance must be a finite number that is not negative"])
         read = read_cells(dimensions, cells, value, leaves_only=recompute)
         if recompute:
             read = recomputed(dimensions, read)
-        return cls._checked(tuple(dimensions), read, decimals, tolerance, value)
+        unit = _decimals(read.values, decimals)
+        if recompute:
+            units, change = rebuilt_units(dimensions, read.codes, read.values, unit, exact=not round)
+        else:
+            units, change = _kept(dimensions, read, unit), 0.0
+        table = cls._of_cells(tuple(dimensions), read, units, unit, value, tolerance or 0.0)
+        if tolerance and not recompute:
+            units, change = rebuilt_units(dimensions, read.codes, read.values, unit, exact=True)
+            change = float(np.abs(amounts(units - table.units, unit)).max())
+        return replace(table, units=frozen(units), rounding=change)
 
     @classmethod
-    def _checked(
+    def _of_cells(
         cls,
         dimensions: tuple[Dimension, ...],
         cells: Cells,
-        decimals: int | None,
-        tolerance: float | None,
+        units: Ints,
+        decimals: int,
         response: str,
+        tolerance: float,
     ) -> Table:
         sums = summation_equations(dimensions, cells.codes)
         table = cls(
             dimensions,
             frozen(cells.codes),
-            floats(cells.values),
+            frozen(units),
             frozen_matrix(sums.matrix),
             floats(0.0, sums.matrix.shape[0]),
-            _decimals(cells.values, decimals),
+            decimals,
             {name: floats(column) for name, column in cells.columns.items()},
             complete=all(dimension.hierarchies for dimension in dimensions),
             response=response,
@@ -114,7 +143,14 @@ class Table:
         tolerance: float | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
     ) -> Table:
-        """A table straight from any linear equations: `equations` @ values = rhs."""
+        """A table straight from any linear equations: `equations` @ values = rhs, exactly, in whole data units.
+
+        Nothing is rounded or added up here: which cells are totals is not known. A `tolerance` is refused for the
+        same reason; correct the values instead.
+        """
+        if tolerance is not None:
+            fault = "equations must hold exactly: there is no tolerance, for no cell is known to be a total"
+            raise InputError("Table", [fault], advice="Correct the values, or use Table.from_cells.")
         numbers = floats(np.atleast_1d(floats(values)))
         count = numbers.size
         matrix = _read_matrix(equations, count)
@@ -127,14 +163,21 @@ class Table:
             raise InputError("Table", [f"{count} values need {count} names, got {len(dimension.codes)}"])
         if faults := list(value_faults([dimension], codes, numbers)):
             raise InputError("Cells", faults)
-        table = cls((dimension,), codes, numbers, matrix, right, _decimals(numbers, decimals), further)
-        table.check_additive(tolerance)
+        unit = _decimals(numbers, decimals)
+        units = _kept([dimension], Cells(codes, numbers, {}), unit)
+        table = cls((dimension,), codes, frozen(units), matrix, right, unit, further)
+        table.check_additive()
         return table
 
     # ------------------------------------------------------------------ looking at it
 
     def __len__(self) -> int:
-        return self.values.size
+        return self.units.size
+
+    @cached_property
+    def values(self) -> Floats:
+        """The values of the cells: the floats next to units / 10^decimals."""
+        return frozen(amounts(self.units, self.decimals))
 
     @cached_property
     def is_virtual(self) -> Bools:
@@ -144,7 +187,18 @@ class Table:
     @property
     def unit(self) -> float:
         """The data unit: the smallest difference between two values, 10^-decimals."""
-        return float(10.0**-self.decimals)
+        return unit_of(self.decimals)
+
+    @cached_property
+    def cell_steps(self) -> Ints:
+        """How many units make up the data unit of each cell's own table: 1 unless linked tables differ in theirs."""
+        if self.cell_decimals is None:
+            return frozen(np.ones(len(self), dtype=np.int64))
+        return frozen(10 ** (self.decimals - self.cell_decimals.astype(np.int64)))
+
+    def amounts(self, units: Floats | Ints) -> Floats:
+        """Numbers of data units as amounts: the floats next to these decimals."""
+        return amounts(units, self.decimals)
 
     @cached_property
     def is_leaf(self) -> Bools:
@@ -208,26 +262,23 @@ class Table:
             )
         return self.columns[name]
 
-    def check_additive(self, tolerance: float | None = None) -> None:
-        """Raise an `InputError` that lists every equation that does not hold."""
-        self._check_sums([], tolerance)
+    def check_additive(self) -> None:
+        """Raise an `InputError` that lists every equation that does not hold, exactly."""
+        self._check_sums([], 0.0)
 
-    def _check_sums(self, faults: Sequence[str], tolerance: float | None) -> None:
+    def _check_sums(self, faults: Sequence[str], tolerance: float) -> None:
         """Raise if there are faults already or equations that do not hold."""
-        if tolerance is not None and not (_is_number(tolerance) and 0 <= tolerance < np.inf):
-            raise InputError("Table", ["the tolerance must be a finite number that is not negative"])
-        holds = additive(self.equations, self.rhs, self.values, tolerance, self.unit)
-        broken: Ints = np.flatnonzero(~holds)
+        off = amounts(residuals(self.equations, self.rhs, self.units, self.decimals), self.decimals)
+        broken: Ints = np.flatnonzero(np.abs(off) > tolerance * (1 + FLOAT_NOISE))
         faults = [*faults, *(f"equation {row}: {self._equation_fault(int(row))}" for row in broken)]
         if not faults:
             return
-        residual = self.equations @ self.values - self.rhs
         raise InputError(
             "The table does not add up",
             faults,
             advice="Correct the values, list all totals and their parts (absent cells count as zero), "
             "pass recompute=True to rebuild totals from leaves, or a tolerance.",
-            confidential={"equations": broken, "differences": residual[broken]},
+            confidential={"equations": broken, "differences": off[broken]},
         )
 
     def _equation_fault(self, row: int) -> str:
@@ -244,7 +295,8 @@ class Table:
 
     def __repr__(self) -> str:
         dims = " x ".join(f"{dimension.name}({len(dimension.codes)})" for dimension in self.dimensions)
-        return f"<confidential Table: {dims}, {len(self)} cells, {self.equations.shape[0]} equations>"
+        how = f", rounded to {self.unit:g}" if self.rounding else ""
+        return f"<confidential Table: {dims}, {len(self)} cells, {self.equations.shape[0]} equations{how}>"
 
 
 # ---------------------------------------------------------------------- reading
@@ -257,6 +309,17 @@ def _decimals(values: Floats, given: int | None) -> int:
         fault = f"decimals must be a whole number that is not negative, {MOST_DECIMALS} at most"
         raise InputError("Table", [fault])
     return int(given)
+
+
+def _kept(dimensions: Sequence[Dimension], cells: Cells, decimals: int) -> Ints:
+    """The values as they are, in whole units; those that are no whole multiples are listed."""
+    advice = (
+        "decimals= sets the data unit; round the values, or for cells with codes pass recompute=True: leaves are "
+        "rounded and totals added up from them."
+    )
+    return checked_units(
+        cells.values, decimals, lambda cell: label_of(dimensions, cells.codes[cell]), advice=advice
+    )
 
 
 def _is_number(given: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, floats, frozen, frozen_matrix
-from tablecloak.cells import infer_decimals
+from tablecloak.cells import enough_decimals, infer_decimals, rebuilt_units
 from tablecloak.contributions import Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.engines.aggregate import (
@@ -25,6 +25,8 @@ from tablecloak.engines.aggregate import (
     Tally,
     cell_sums,
     leaf_keys,
+    rounded_sums,
+    sum_decimals,
     tally,
 )
 from tablecloak.engines.duck import MEMORY, session
@@ -33,6 +35,7 @@ from tablecloak.engines.scan import Part, file_parts, frame_part
 from tablecloak.equations import summation_equations
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import collected, frame_kind, make_frame, names_of, scannable
+from tablecloak.model.units import amounts, finest_decimals
 from tablecloak.sources import CellData, Layout, Microdata, is_path, naming
 from tablecloak.spread import Spread
 from tablecloak.table import Table
@@ -50,19 +53,22 @@ def tabulate(
     *,
     shadow: str | None = None,
     decimals: int | None = None,
+    round: bool = True,
     top: int = 3,
     memory: str = MEMORY,
 ) -> Table:
     """A table of the response over the dimensions, every hierarchical total included.
 
     `source` is `Microdata`, `CellData`, or bare records: a dataframe, a mapping of columns, a path. Without a
-    response, microdata give a table of counts. `top` is how many of the largest contributions to keep for the rules.
+    response, microdata give a table of counts. `decimals` sets the data unit (by default what writes all numbers):
+    leaves are rounded to it and totals added up from them, `Table.rounding` tells the largest change; `round=False`
+    refuses leaves with more decimals instead. `top` is how many of the largest contributions to keep for the rules.
     `memory` is what DuckDB may use before it works on disk, in a private folder that is removed afterwards.
     """
     if isinstance(source, CellData):
-        return table_of_cells(source, dimensions, response, shadow=shadow, decimals=decimals)
+        return table_of_cells(source, dimensions, response, shadow=shadow, decimals=decimals, round=round)
     records = source if isinstance(source, Microdata) else Microdata(source)
-    layout = Layout(dimensions, response, shadow, decimals)
+    layout = Layout(dimensions, response, shadow, decimals, round)
     return tabulate_linked(records, [layout], top=top, memory=memory)[0]
 
 
@@ -89,10 +95,12 @@ def tabulate_linked(
     kind = None if is_path(data) else frame_kind(data)
     with naming(data), session(memory, threads) as connection:
         loaded = load(connection, _parts(connection, data, reading), reading)
-        return [
-            replace(_table(connection, loaded, layout, shape, int(top)), frame_kind=kind)
-            for layout, shape in zip(wanted, shapes, strict=True)
-        ]
+        pairs = list(zip(wanted, shapes, strict=True))
+        made = [_table(connection, loaded, layout, shape, int(top)) for layout, shape in pairs]
+        for i, (layout, shape) in enumerate(_meeting(pairs, made)):
+            if shape.meeting:
+                made[i] = _table(connection, loaded, layout, shape, int(top))
+        return [replace(table, frame_kind=kind) for table in made]
 
 
 def table_frame(table: Table) -> Any:
@@ -152,6 +160,20 @@ def _reading(source: Microdata, layouts: Sequence[Layout]) -> tuple[Reading, lis
     return reading, shapes
 
 
+def _meeting(pairs: Sequence[tuple[Layout, Shape]], made: Sequence[Table]) -> list[tuple[Layout, Shape]]:
+    """The same, told where tables of one response meet if some of them had to be rounded: they must agree."""
+    found = list[tuple[Layout, Shape]]()
+    for layout, shape in pairs:
+        group = [j for j, (_, each) in enumerate(pairs) if each.response == shape.response]
+        if len(group) > 1 and any(made[j].rounding for j in group):
+            every = sorted({position for j in group for position in pairs[j][1].positions})
+            free = [made[j].decimals for j in group if pairs[j][0].decimals is None]
+            shape = replace(shape, meeting=every)
+            layout = layout if layout.decimals is not None else replace(layout, decimals=max(free))
+        found.append((layout, shape))
+    return found
+
+
 def _parts(connection: Any, data: Any, reading: Reading) -> list[Part]:
     """The data as something to select from."""
     if is_path(data):
@@ -178,18 +200,25 @@ def _table(connection: Any, loaded: Loaded, layout: Layout, shape: Shape, top: i
         found = tally(connection, Level(name, loaded, shape, top), spread.passes, cells)
         levels[name] = _contributions(name, found, totals)
     equations = frozen_matrix(summation_equations(dimensions, codes).matrix)
+    decimals = _decimals(loaded, shape, values, layout.decimals)
+    units, change = rebuilt_units(dimensions, codes, values, decimals, exact=not layout.round)
+    if shape.meeting and sum_decimals(shape, loaded) > decimals:
+        joint = rounded_sums(connection, shape, loaded, spread.passes, cells, decimals)
+        units, change = rebuilt_units(dimensions, codes, joint, decimals, exact=True)
+        change = float(np.abs(amounts(units, decimals) - values).max())
     table = Table(
         dimensions,
         frozen(codes),
-        floats(values),
+        frozen(units),
         equations,
         floats(0.0, equations.shape[0]),
-        _decimals(loaded, shape, values, layout.decimals),
+        decimals,
         {CONTRIBUTORS: floats(levels[RESPONDENTS].count)},
         complete=all(dimension.hierarchies for dimension in dimensions),
         response=layout.response or COUNT,
         respondents=levels[RESPONDENTS],
         holdings=levels.get(HOLDINGS),
+        rounding=change,
     )
     table.check_additive()
     return table
@@ -199,12 +228,13 @@ def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -
     """Those given, else those of the data, else as many as the values show."""
     if given is not None:
         return int(given)
-    if loaded.weighted:
-        return infer_decimals(values)
     column = None if shape.response is None else loaded.scales.columns[shape.response]
-    if column is None:
-        return 0
-    return column.scale if column.exact else infer_decimals(values)
+    exact = loaded.scales.weight.exact and (column is None or column.exact)
+    if exact and not loaded.weighted:
+        return 0 if column is None else column.scale
+    found, finest = infer_decimals(values), finest_decimals(float(np.abs(values).max(initial=0.0)))
+    blurred = not exact and (found >= sum_decimals(shape, loaded) or finest is None or found > finest)
+    return enough_decimals(values) if blurred else found
 
 
 def _contributions(level: str, found: Tally, totals: Floats) -> Contributions:

@@ -23,6 +23,8 @@ from tablecloak.table import Table
 
 VALUE = "value"
 """The column of values, where no response is named."""
+MOST_COUNTED = 2.0**53
+"""Counts from here on are not told apart from their neighbours."""
 
 
 def table_of_cells(
@@ -32,13 +34,14 @@ def table_of_cells(
     *,
     shadow: str | None = None,
     decimals: int | None = None,
+    round: bool = True,
 ) -> Table:
     """The table, with its contributions where counts and the largest contributions are given.
 
     With `recompute` the counts and contributions of totals cannot be rebuilt: totals that are not listed with them
     are a fault.
     """
-    layout = Layout(dimensions, response, shadow, decimals)
+    layout = Layout(dimensions, response, shadow, decimals, round)
     with naming(source.data):
         return _table(source, layout)
 
@@ -59,6 +62,7 @@ def _table(source: CellData, layout: Layout) -> Table:
             decimals=layout.decimals,
             recompute=source.recompute,
             tolerance=source.tolerance,
+            round=layout.round,
         )
     except InputError as error:
         raise _by_line(error, parts) from None
@@ -188,7 +192,7 @@ def _total_faults(table: Table, totals: Floats, name: str) -> Iterator[str]:
 def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Iterator[str]:
     """Counts that are no counts, and contributions that cannot be the largest of their cells."""
     number = table.column(count)
-    whole = np.isfinite(number) & (number >= 0) & (number == np.floor(number))
+    whole = (number >= 0) & (number < MOST_COUNTED) & (number == np.floor(number))
     for cell in np.flatnonzero(~whole):
         yield f"cell {table.label(cell)}: the count in column {count!r} is no whole number from 0"
     if not top:
@@ -203,6 +207,7 @@ def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Ite
         yield f"cell {table.label(cell)}: {fault}"
     if (totals >= 0).all() and (table.values >= 0).all() and not (raw < 0).any():
         largest = sizes.sum(axis=1)
-        over = largest > totals + noise(largest + np.abs(np.nan_to_num(totals)), table.unit)
+        slack = noise(largest + np.abs(np.nan_to_num(totals)), table.unit) + table.rounding
+        over = largest > totals + slack
         for cell in np.flatnonzero(over & np.isfinite(totals)):
             yield f"cell {table.label(cell)}: the largest contributions sum up to more than the total"

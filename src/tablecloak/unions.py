@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, eye_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
@@ -145,15 +146,25 @@ def _extended(table: Table, groups: Sequence[Group]) -> Unions:
         table,
         dimensions=dimensions,
         codes=frozen(codes),
-        values=floats(np.concatenate([table.values, members @ table.values])),
+        units=frozen(np.concatenate([table.units, members.astype(np.int64) @ table.units])),
         equations=frozen_matrix(vstack([above, below])),
         rhs=floats(np.concatenate([table.rhs, zeros])),
         columns={name: floats(np.concatenate([column, zeros])) for name, column in table.columns.items()},
         respondents=_with_unions(table.respondents, members),
         holdings=_with_unions(table.holdings, members),
         virtual=table.virtual + count,
+        cell_decimals=_decimals(table, groups),
     )
     return Unions(extended, members)
+
+
+def _decimals(table: Table, groups: Sequence[Group]) -> NDArray[np.int8] | None:
+    """The decimals of all cells; a union has those of its finest part."""
+    own = table.cell_decimals
+    if own is None:
+        return None
+    unions = np.array([own[list(group)].max() for group in groups], dtype=np.int8)
+    return frozen(np.concatenate([own, unions]))
 
 
 def _named(table: Table, groups: Sequence[Group]) -> tuple[tuple[Dimension, ...], Codes]:

@@ -28,7 +28,7 @@ from tablecloak.errors import InputError
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
 
-FORMAT, VERSION = "tablecloak certificate", 1
+FORMAT, VERSION = "tablecloak certificate", 2
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
 """No exponents: a short text must not stand for a number that fills the memory."""
 
@@ -87,6 +87,9 @@ class Certificate:
         """Read what `to_json` wrote; anything else is an `InputError`."""
         try:
             data = json.loads(text)
+            if data["format"] == FORMAT and data["version"] == 1:
+                old = "it is from a tablecloak whose tables were not in whole data units (version 1)"
+                raise InputError("Certificate", [old], advice="Certify the pattern again.")
             if data["format"] != FORMAT or data["version"] != VERSION:
                 raise InputError("Certificate", [f"this is no {FORMAT!r} of version {VERSION}"])
             return cls(

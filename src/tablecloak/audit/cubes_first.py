@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import structure_of, working_columns
+from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.table import Table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Exact rational arithmetic: what floats stand for, a problem in fractions, sparse elimination.
+"""Exact rational arithmetic: what floats stand for, a problem in fractions.
 
 Nothing here rounds or tolerates: a number is a `Fraction`, and the only floats are the two infinities.
 """
@@ -6,17 +6,19 @@ Nothing here rounds or tolerates: a number is a `Fraction`, and the only floats 
 from __future__ import annotations
 
 import hashlib
-import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.audit.judge import checked_view
-from tablecloak.pattern import Mixed, Pattern, Perturbation, Rounding
+from tablecloak.model.printed import Printed
+from tablecloak.model.requirement import Requirements, deviation_bounds, requirements
+from tablecloak.pattern import Mixed, Pattern, Perturbation
 from tablecloak.problem import Problem
 
 Extended = Fraction | float
@@ -70,72 +72,48 @@ class ExactProblem:
         self._rows = problem.table.equations
         self._columns = csc_array(self._rows)
         self._coefficients: dict[float, Rational] = {}
-        self._outside: dict[int, Room] = {}
+        self._outside = deviation_bounds(problem, self.view, 0)
         self._inside: dict[int, dict[int, Room]] = {0: {}}
-        self._known: dict[int, dict[int, int]] = {}
+        self._required: dict[int, Requirements] = {}
 
     # ------------------------------------------------------------------ numbers
 
     def value(self, cell: int) -> Fraction:
-        return Fraction(exact_number(self.problem.table.values[cell]))
+        return int(self.problem.table.units[cell]) * self.unit
 
     def level(self, name: str, cell: int) -> Fraction:
         return Fraction(exact_number(getattr(self.problem.levels, name)[cell]))
 
-    def stated(self, cell: int) -> tuple[Extended, Extended]:
-        """What the publication says about a cell; shown value plus and minus base without float noise."""
-        pattern = self._speaker(cell)
-        if pattern is None:
-            return self.value(cell), self.value(cell)
-        if isinstance(pattern, Rounding | Perturbation):
-            centre = exact_number(pattern.shown[cell])
-            reach = exact_number(pattern.base[cell] if isinstance(pattern, Rounding) else pattern.reach[cell])
-            return centre - reach, centre + reach
-        return exact_number(self.view.low[cell]), exact_number(self.view.high[cell])
+    def _amount(self, units: float | Floats) -> Fraction:
+        return int(units) * self.unit
+
+    def _end(self, units: float) -> Extended:
+        return float(units) if math.isinf(units) else self._amount(units)
 
     def _speaker(self, cell: int) -> Pattern | None:
         """The pattern that speaks for a cell; None where no part of a mixed one does (it is published)."""
         pattern: Pattern | None = self.pattern
+        if isinstance(pattern, Printed):
+            pattern = pattern.pattern
         while isinstance(pattern, Mixed):
             pattern = next((part for where, part in pattern.parts if where[cell]), None)
         return pattern
-
-    def box(self, attacker: int, cell: int) -> tuple[Extended, Extended]:
-        """What attacker k (0 is the outsider) knows about a cell beforehand."""
-        low = exact_number(self.problem.outsider_low[cell])
-        high = exact_number(self.problem.outsider_high[cell])
-        place = self._places(attacker).get(cell) if attacker else None
-        if place is not None:
-            who = self.problem.attackers[attacker - 1]
-            low, high = max(low, exact_number(who.low[place])), min(high, exact_number(who.high[place]))
-        return low, high
-
-    def _places(self, attacker: int) -> dict[int, int]:
-        """Where an insider's knowledge of a cell stands in his arrays."""
-        if attacker not in self._known:
-            cells = self.problem.attackers[attacker - 1].cells.tolist()
-            self._known[attacker] = {cell: place for place, cell in enumerate(cells)}
-        return self._known[attacker]
 
     def room(self, attacker: int, cell: int) -> Room:
         """low <= 0 <= high: how far a cell may deviate by statement and box alone."""
         inside = self.inside(attacker)
         if cell in inside:
             return inside[cell]
-        if cell not in self._outside:
-            self._outside[cell] = self._room(0, cell)
-        return self._outside[cell]
+        low, high = self._outside
+        return self._end(low[cell]), self._end(high[cell])
 
     def inside(self, attacker: int) -> Mapping[int, Room]:
         """The room of the cells about which an insider knows something of his own."""
         if attacker not in self._inside:
-            cells = self._places(attacker)
-            self._inside[attacker] = {cell: self._room(attacker, cell) for cell in cells}
+            low, high = deviation_bounds(self.problem, self.view, attacker)
+            cells = self.problem.attackers[attacker - 1].cells.tolist()
+            self._inside[attacker] = {cell: (self._end(low[cell]), self._end(high[cell])) for cell in cells}
         return self._inside[attacker]
-
-    def _room(self, attacker: int, cell: int) -> Room:
-        value, stated, box = self.value(cell), self.stated(cell), self.box(attacker, cell)
-        return min(max(stated[0], box[0]) - value, ZERO), max(min(stated[1], box[1]) - value, ZERO)
 
     # ------------------------------------------------------------------ what is asked
 
@@ -144,16 +122,14 @@ class ExactProblem:
         asked = self.problem.sensitive | ((self.problem.levels.conditional > 0) & self.touched)
         return [int(cell) for cell in np.flatnonzero(asked)]
 
-    def required(self, attacker: int, cell: int) -> tuple[Extended, Extended, Extended]:
+    def required(self, attacker: int, cell: int) -> tuple[Fraction, Fraction, Fraction]:
         """lower, upper and sliding, up to what the attacker's own box allows."""
-        low, high = self.box(attacker, cell)
-        down, up = self.value(cell) - low, high - self.value(cell)
-        sliding = self.level("sliding", cell) + self.level("conditional", cell)
-        return (
-            min(self.level("lower", cell), down),
-            min(self.level("upper", cell), up),
-            min(sliding, down + up),
-        )
+        if attacker not in self._required:
+            self._required[attacker] = requirements(
+                self.problem, attacker, np.arange(len(self.problem.table))
+            )
+        lower, upper, sliding = (self._amount(level[cell]) for level in self._required[attacker])
+        return lower, upper, sliding
 
     def too_close(self) -> list[int]:
         """Sensitive cells of a perturbation that are shown nearer to the truth than a level on that side."""
@@ -163,7 +139,7 @@ class ExactProblem:
         pattern = self._speaker(cell)
         if not isinstance(pattern, Perturbation) or not self.problem.sensitive[cell]:
             return False
-        off = exact_number(pattern.shown[cell]) - self.value(cell)
+        off = exact_number(self.view.shown[cell]) - self.value(cell)
         half = max(self.level("sliding", cell), Fraction(exact_number(self.problem.table.unit))) / 2
         return off < max(self.level("upper", cell), half) and -off < max(self.level("lower", cell), half)
 
@@ -252,12 +228,12 @@ class ExactProblem:
         """A hash of everything a certificate speaks about."""
         problem, view = self.problem, self.view
         matrix, sha = problem.table.equations, hashlib.sha256()
-        numbers = [matrix.data, problem.table.values, problem.outsider_low, problem.outsider_high]
+        numbers = [matrix.data, problem.outsider_low, problem.outsider_high]
         numbers += [level for _, level in problem.levels.named()]
         numbers += [np.where(np.isnan(view.shown), np.inf, view.shown), view.low, view.high]
         most = -1 if problem.most_touched is None else problem.most_touched
         counts: list[Any] = [matrix.shape, matrix.indptr, matrix.indices, problem.marks, self.touched]
-        counts.append([problem.table.decimals, most])
+        counts += [problem.table.units, [problem.table.decimals, most]]
         for attacker in problem.attackers:
             counts.append(attacker.cells)
             numbers += [attacker.low, attacker.high]
@@ -266,101 +242,3 @@ class ExactProblem:
         for whole in counts:
             sha.update(b"%d;" % len(whole) + np.asarray(whole, dtype="<i8").tobytes())
         return sha.hexdigest()
-
-
-class TooMuchWork(Exception):
-    """Exact elimination was given up at its work limit."""
-
-
-def solve(
-    rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Fraction], most_work: int = 2_000_000
-) -> dict[int, Fraction] | None:
-    """One exact solution of sparse linear equations (unknowns not listed are zero); None if there is none.
-
-    Gaussian elimination. Pivots are columns with a single entry where there are any, else the shortest row
-    and in it the shortest column. `most_work` bounds the multiplications; beyond it `TooMuchWork` is raised.
-    """
-    system = _Elimination(rows, rhs, most_work)
-    while (pivot := system.next_pivot()) is not None:
-        system.eliminate(*pivot)
-    return system.solution() if system.consistent else None
-
-
-class _Elimination:
-    def __init__(
-        self, rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Fraction], most_work: int
-    ) -> None:
-        self.rows = [{column: Fraction(value) for column, value in row.items() if value} for row in rows]
-        self.rhs, self.work_left = list(rhs), most_work
-        self.holders: dict[int, set[int]] = {}
-        for number, row in enumerate(self.rows):
-            for column in row:
-                self.holders.setdefault(column, set()).add(number)
-        self.single = [column for column, holders in self.holders.items() if len(holders) == 1]
-        self.shortest = [(len(row), number) for number, row in enumerate(self.rows)]
-        heapq.heapify(self.shortest)
-        self.active = [True] * len(self.rows)
-        self.pivots: list[tuple[int, int]] = []
-        self.consistent = True
-
-    def next_pivot(self) -> tuple[int, int] | None:
-        while self.single:
-            column = self.single.pop()
-            holders = self.holders.get(column, set())
-            if len(holders) == 1:
-                return next(iter(holders)), column
-        while self.shortest:
-            length, number = heapq.heappop(self.shortest)
-            if not self.active[number] or length != len(self.rows[number]):
-                continue
-            if length:
-                return number, min(self.rows[number], key=lambda column: (len(self.holders[column]), column))
-            self.consistent &= self.rhs[number] == 0
-        return None
-
-    def eliminate(self, number: int, column: int) -> None:
-        """Solve row `number` for the column and put it into the other rows."""
-        pivot = self.rows[number]
-        self.active[number] = False
-        self.pivots.append((number, column))
-        for other in self.holders[column] - {number}:
-            self._subtract(other, pivot, self.rows[other][column] / pivot[column], number)
-        del self.holders[column]
-        for entry in pivot:
-            if entry != column:
-                self._release(entry, number)
-
-    def _subtract(self, other: int, pivot: Mapping[int, Fraction], factor: Fraction, number: int) -> None:
-        target = self.rows[other]
-        self.work_left -= len(pivot)
-        if self.work_left < 0:
-            raise TooMuchWork
-        for column, value in pivot.items():
-            changed = target.get(column, ZERO) - factor * value
-            if changed:
-                if column not in target:
-                    self.holders[column].add(other)
-                target[column] = changed
-            else:
-                del target[column]
-                self._release(column, other)
-        self.rhs[other] -= factor * self.rhs[number]
-        heapq.heappush(self.shortest, (len(target), other))
-
-    def _release(self, column: int, number: int) -> None:
-        holders = self.holders[column]
-        holders.discard(number)
-        if len(holders) == 1:
-            self.single.append(column)
-
-    def solution(self) -> dict[int, Fraction]:
-        """Back substitution, last pivot first."""
-        found: dict[int, Fraction] = {}
-        for number, column in reversed(self.pivots):
-            row = self.rows[number]
-            rest = self.rhs[number] - sum(
-                (value * found[other] for other, value in row.items() if found.get(other)), ZERO
-            )
-            if rest:
-                found[column] = rest / row[column]
-        return found

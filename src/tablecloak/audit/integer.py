@@ -1,7 +1,8 @@
 """The attacker who knows that every value is a whole number of data units.
 
 On networks the linear attacker is already that strong (integrality is free). Elsewhere each question is an integer
-program, so tables must be small.
+program, so tables must be small. "Possible" rests on a deviation checked in whole numbers; "impossible" on the solver,
+and counts as open.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.audit.attack import NetworkAttack, Scale, Tick
-from tablecloak.audit.reduce import Component
+from tablecloak.attacker.evidence import WholeSystem
+from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.network import NetworkAttack
+from tablecloak.attacker.presolve import Component
 from tablecloak.engines.mip import IntegerProgram
 from tablecloak.errors import NotApplicable
 
@@ -22,15 +25,8 @@ class IntegerAttack:
     """Integer programs max / min d_p over whole deviations, or flows where the component is a network."""
 
     engine = "integer programs"
-    exact = True
 
     def __init__(self, component: Component) -> None:
-        if not Scale(component).exact:
-            raise NotApplicable(
-                "The integer attacker cannot judge this table.",
-                needs="values and bounds that are whole numbers of the data unit",
-                instead=["the audit without integer=True"],
-            )
         self.solves = 0
         self.flow = NetworkAttack(component) if component.orientation is not None else None
         if self.flow is not None:
@@ -47,24 +43,21 @@ class IntegerAttack:
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Side, Side]:
         if self.flow is not None:
             return self.flow.reach(cells, need_down, need_up, tick, size)
-        down, up = np.zeros(cells.size), np.zeros(cells.size)
-        unit = self.component.unit
-        program = IntegerProgram(self.component.matrix, self.component.low / unit, self.component.high / unit)
+        component, down, up = self.component, Side.of(cells.size), Side.of(cells.size)
+        program = IntegerProgram(component.matrix, component.low, component.high)
+        system = WholeSystem(component.columns)
         for row, cell in enumerate(cells):
-            for got, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
+            for side, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
                 if need > 0:
-                    steps = program.extreme(int(cell), upward=upward, enough=need / unit)
-                    got[row] = self._at_least(steps, need)
+                    far, deviation = program.extreme(int(cell), upward=upward, enough=need)
+                    possible = np.isinf(far) or system.keeps_cells(
+                        deviation.astype(np.int64), component.low, component.high
+                    )
+                    side.reach[row] = far if possible else 0.0
+                    side.bound[row] = np.inf if far >= need else far
             tick(1)
         self.solves = program.solves
         return down, up
-
-    def _at_least(self, steps: float, need: float) -> float:
-        """So many data units as an amount; a met need is at least the need, whatever the rounding."""
-        amount = steps * self.component.unit
-        return (
-            max(amount, need) if np.isfinite(need) and steps >= need / self.component.unit - 1e-9 else amount
-        )

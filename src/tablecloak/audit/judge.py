@@ -7,36 +7,62 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.attack import Attack, LinearAttack, Tick, attack_on
+from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.attacker.inference import Inference, Side, Tick
+from tablecloak.attacker.linear import LinearAttack
+from tablecloak.attacker.network import NetworkAttack
+from tablecloak.attacker.presolve import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
 from tablecloak.audit.integer import IntegerAttack
-from tablecloak.audit.reduce import Component, Reduction, is_ready, reduce, working_columns
 from tablecloak.engines.flow import is_loaded, warm_up
 from tablecloak.errors import InputError, check_kind
+from tablecloak.model.printed import Printed
+from tablecloak.model.requirement import Requirements, requirements
+from tablecloak.model.requirement import deviation_bounds as bounds_in_units
+from tablecloak.model.units import units_above, units_below, whole_units
 from tablecloak.pattern import Mixed, Pattern, Perturbation, View
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
 
-DECISION_SLACK = 1e-6
-"""Where linear programs decide, a requirement counts as met when it is met up to this share of itself."""
-FLOAT_NOISE = 1e-15
-"""The same where flows on whole numbers of data units decide: only the rounding of a sum of two floats."""
 
-
-@dataclass
+@dataclass(eq=False)
 class _Answers:
-    """How far down and up each question got; one row a question."""
+    """How far down and up each question got, beside what is required; one row a question, in whole data units."""
 
-    cells: Ints
-    lower: Floats
-    upper: Floats
-    sliding: Floats
-    down: Floats
-    up: Floats
-    slack: Floats
-    """The share of a need that may be missing: zero where the engine is exact."""
+    required: Requirements
+    down: Side
+    up: Side
+
+    @classmethod
+    def none(cls, required: Requirements) -> _Answers:
+        """Nothing found yet: what cannot deviate does not."""
+        size = required.lower.size
+        return cls(required, *(Side(np.zeros(size), np.zeros(size)) for _ in range(2)))
+
+    def met(self) -> Bools:
+        """By side and row: whether the requirement is met; lower, upper, sliding."""
+        lower, upper, sliding = self.required
+        met = np.array(
+            [self.down.reach >= lower, self.up.reach >= upper, self.down.reach + self.up.reach >= sliding]
+        )
+        for row in self._fractional():
+            down, up = self.down.exact(row)[0], self.up.exact(row)[0]
+            met[:, row] = down >= lower[row], up >= upper[row], down + up >= sliding[row]
+        return met
+
+    def open(self) -> Bools:
+        """By row: whether a requirement is proven to be out of reach."""
+        lower, upper, sliding = self.required
+        short = (self.down.bound < lower) | (self.up.bound < upper)
+        short |= self.down.bound + self.up.bound < sliding
+        for row in self._fractional():
+            down, up = self.down.exact(row)[1], self.up.exact(row)[1]
+            short[row] = down < lower[row] or up < upper[row] or down + up < sliding[row]
+        return np.asarray(short)
+
+    def _fractional(self) -> list[int]:
+        return sorted({*self.down.fractions, *self.up.fractions})
 
 
 def audit(
@@ -61,27 +87,34 @@ def audit(
     cells = _questions(problem, touched, every_hidden)
     judge = _Judge(problem, view, cells, intervals, integer, progress)
     answers = [judge.answer(attacker) for attacker in range(len(problem.attacker_names))]
-    safe = np.concatenate([_met(found) for found in answers])
-    value = problem.table.values[cells]
+    met = np.concatenate([found.met() for found in answers], axis=1)
+    out_of_reach = np.concatenate([found.open() for found in answers])
+    safe: Bools = np.asarray(met.all(axis=0))
+    table = problem.table
+    value = np.tile(whole_units(table.values[cells], table.unit), len(answers))
     return Audit(
-        np.concatenate([found.cells for found in answers]),
+        np.tile(cells, len(answers)),
         np.repeat(np.arange(len(answers)), cells.size),
-        np.concatenate([value - found.down for found in answers]),
-        np.concatenate([value + found.up for found in answers]),
-        np.concatenate([found.lower for found in answers]),
-        np.concatenate([found.upper for found in answers]),
-        np.concatenate([found.sliding for found in answers]),
+        table.amounts(value - np.concatenate([found.down.reach for found in answers])),
+        table.amounts(value + np.concatenate([found.up.reach for found in answers])),
+        table.amounts(np.concatenate([found.required.lower for found in answers])),
+        table.amounts(np.concatenate([found.required.upper for found in answers])),
+        table.amounts(np.concatenate([found.required.sliding for found in answers])),
         safe,
         intervals,
         judge.engine,
         time.perf_counter() - start,
         np.flatnonzero(pattern.too_close(problem))
-        if isinstance(pattern, Perturbation | Mixed)
+        if isinstance(pattern, Perturbation | Mixed | Printed)
         else cells[:0],
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         problem.against_marks(touched),
         judge.counters,
         (problem, pattern),
+        frozen(~met),
+        frozen(~safe & ~out_of_reach),
+        frozen(np.concatenate([found.down.proven for found in answers]) & intervals),
+        frozen(np.concatenate([found.up.proven for found in answers]) & intervals),
     )
 
 
@@ -98,8 +131,11 @@ def checked_view(problem: Problem, pattern: Pattern) -> View:
     away = np.flatnonzero(~((view.low <= value) & (view.high >= value)))
     if away.size == 0:
         return view
-    true, slack = value[away], 1e-9 * np.maximum(1.0, np.abs(value[away]))
-    wrong = away[~((view.low[away] <= true + slack) & (view.high[away] >= true - slack))]
+    unit = problem.table.unit
+    number = whole_units(value[away], unit)
+    wrong = away[
+        ~((units_above(view.low[away], unit) <= number) & (units_below(view.high[away], unit) >= number))
+    ]
     if wrong.size:
         faults = [
             f"cell {label}: the true value lies outside what is stated"
@@ -111,19 +147,8 @@ def checked_view(problem: Problem, pattern: Pattern) -> View:
 
 def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
     """low <= 0 <= high: how far each cell may deviate from the truth by view and box alone."""
-    box_low, box_high = problem.box(attacker)
-    value, (low, high) = problem.table.values, np.zeros((2, len(problem.table)))
-    vague = np.flatnonzero((view.low != value) | (view.high != value))  # what is stated exactly has no room
-    noise, true = noise_of(problem, vague), value[vague]
-    down = true - np.maximum(view.low[vague], box_low[vague])
-    up = np.minimum(view.high[vague], box_high[vague]) - true
-    low[vague], high[vague] = np.where(down > noise, -down, 0.0), np.where(up > noise, up, 0.0)
-    return low, high
-
-
-def noise_of(problem: Problem, cells: Ints) -> Floats:
-    """Differences of a cell's value from a bound that are rounding noise, not room."""
-    return np.asarray(1e-6 * problem.table.unit + 4 * np.spacing(np.abs(problem.table.values[cells])))
+    low, high = bounds_in_units(problem, view, attacker)
+    return problem.table.amounts(low), problem.table.amounts(high)
 
 
 def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
@@ -131,17 +156,6 @@ def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
     conditional = (problem.levels.conditional > 0) & touched
     asked = problem.sensitive | conditional
     return np.flatnonzero(asked | touched if every_hidden else asked)
-
-
-def _met(found: _Answers) -> Bools:
-    def enough(got: Floats, need: Floats) -> Bools:
-        return np.asarray(got >= need * (1.0 - found.slack))
-
-    return np.asarray(
-        enough(found.down, found.lower)
-        & enough(found.up, found.upper)
-        & enough(found.down + found.up, found.sliding)
-    )
 
 
 class _Judge:
@@ -154,12 +168,12 @@ class _Judge:
         self.intervals, self.integer, self.progress = intervals, integer, progress
         if not is_ready():
             progress("loading the kernels", 0, 1)
-        self.low, self.high = deviation_bounds(problem, view, 0)
+        self.low, self.high = bounds_in_units(problem, view, 0)
         self.reduction: Reduction = reduce(
             working_columns(problem.table), self.low, self.high, problem.table.unit
         )
         self.cubes = None if intervals or integer else cubes_of(problem.table, cells.size)
-        self.attacks: dict[int, Attack] = {}
+        self.attacks: dict[int, Inference] = {}
         self.outsider: _Answers | None = None
         self.engines: set[str] = set()
         self.solves = self.components = 0
@@ -175,23 +189,20 @@ class _Judge:
 
     def answer(self, attacker: int) -> _Answers:
         """All questions for one attacker."""
-        noise = noise_of(self.problem, self.cells)
-        levels = self.problem.required(attacker, self.cells)
-        lower, upper, sliding = np.where(np.array(levels) > noise, levels, 0.0)
-        down, up, slack = (np.zeros(self.cells.size) for _ in range(3))
-        found = _Answers(self.cells, lower, upper, sliding, down, up, slack)
+        found = _Answers.none(requirements(self.problem, attacker, self.cells))
         if attacker == 0:
             self._attack(found, np.ones(self.cells.size, dtype=bool), self.low, self.high)
             self.outsider = found
             return found
         assert self.outsider is not None
-        low, high = deviation_bounds(self.problem, self.view, attacker)
+        low, high = bounds_in_units(self.problem, self.view, attacker)
         tighter = (low > self.low) | (high < self.high)
-        found.down[:], found.up[:], found.slack[:] = self.outsider.down, self.outsider.up, self.outsider.slack
         block = self.reduction.block
         reopened = np.isin(block[self.cells], np.unique(block[tighter])) & (block[self.cells] >= 0)
         again = reopened | tighter[self.cells]
-        found.down[again] = found.up[again] = 0.0
+        kept = np.flatnonzero(~again)
+        found.down.copy_from(self.outsider.down, kept, kept)
+        found.up.copy_from(self.outsider.up, kept, kept)
         self._attack(found, again, low, high)
         return found
 
@@ -207,7 +218,6 @@ class _Judge:
                 component = component.with_bounds(low[component.cells], high[component.cells])
             attack = self._engine(int(number), component)
             self.engines.add(attack.engine)
-            found.slack[rows] = FLOAT_NOISE if attack.exact else DECISION_SLACK
             before = attack.solves
             _push(attack, self.reduction.position[self.cells[rows]], found, rows, self.intervals, self._tick)
             self.solves += attack.solves - before
@@ -216,18 +226,20 @@ class _Judge:
     def _met_by_cubes(self, found: _Answers, rows: Ints, low: Floats, high: Floats) -> Bools:
         """Which questions hypercubes settle; these have their answers then."""
         assert self.cubes is not None
-        lower, upper, sliding = levels = found.lower[rows], found.upper[rows], found.sliding[rows]
-        down, up = reach_by_cubes(self.cubes, self.cells[rows], levels, low, high)
+        lower, upper, sliding = tuple(level[rows] for level in found.required)
+        down, up = reach_by_cubes(self.cubes, self.cells[rows], (lower, upper, sliding), low, high)
         enough = (down >= lower) & (up >= upper) & (down + up >= sliding)
         met = np.zeros(self.cells.size, dtype=bool)
         met[rows[enough]] = True
-        found.down[rows[enough]], found.up[rows[enough]] = down[enough], up[enough]
+        settled = rows[enough]
+        found.down.reach[settled], found.up.reach[settled] = down[enough], up[enough]
+        found.down.bound[settled] = found.up.bound[settled] = np.inf
         if met.any():
             self.engines.add("hypercubes")
         self._tick(int(enough.sum()))
         return met
 
-    def _engine(self, number: int, own: Component) -> Attack:
+    def _engine(self, number: int, own: Component) -> Inference:
         """The attack on a component: the outsider's own is kept, an insider's starts from its witnesses."""
         outsider = self.reduction.components[number]
         same = own is outsider or (
@@ -240,11 +252,11 @@ class _Judge:
             self.progress("loading the network kernels", 0, 1)
             warm_up()
         if self.integer:
-            attack: Attack = IntegerAttack(own)
+            attack: Inference = IntegerAttack(own)
         elif isinstance(known, LinearAttack):
             attack = LinearAttack(own, known)
         else:
-            attack = attack_on(own)
+            attack = LinearAttack(own) if own.orientation is None else NetworkAttack(own)
         if same:
             self.attacks[number] = attack
         return attack
@@ -254,23 +266,33 @@ class _Judge:
         self.progress("audit", self.done, self.cells.size * len(self.problem.attacker_names))
 
 
-def _push(attack: Attack, cells: Ints, found: _Answers, rows: Ints, intervals: bool, tick: Tick) -> None:
+def _push(attack: Inference, cells: Ints, found: _Answers, rows: Ints, intervals: bool, tick: Tick) -> None:
     """Down and up for the given rows: exact extents, or only as far as the levels ask."""
-    lower, upper, sliding = found.lower[rows], found.upper[rows], found.sliding[rows]
-    size = _sizes(lower, upper, sliding)
+    lower, upper, sliding = (level[rows] for level in found.required)
+    size, every = _sizes(lower, upper, sliding), np.arange(rows.size)
     if intervals:
         everything = np.full(rows.size, np.inf)
-        found.down[rows], found.up[rows] = attack.reach(cells, everything, everything, tick, size)
+        down, up = attack.reach(cells, everything, everything, tick, size)
     elif not sliding.any():
-        found.down[rows], found.up[rows] = attack.reach(cells, lower, upper, tick, size)
+        down, up = attack.reach(cells, lower, upper, tick, size)
     else:
         zero = np.zeros(rows.size)
         _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
-        # What is nearly enough leaves nothing but rounding noise to ask for.
-        enough = up >= sliding * (1.0 - found.slack[rows])
-        rest = np.where(enough, 0.0, sliding - np.minimum(up, sliding))
+        rest = sliding - np.minimum(np.floor(up.reach), sliding)
         down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
-        found.down[rows], found.up[rows] = down, up
+        _extend(attack, cells, _Answers(Requirements(lower, upper, sliding), down, up), size)
+    found.down.copy_from(down, rows, every)
+    found.up.copy_from(up, rows, every)
+
+
+def _extend(attack: Inference, cells: Ints, found: _Answers, size: Floats) -> None:
+    """Widths that bounds on either side leave open: the extents of both sides decide them."""
+    left = np.flatnonzero(~found.met().all(axis=0) & ~found.open())
+    if left.size:
+        everything, every = np.full(left.size, np.inf), np.arange(left.size)
+        down, up = attack.reach(cells[left], everything, everything, lambda settled: None, size[left])
+        found.down.copy_from(down, left, every)
+        found.up.copy_from(up, left, every)
 
 
 def _sizes(*levels: Floats) -> Floats:

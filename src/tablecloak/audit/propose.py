@@ -17,8 +17,9 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Room, TooMuchWork, Vector, solve
-from tablecloak.audit.reduce import Component
+from tablecloak.attacker.elimination import TooMuchWork, solve
+from tablecloak.attacker.presolve import Component
+from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Room, Vector
 from tablecloak.engines.flow import Network
 from tablecloak.engines.lp import DUAL, PRIMAL, Outcome, Session
 
@@ -235,8 +236,7 @@ class _Program:
         for place, room in rooms.items():
             self.session.set_bounds(place, *(float(end) / self.scale for end in room))
         solution = self.session.solve()
-        basis = self.session._highs.getBasis()  # to be Session.basis()
-        columns, rows = ([status.name for status in part] for part in (basis.col_status, basis.row_status))
+        columns, rows = self.session.basis()
         for place in rooms:
             self.session.set_bounds(place, *(float(end) / self.scale for end in self.rooms[place]))
         if solution.outcome is not Outcome.OPTIMAL:

@@ -16,12 +16,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
+from tablecloak.attacker.presolve import Component, reduce, structure_of, working_columns
 from tablecloak.audit.certificate import Certificate, Claim
 from tablecloak.audit.exact import ONE, ZERO, ExactProblem, Extended, Rational, Vector, plain
-from tablecloak.audit.judge import deviation_bounds
 from tablecloak.audit.propose import Engine, LinearEngine, NetworkEngine, NoBasis, Push, SparseEngine
-from tablecloak.audit.reduce import Component, reduce, structure_of, working_columns
 from tablecloak.errors import SolverError
+from tablecloak.model.requirement import deviation_bounds
 from tablecloak.pattern import Pattern
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent

@@ -20,7 +20,8 @@ app = typer.Typer(
     name="tablecloak",
     help="Statistical tables that are safe to publish. All files written are confidential, except those of "
     "publish and the public outputs of run.",
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong input, 3 infeasible, 4 unsafe, 5 not applicable.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong input, 3 infeasible, 4 unsafe, 5 not applicable, "
+    "6 interrupted and the pattern found so far written, 130 interrupted and nothing written.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import FAILED, INFEASIBLE, NOT_APPLICABLE, WRONG_INPUT, exit_codes
+from tablecloak.cli.exits import (
+    FAILED,
+    INFEASIBLE,
+    NOT_APPLICABLE,
+    WRONG_INPUT,
+    end_interrupted,
+    exit_codes,
+    past_interrupting,
+)
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Instance, Json, Quiet, Widen, read_problem, say
 from tablecloak.errors import InputError
@@ -64,8 +72,11 @@ def compare(
             texts[html] = compare_html(found)
         if plot and any(outcome.result is not None for outcome in found.outcomes):
             texts[plot] = cost_plot(found)
-        write_files({path: text for path, text in texts.items() if path})
+        wanted_files = {path: text for path, text in texts.items() if path}
+        write_files(wanted_files, commit=past_interrupting)
     say(found.summary(), quiet)
+    if any(outcome.status == "interrupted" for outcome in found.outcomes):
+        end_interrupted(bool(wanted_files))
     if code := _exit_code(found):
         raise typer.Exit(code)
 

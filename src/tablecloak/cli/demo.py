@@ -47,7 +47,8 @@ def run(folder: Path, console: Console | None = None, progress: Progress = silen
     out.print(attacked(problem, careless))
 
     done = run_job(job, progress)
-    assert done.publication is not None  # the job asks for one
+    if done.publication is None:  # though the job asks for one
+        raise KeyboardInterrupt
     out.print("[bold]3. protect[/bold] and [bold]4. audit[/bold]")
     out.print(_indented(done.result.summary(problem)), markup=False, soft_wrap=True)
     out.print(

@@ -8,15 +8,22 @@
     3    infeasible: no pattern can give the protection asked for
     4    unsafe: the pattern does not pass the audit
     5    not applicable: this method or option cannot take this problem
-    130  interrupted
+    6    interrupted; the audited pattern found so far is written
+    130  interrupted; nothing is written
+
+SIGTERM ends a command as Ctrl-C does. Both come too late once all files are complete and are being renamed.
 """
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import typer
 
@@ -28,7 +35,8 @@ from tablecloak.errors import (
     UnsafePublication,
 )
 
-FAILED, WRONG_INPUT, INFEASIBLE, UNSAFE, NOT_APPLICABLE, INTERRUPTED = 1, 2, 3, 4, 5, 130
+FAILED, WRONG_INPUT, INFEASIBLE, UNSAFE, NOT_APPLICABLE = 1, 2, 3, 4, 5
+INTERRUPTED_WRITTEN, INTERRUPTED = 6, 130
 CODES: tuple[tuple[type[TablecloakError], int], ...] = (
     (InputError, WRONG_INPUT),
     (InfeasibleProblem, INFEASIBLE),
@@ -44,11 +52,12 @@ def exit_codes(show_confidential: bool = False) -> Iterator[None]:
     Figures, and the traceback of an error nobody expected, may hold true values: shown only when asked for.
     """
     try:
-        yield
+        with _signals():
+            yield
     except typer.Exit:
         raise
     except KeyboardInterrupt:
-        typer.echo("interrupted, nothing written", err=True)
+        typer.echo(_NOTHING, err=True)
         raise typer.Exit(INTERRUPTED) from None
     except TablecloakError as error:
         typer.echo(f"error: {error}", err=True)
@@ -61,6 +70,41 @@ def exit_codes(show_confidential: bool = False) -> Iterator[None]:
         raise typer.Exit(FAILED) from None
 
 
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Inside, SIGTERM is an interrupt like Ctrl-C; afterwards both signals mean what they meant before."""
+    if threading.current_thread() is not threading.main_thread():  # only it may set handlers
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        if sys.platform != "win32" and before[signal.SIGTERM] is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, _interrupt)
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # it was not set by Python
+                signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def past_interrupting() -> None:
+    """Ignore further interrupts until the command ends: all files are complete, and are renamed now."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def end_interrupted(written: bool) -> NoReturn:
+    """End a command whose method was interrupted and gave the best audited pattern it had."""
+    typer.echo("interrupted, what was found so far is written" if written else _NOTHING, err=True)
+    raise typer.Exit(INTERRUPTED_WRITTEN if written else INTERRUPTED)
+
+
+_NOTHING = "interrupted, nothing written"
 _HINT = "Run again with --show-confidential to see the figures; they may hold true values."
 
 

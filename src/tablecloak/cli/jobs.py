@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.exits import exit_codes
+from tablecloak.cli.exits import end_interrupted, exit_codes, past_interrupting
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Quiet, say
 
@@ -27,8 +27,11 @@ def run(
         from tablecloak.job import Job, plan, run_job
 
         read = Job.read(job)
-        told = plan(read, progress) if dry_run else run_job(read, progress).summary()
+        done = None if dry_run else run_job(read, progress, commit=past_interrupting)
+        told = plan(read, progress) if done is None else done.summary()
     say(told, quiet)
+    if done is not None and done.interrupted:
+        end_interrupted(bool(done.written))
 
 
 def init(
@@ -47,7 +50,7 @@ def init(
 
         check_writable([out] if out else [], inputs=[data])
         text = starter(data, out.parent if out else Path())
-        write_files({out: text} if out else {})
+        write_files({out: text} if out else {}, commit=past_interrupting)
     if out is None:
         typer.echo(text, nl=False)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import exit_codes
+from tablecloak.cli.exits import exit_codes, past_interrupting
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Quiet, Widen, named_value, read_settings, say
 from tablecloak.errors import InputError, counted
@@ -53,7 +53,12 @@ def tabulate(
         list[str] | None,
         typer.Option(metavar="NAME=CODE", help="The code of a dimension's total, if not Total; repeatable."),
     ] = None,
-    decimals: Annotated[int | None, typer.Option(min=0, help="Decimals of the values.")] = None,
+    decimals: Annotated[
+        int | None, typer.Option(min=0, help="Decimals of the values: the data unit.")
+    ] = None,
+    round_leaves: Annotated[
+        bool, typer.Option("--round/--no-round", help="Round leaves to the data unit, or refuse finer ones.")
+    ] = True,
     cells: Annotated[
         bool, typer.Option("--cells", help="The data are cells with all totals, not microdata.")
     ] = False,
@@ -84,7 +89,7 @@ def tabulate(
         bool, typer.Option("--recompute", help="Cells: rebuild all totals from the leaves.")
     ] = False,
     tolerance: Annotated[
-        float | None, typer.Option(min=0.0, help="Cells: by how much totals may be off.")
+        float | None, typer.Option(min=0.0, help="Cells: totals off by no more are added up again.")
     ] = None,
     quiet: Quiet = False,
     show_confidential: Confidential = False,
@@ -114,11 +119,12 @@ def tabulate(
             "tolerance": tolerance,
         }
         layout = {"response": response, "shadow": shadow, "decimals": decimals}
+        layout["round"] = None if round_leaves else False
         job = _job(source, layout, _dimensions(dimension, further or [], total or []))
         check_writable([out], inputs=job.inputs())
         progress("tabulate", 0, 1)
         table = tabulated(job)
-        write_files({out: write_cloak(table)})
+        write_files({out: write_cloak(table)}, commit=past_interrupting)
     say(_described(table), quiet)
 
 
@@ -168,11 +174,12 @@ def _dimensions(given: Sequence[str], further: Sequence[str], totals: Sequence[s
 def _described(table: Table) -> str:
     dims = " x ".join(f"{dimension.name}({len(dimension.codes)})" for dimension in table.dimensions)
     known = [who.level for who in (table.respondents, table.holdings) if who is not None]
+    changed = f" (rounded: no cell changed by more than {table.rounding:.3g})" if table.rounding else ""
     whose = f"; contributions of {' and '.join(known)} are known" if known else ""
     return (
         f"{table.response} by {dims}: {counted(len(table), 'cell')}, "
         f"{counted(table.equations.shape[0], 'equation')}, "
-        f"{counted(table.decimals, 'decimal')}{whose}"
+        f"{counted(table.decimals, 'decimal')}{changed}{whose}"
     )
 
 
@@ -248,7 +255,7 @@ def assess(
             most_touched=most_touched,
             widen=widen,
         )
-        write_files({out: write_cloak(problem)})
+        write_files({out: write_cloak(problem)}, commit=past_interrupting)
     say("\n".join(described(problem)), quiet)
 
 

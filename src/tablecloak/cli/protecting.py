@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.exits import UNSAFE, exit_codes
+from tablecloak.cli.exits import UNSAFE, end_interrupted, exit_codes, past_interrupting
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import (
     Confidential,
@@ -57,6 +57,7 @@ def protect(
         from tablecloak.formats.json_records import result_record, to_json
         from tablecloak.formats.pattern_csv import write_pattern
         from tablecloak.protect import protect as run
+        from tablecloak.result import Status
 
         check_writable([path for path in (json, pattern) if path], inputs=[instance])
         params = read_params(settings or [], seconds)
@@ -66,8 +67,11 @@ def protect(
             json: to_json(result_record(problem, result)),
             pattern: write_pattern(problem, result.pattern),
         }
-        write_files({path: text for path, text in texts.items() if path})
+        wanted = {path: text for path, text in texts.items() if path}
+        write_files(wanted, commit=past_interrupting)
     say(result.summary(problem), quiet)
+    if result.status is Status.INTERRUPTED:
+        end_interrupted(bool(wanted))
 
 
 def audit(
@@ -103,10 +107,12 @@ def audit(
         verdict = run(
             problem, given, intervals=intervals, every_hidden=every_hidden, integer=integer, progress=progress
         )
-        write_files({json: to_json(audit_record(problem, verdict, intervals))} if json else {})
+        files = {json: to_json(audit_record(problem, verdict, intervals))} if json else {}
         lines = [verdict.summary(problem)]
         if certificates:
-            lines += _certified(problem, given, verdict, certificates / "certificate.json", progress)
+            files[certificates / "certificate.json"], told = _certified(problem, given, verdict, progress)
+            lines += told
+        write_files(files, commit=past_interrupting)
     say("\n".join(lines), quiet)
     if not verdict.safe:
         raise typer.Exit(UNSAFE)
@@ -128,7 +134,8 @@ def exposure(
         check_writable([json] if json else [], inputs=[instance])
         problem = read_problem(instance, widen, quiet)
         found = run(problem, progress=progress)
-        write_files({json: to_json(exposure_record(problem, found))} if json else {})
+        files = {json: to_json(exposure_record(problem, found))} if json else {}
+        write_files(files, commit=past_interrupting)
     say(found.summary(problem), quiet)
 
 
@@ -160,17 +167,15 @@ def bounds(
 
 
 def _certified(
-    problem: Problem, pattern: Pattern, verdict: Audit, path: Path, progress: Progress
-) -> list[str]:
-    """Write a certificate of the verdict and check what was written, with no solver."""
+    problem: Problem, pattern: Pattern, verdict: Audit, progress: Progress
+) -> tuple[str, list[str]]:
+    """The text of a certificate of the verdict, checked with no solver, and what to say about it."""
     from tablecloak.audit import certify
     from tablecloak.audit.certificate import Certificate, verify
-    from tablecloak.formats.files import write_files
 
     certificate = certify(problem, pattern, verdict, progress=progress)
     text = certificate.to_json()
     check = verify(Certificate.from_json(text), problem, pattern)
     if not check.valid:
         raise SolverError(f"The certificate does not hold and is not written.\n{check.summary()}")
-    write_files({path: text})
-    return [f"certificate: {certificate.summary()}", f"checked again: {check.summary()}"]
+    return text, [f"certificate: {certificate.summary()}", f"checked again: {check.summary()}"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tablecloak.cli.exits import exit_codes
+from tablecloak.cli.exits import exit_codes, past_interrupting
 from tablecloak.cli.live import drawing
 from tablecloak.cli.options import Confidential, Instance, PatternFile, Quiet, Widen, read_problem, say
 
@@ -36,6 +36,15 @@ def publish(
             "file of code,label or child,parent,label; repeatable.",
         ),
     ] = None,
+    decimals: Annotated[
+        int | None, typer.Option(min=0, help="Print numbers rounded to this many decimals.")
+    ] = None,
+    unit: Annotated[
+        float | None,
+        typer.Option(
+            help="Print numbers rounded to multiples of this, 1000 for instance; they are not divided by it."
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a CONFIDENTIAL report here (.html), for the statistician."),
@@ -50,6 +59,7 @@ def publish(
         from tablecloak.formats.files import check_writable, write_files
         from tablecloak.formats.pattern_csv import read_pattern
         from tablecloak.job.checks import check_library, check_public
+        from tablecloak.model.printed import Printed
         from tablecloak.publish import publish as run
 
         wanted = [*out, *([report] if report else [])]
@@ -64,15 +74,21 @@ def publish(
         words = _labels(labels or [])
         problem = read_problem(instance, widen, quiet)
         given = read_pattern(pattern, problem)
-        verdict = audit(problem, given, progress=progress)
-        publication = run(problem, given, verdict, title=title, note=note, symbol=symbol, labels=words)
+        verdict, form = audit(problem, given, progress=progress), given
+        coarser: dict[str, Any] = {"decimals": decimals, "unit": unit}
+        if not verdict.safe and not (decimals is None and unit is None):  # it may be safe in print
+            form, coarser = Printed.of(problem, given, **coarser), {}
+            verdict = audit(problem, form, progress=progress)
+        publication = run(
+            problem, form, verdict, title=title, note=note, symbol=symbol, labels=words, **coarser
+        )
         files: dict[Path, str | bytes] = {path: publication.render(path) for path in out}
         if report:
             from tablecloak.job.report import report_page, result_of
 
             result = result_of(problem, given, verdict, f"pattern in {pattern.name}")
             files[report] = report_page(problem, result, verdict, progress=progress)
-        write_files(files)
+        write_files(files, public=out, commit=past_interrupting)
     say("\n".join(f"written: {path} (public)" for path in out), quiet)
     if report:
         say(f"written: {report} (CONFIDENTIAL)", quiet)

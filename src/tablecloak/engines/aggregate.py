@@ -36,6 +36,8 @@ class Shape:
     strides: Sequence[int]
     response: int | None
     shadow: int | None
+    meeting: Sequence[int] = ()
+    """Positions of all tables of this response, if it is rounded where they meet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,7 @@ def leaf_keys(connection: Connection, shape: Shape, loaded: Loaded) -> Ints:
     run(
         connection,
         f"CREATE OR REPLACE TEMP VIEW base AS SELECT {key} AS leaf, {x} AS x, {s} AS s, {weight} AS w, "
-        f"respondent, respondent_flags{held} FROM records",
+        f"respondent, respondent_flags{held}{''.join(f', p{i}' for i in shape.meeting)} FROM records",
     )
     product = "sum(x * w) AS x, sum(s * w) AS s" if loaded.weighted else "sum(x) AS x, sum(s) AS s"
     run(
@@ -129,6 +131,35 @@ def cell_sums(
             found = arrays(connection, query)
         x[found["cell"]], s[found["cell"]] = found["x"], found["s"]
     return x, s
+
+
+def rounded_sums(
+    connection: Connection, shape: Shape, loaded: Loaded, passes: Passes, cells: int, decimals: int
+) -> Floats:
+    """The totals of the response, rounded to so many decimals where all tables of it meet.
+
+    These tables are then sums of the same whole numbers, so that they agree on their common cells.
+    """
+    cut = 10 ** (_sum_scales(shape, loaded)[0] - decimals)
+    product = "sum(x * w)" if loaded.weighted else "sum(x)"
+    whole = f"CASE WHEN x < 0 THEN -((-x + {cut // 2}) // {cut}) ELSE (x + {cut // 2}) // {cut} END"
+    run(
+        connection,
+        f"CREATE OR REPLACE TEMP TABLE leaf_units AS SELECT leaf, sum({whole}) AS x FROM (SELECT leaf, "
+        f"{', '.join(f'p{i}' for i in shape.meeting)}, {product} AS x FROM base GROUP BY ALL) GROUP BY leaf",
+    )
+    query = f"SELECT cell, {number('x', decimals)} AS x FROM (SELECT cell, sum(x) AS x FROM spread JOIN leaf_units "
+    found = np.zeros(cells)
+    for pairs in passes(0):
+        with _spread(connection, pairs):
+            part = arrays(connection, f"{query} USING (leaf) GROUP BY cell)")
+        found[part["cell"]] = part["x"]
+    return found
+
+
+def sum_decimals(shape: Shape, loaded: Loaded) -> int:
+    """With how many decimals the response is added up."""
+    return _sum_scales(shape, loaded)[0]
 
 
 def _sum_scales(shape: Shape, loaded: Loaded) -> tuple[int, int]:

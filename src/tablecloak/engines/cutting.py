@@ -48,7 +48,7 @@ def _spread_back(net: Net, sink: int, eps: float, reaches: Bools) -> None:
 @compiled(
     void(
         net_type, ints_type, bools_type, floats_type, floats_type, floats_type, ints_type,
-        float64[:, ::1], float64[:, ::1], floats_type, floats_type, boolean[:, ::1], boolean[:, ::1],
+        float64[:, ::1], float64[:, ::1], floats_type, float64, floats_type, boolean[:, ::1], boolean[:, ::1],
     )
 )  # fmt: skip
 def least_cuts(
@@ -62,6 +62,7 @@ def least_cuts(
     up: Floats,
     down: Floats,
     x: Floats,
+    noise: float,
     flows: Floats,
     near: Bools,
     far: Bools,
@@ -73,7 +74,7 @@ def least_cuts(
     no_flows = np.empty(0)
     for q in range(arcs.size):
         limit = limits[q]
-        eps = 1e-9 * limit
+        eps = noise * limit
         _load(net, up[who[q]], down[who[q]], x, cap[q], part[q])
         own = net.place[arcs[q]]
         if own < 0:

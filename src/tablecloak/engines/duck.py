@@ -1,12 +1,12 @@
 """A private DuckDB: in a folder that only the user can read, and that is gone when the work is done.
 
-Records that do not fit into memory are kept in that folder. It is removed whatever happens: an error, Ctrl-C.
+Records that do not fit into memory are kept in that folder. It is removed whatever happens: an error, Ctrl-C. What a
+killed process left is removed by the next session in the same place.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.errors import InputError, SolverError
+from tablecloak.locks import private_folder
 
 MEMORY = "1GB"
 """How much memory DuckDB may use before it works on disk."""
@@ -35,9 +36,7 @@ def session(memory: str = MEMORY, threads: int | None = None) -> Iterator[duckdb
     """
     if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
         raise InputError("Memory", [f"{memory!r} is no amount of memory"], advice="Write it like '1GB'.")
-    folder = Path(tempfile.mkdtemp(prefix="tablecloak-"))
-    connection = None
-    try:
+    with private_folder(Path(tempfile.gettempdir())) as folder:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory,
             "temp_directory": str(folder / "spilled"),
@@ -46,18 +45,18 @@ def session(memory: str = MEMORY, threads: int | None = None) -> Iterator[duckdb
         }
         if threads is not None:
             config["threads"] = threads
-        connection = duckdb.connect(str(folder / "records.duckdb"), config=config)
-        yield connection
-    except duckdb.OutOfMemoryException:
-        advice = "Allow DuckDB more, for example memory='4GB'."
-        raise InputError("Memory", [f"{memory} are not enough for these records"], advice=advice) from None
-    except duckdb.Error as error:
-        secret = {"message": str(error)}
-        raise SolverError(f"DuckDB failed: {type(error).__name__}.", confidential=secret) from None
-    finally:
-        if connection is not None:
-            connection.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with duckdb.connect(str(folder / "records.duckdb"), config=config) as connection:
+                yield connection
+        except duckdb.OutOfMemoryException:
+            fault, advice = (
+                f"{memory} are not enough for these records",
+                "Allow more, for example memory='4GB'.",
+            )
+            raise InputError("Memory", [fault], advice=advice) from None
+        except duckdb.Error as error:
+            secret = {"message": str(error)}
+            raise SolverError(f"DuckDB failed: {type(error).__name__}.", confidential=secret) from None
 
 
 def run(

@@ -224,13 +224,16 @@ class Network:
         boxes: tuple[Floats, Floats],
         x: Floats,
         part: Floats | None = None,
+        *,
+        noise: float = 1e-9,
     ) -> tuple[Floats, Bools, Bools]:
         """Flows for queries with capacities of their own, and the source sides of their minimum cuts.
 
         Query q asks for arc ``arcs[q]`` and its direction, up to ``limits[q]``, where arc a has room
         ``min(up[who[q], a], cap[q]) * x[a]`` and likewise down (with ``part[q]`` in place of ``cap[q]`` where
         ``x[a] < 1``). A flow below its limit has two cuts: the one
-        nearest to the source and the one nearest to the sink. The capacities of the network itself are lost.
+        nearest to the source and the one nearest to the sink. A residual capacity of at most the share `noise` of
+        the limit counts as zero: 0 is exact for whole numbers. The capacities of the network itself are lost.
         """
         from tablecloak.engines import cutting
 
@@ -238,7 +241,9 @@ class Network:
         near, far = np.zeros((2, arcs.size, self.nodes), dtype=np.bool_)
         up, down = (np.ascontiguousarray(side) for side in boxes)
         part = cap if part is None else part
-        cutting.least_cuts(self._net, arcs, upward, limits, cap, part, who, up, down, x, flows, near, far)
+        cutting.least_cuts(
+            self._net, arcs, upward, limits, cap, part, who, up, down, x, noise, flows, near, far
+        )
         return flows, near, far
 
     def undetermined(self) -> Bools:

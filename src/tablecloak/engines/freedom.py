@@ -27,6 +27,10 @@ MOST_ENTRIES = 40_000_000
 """Systems with more rows times columns are not eliminated."""
 MOST_FREEDOM = 2_000_000
 """Systems whose table would have more entries are left to a general solver."""
+FURTHEST = (1e3, np.inf)
+"""Cells deviate by at most so many times what is asked of one of them; where that is too little, by any amount."""
+SOUND = 1e-8
+"""A deviation satisfies the equations if what is missing is no more than this share of what was asked."""
 REFRESH = 400
 """After so many pivots the table is made anew, so that errors do not pile up."""
 
@@ -139,15 +143,26 @@ class Freedom:
             self._restart()
         if self._pivots == 0 or self._rescue is not None:  # the deviations must be those of the table
             self.value = np.zeros(self.count)
-        kernels, self._rescue = self._kernels, None
+        for share in FURTHEST:
+            reached = self._reach(cell, upward, enough, share * enough)
+            if reached >= enough or np.abs(self.value).max(initial=0.0) < share * enough * (1 - SOUND):
+                break
+        return reached
+
+    def _reach(self, cell: int, upward: bool, enough: float, furthest: float) -> float:
+        """The same where no cell goes further than so far: what is small against it would be lost in its noise."""
+        kernels, low, high = self._kernels, np.maximum(self._low, -furthest), np.minimum(self._high, furthest)
+        if self._rescue is not None or np.abs(self.value).max(initial=0.0) > furthest:
+            self.value = np.zeros(self.count)
+        self._rescue = None
         for _ in range(2):
             ended, pivots = kernels.farthest(
                 self._table,
                 self._basic,
                 self._loose,
                 self._place,
-                self._low,
-                self._high,
+                low,
+                high,
                 self.value,
                 cell,
                 upward,
@@ -156,23 +171,22 @@ class Freedom:
             self._pivots += pivots
             if ended == kernels.ENDLESS:
                 return enough
-            if ended != kernels.LOST and self._sound():
+            if ended != kernels.LOST and self._sound(enough):
                 self._own_bound = ended == kernels.OWN_BOUND
                 return enough if ended == kernels.MET else abs(float(self.value[cell]))
             self._restart()
             self.value = np.zeros(self.count)
         self._rescue = Programs(self._matrix)
-        self._rescue.set_bounds(self._low, self._high)
+        self._rescue.set_bounds(low, high)
         reached = min(self._rescue.reach(cell, upward, enough), enough)
         self.value = self._rescue.value
         return reached
 
-    def _sound(self) -> bool:
-        """Whether the deviations still satisfy the equations, judged by the first table."""
+    def _sound(self, enough: float) -> bool:
+        """Whether the deviations still satisfy the equations up to a small share of what is asked."""
         error = self._sparse_table @ self.value[self._first_loose] - self.value[self.columns]
-        return bool(
-            np.abs(error).max(initial=0.0) <= 1e-7 * max(1.0, float(np.abs(self.value).max(initial=0.0)))
-        )
+        asked = enough if np.isfinite(enough) else max(1.0, float(np.abs(self.value).max(initial=0.0)))
+        return bool(np.abs(error).max(initial=0.0) <= SOUND * asked)
 
     def multipliers(self, cell: int, upward: bool) -> Floats:
         """After a reach that fell short: y with  +-e_cell - M'y = what the loose cells carry; y = 0: its own bound."""

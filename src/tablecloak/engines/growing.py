@@ -25,6 +25,10 @@ _OUTCOMES = {
 }
 
 
+FAR = 1e3
+"""Rows whose typical coefficient is further from 1 than this factor are scaled: others make duals excessive."""
+LEAST_ITERATIONS, ITERATIONS = 100_000, 50
+"""A linear program with more iterations, also for each row and column, has lost its way: seen on mixed scales."""
 LARGEST_COST, LEAST_COST = 1e6, 1.0
 """The largest cost is scaled to lie between these: HiGHS loses its way among large ones, small ones drown."""
 
@@ -35,6 +39,21 @@ def cost_scale(cost: Floats) -> float:
     if largest == 0.0:
         return 1.0
     return largest / min(max(largest, LEAST_COST), LARGEST_COST)
+
+
+def _balanced(rows: csr_array) -> tuple[csr_array, Floats]:
+    """Rows whose coefficients are all large or all small, divided by powers of two; and these, 1 for all others."""
+    of, size = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
+    most, least = np.zeros(rows.shape[0]), np.full(rows.shape[0], np.inf)
+    np.maximum.at(most, of, size)
+    np.minimum.at(least, of, np.where(size > 0, size, np.inf))
+    with np.errstate(all="ignore"):
+        middle = np.sqrt(most) * np.sqrt(least)
+        far = np.isfinite(middle) & ((middle < 1 / FAR) | (middle > FAR))
+        scale = np.where(far, 2.0 ** np.rint(np.log2(np.where(far, middle, 1.0))), 1.0)
+    if not far.any():
+        return rows, scale
+    return csr_array((rows.data / scale[of], rows.indices, rows.indptr), shape=rows.shape), scale
 
 
 class Program:
@@ -61,6 +80,8 @@ class Program:
         rows = csr_array(matrix)
         if low.size == 0:
             return
+        rows, scale = _balanced(rows)
+        low, high = low / scale, high / scale
         status = self._highs.addRows(
             low.size,
             np.asarray(low, dtype=np.float64),
@@ -78,7 +99,10 @@ class Program:
         if self._solved:
             for name, value in (("presolve", "off"), ("solver", "simplex"), ("simplex_strategy", 1)):
                 self._highs.setOptionValue(name, value)
+        most = max(LEAST_ITERATIONS, ITERATIONS * (self._highs.getNumRow() + self._columns))
+        self._highs.setOptionValue("simplex_iteration_limit", most)
         solution = self._run(seconds)
+        self._highs.setOptionValue("simplex_iteration_limit", UNLIMITED)
         self._solved = solution.outcome is Outcome.OPTIMAL
         if self._solved and self._columns:
             self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale
@@ -100,12 +124,14 @@ class Program:
         if status not in _OUTCOMES:
             self._highs.clearSolver()
             status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
-        if status not in _OUTCOMES:
-            raise SolverError(f"HiGHS ended with status {status} on a program of {self._columns} columns")
-        outcome = _OUTCOMES[status]
+        outcome = _OUTCOMES.get(status, Outcome.TIME_LIMIT)
         if outcome is Outcome.INFEASIBLE:
             return MixedSolution(outcome, math.inf, math.inf, np.zeros(0))
         has_point = info.primal_solution_status == 2
+        if not has_point and (
+            outcome is Outcome.OPTIMAL or status not in _OUTCOMES
+        ):  # a failure of the solver
+            return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
         values = (
             np.asarray(self._highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
         )

@@ -97,8 +97,11 @@ class Session:
         strategy: int = PRIMAL,
         presolve: bool = False,
         feasible: bool = False,
+        tolerance: float | None = None,
     ) -> None:
         self._highs = highs.quiet_highs(presolve="off", solver="simplex", simplex_strategy=strategy)
+        if tolerance is not None:
+            self._set(primal_feasibility_tolerance=tolerance, dual_feasibility_tolerance=tolerance)
         self.solves = 0
         self._feasible = feasible  # known to be so: a solver that denies it has lost its way
         self.load(matrix, low, high, cost=cost, row_low=row_low, row_high=row_high, presolve=presolve)
@@ -206,6 +209,11 @@ class Session:
 
     def _lost(self, status: Any) -> bool:
         return status not in _OUTCOMES or (self._feasible and _OUTCOMES[status] is Outcome.INFEASIBLE)
+
+    def basis(self) -> tuple[list[str], list[str]]:
+        """The status names of columns and rows after a solve: kBasic, kLower, kUpper, ..."""
+        found = self._highs.getBasis()
+        return [status.name for status in found.col_status], [status.name for status in found.row_status]
 
     def forget_basis(self) -> None:
         """Start the next solve from scratch (after many changes a warm start is a burden)."""

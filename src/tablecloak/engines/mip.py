@@ -74,8 +74,8 @@ class IntegerProgram:
         self.matrix, self.low, self.high = matrix, np.ceil(low - 1e-6), np.floor(high + 1e-6)
         self.solves = 0
 
-    def extreme(self, column: int, *, upward: bool, enough: float = math.inf) -> float:
-        """The largest |d_column| in the direction, at most `enough` rounded up."""
+    def extreme(self, column: int, *, upward: bool, enough: float = math.inf) -> tuple[float, Floats]:
+        """The largest |d_column| in the direction, at most `enough` rounded up, and the deviations behind it."""
         low, high, cost = self.low.copy(), self.high.copy(), np.zeros(self.low.size)
         cap = math.ceil(enough - 1e-9) if math.isfinite(enough) else math.inf
         if upward:
@@ -85,11 +85,8 @@ class IntegerProgram:
         self.solves += 1
         zero = np.zeros(self.matrix.shape[0])
         solution = solve_mixed(self.matrix, (low, high), (zero, zero), cost, np.ones(low.size, dtype=bool))
-        return (
-            float(-solution.objective)
-            if math.isinf(solution.objective)
-            else float(round(-solution.objective))
-        )
+        far = -solution.objective if math.isinf(solution.objective) else round(-solution.objective)
+        return float(far), np.rint(solution.values)
 
 
 class GrowingProgram:

@@ -15,6 +15,7 @@ from numba import boolean, float64, int64, typeof, void
 from numpy.typing import NDArray
 
 from tablecloak.engines.compiling import compiled, floats_type
+from tablecloak.engines.roads import HALF, NOISE
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -136,7 +137,7 @@ def _shortest(
                 break
             if arc != own and not done[roads.target[entry]]:
                 room = up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
-                if room > 1e-9 * need:
+                if room > min(NOISE * need, HALF):
                     cost = step if free else step + roads.price[arc] * max(1.0, need / room)
                     other = roads.target[entry]
                     if here + cost < distance[other] and here + cost < distance[sink]:
@@ -198,7 +199,7 @@ def _augment_all(
     slack = NEARLY * distance[sink]
     place = roads.first[:-1].copy()  # the entry of each node that is looked at next
     sent, node = 0.0, source
-    while most - sent > 1e-9 * most:
+    while most - sent > min(NOISE * most, HALF):
         if node == sink:
             sent += _augment(roads, up, down, source, sink, most - sent)
             node = source
@@ -215,7 +216,7 @@ def _augment_all(
         fits = arc != own and (done[other] or other == sink) and distance[node] < distance[other]
         if fits:
             room = _room(roads, up, down, entry)
-            fits = room > 1e-9 * most
+            fits = room > min(NOISE * most, HALF)
             if fits:
                 cost = step if roads.is_open[arc] else step + roads.price[arc] * max(1.0, most / room)
                 fits = distance[node] + cost <= distance[other] + slack
@@ -260,7 +261,7 @@ def route(
     source, sink = (head, tail) if upward else (tail, head)
     missing = need
     for _ in range(most):
-        if missing <= 1e-9 * need:
+        if missing <= min(NOISE * need, HALF):
             return 0.0
         if not _shortest(roads, up, down, source, sink, own, missing, step):
             return -missing

@@ -27,6 +27,9 @@ WAIVED, FIRST, SECOND, SHARED, SPANNING, HELD = 1, 2, 4, 8, 16, 32
 several leaf cells of the table at hand (which only the aggregation knows)."""
 _YES = ("1", "true", "t", "yes", "y")
 _NO = ("0", "false", "f", "no", "n")
+LONGEST_NAME = 1_000
+"""Characters of the name of a respondent or holding; all names are kept as wide as the longest."""
+_LONG = f"has more than {LONGEST_NAME} characters"
 _FLOATING = ("DOUBLE", "FLOAT", "DECIMAL")
 
 
@@ -232,9 +235,12 @@ def _faults(finder: Finder, reading: Reading) -> Iterator[str]:
     if reading.waiver is not None:
         what = f"the waiver in column {reading.waiver!r} is neither yes nor no (1 or 0, true or false)"
         yield from finder.rows("waived IS NULL", what)
+    if reading.holding is not None:
+        yield from finder.rows(f"length(holding) > {LONGEST_NAME}", f"the name of the holding {_LONG}")
     if reading.respondent is not None:
         what = f"the respondent in column {reading.respondent!r} is missing"
         yield from finder.rows("respondent IS NULL", what)
+        yield from finder.rows(f"length(respondent) > {LONGEST_NAME}", f"the name of the respondent {_LONG}")
         if reading.weight is not None:
             yield from finder.differing_weights()
 

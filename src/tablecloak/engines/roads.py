@@ -14,6 +14,8 @@ Rooms = tuple[Floats, Floats]
 """How far up and how far down each arc may deviate."""
 Stop = Callable[[], bool]
 
+NOISE, HALF = 1e-9, 0.5
+"""Less than this share of a level, and less than half a data unit, is rounding noise."""
 PATHS, SEARCHES = 64, 4
 """How many paths a level gets one by one, and how many blocking flows then before the clock is looked at."""
 
@@ -81,7 +83,8 @@ class RoadMap:
         """
         up, down = rooms
         left, before, many = need, np.inf, False
-        while left > 1e-9 * need and not stop():
+        noise = min(NOISE * need, HALF)
+        while left > noise and not stop():
             many = left < before and before < np.inf  # not again if that brought nothing
             before = left
             searches = SEARCHES if many else PATHS
@@ -89,4 +92,4 @@ class RoadMap:
             if left < 0:
                 break
         self._forget(self._roads)
-        return 0.0 if abs(left) <= 1e-9 * need else abs(left)
+        return 0.0 if abs(left) <= noise else abs(left)

@@ -28,6 +28,8 @@ FEWEST_DIGITS = 9
 """Of a weight without a last decimal, where little room is left."""
 EXACT_POWER = 22
 """The highest power of ten that a float holds exactly."""
+CLEAR_SHARE, NEEDED_SHARE = 0.05, 0.25
+"""A last decimal is there if noise is below this share of it: in some number, and in some number that needs it."""
 NOISE = 8 * float(np.finfo(np.float64).eps)
 
 
@@ -111,27 +113,34 @@ def choose_scales(
 
 
 def _column(connection: duckdb.DuckDBPyConnection, column: str, full: int) -> Column:
-    query = f"SELECT max(abs({column})), min(abs({column})) FROM staging WHERE {column} <> 0"
-    largest, least = run(connection, query)[0]
+    largest = run(connection, f"SELECT max(abs({column})) FROM staging WHERE {column} <> 0")[0][0]
     if largest is None:
         return Column(1, 0, True)
     digits = floor(log10(largest)) + 1
-    scale = _decimals(connection, column, least) if digits <= DIGITS else 0
+    scale = _decimals(connection, column) if digits <= DIGITS else 0
     if scale is not None:
         return Column(digits, scale, True)
     return Column(digits, min(max(full - digits, 0), MOST_DECIMALS), False)
 
 
-def _decimals(connection: duckdb.DuckDBPyConnection, column: str, least: float) -> int | None:
+def _decimals(connection: duckdb.DuckDBPyConnection, column: str) -> int | None:
     """The fewest decimals that write all numbers up to noise; None where noise is all there is."""
+
+    def written(level: int) -> str:
+        return f"abs(round({column} * 1e{level}) / 1e{level} - {column}) <= {NOISE!r} * abs({column})"
+
     for levels in (range(4), range(4, 10), range(10, MOST_DECIMALS + 1)):
-        tests = ", ".join(
-            f"bool_and(abs(round({column} * 1e{level}) / 1e{level} - {column}) <= {NOISE!r} * abs({column}))"
-            for level in levels
-        )
+        tests = ", ".join(f"bool_and({written(level)})" for level in levels)
         row = run(connection, f"SELECT {tests} FROM staging")[0]
-        written = [level for level, holds in zip(levels, row, strict=True) if holds]
-        if written:
-            first = written[0]
-            return first if first == 0 or NOISE * least < 0.05 * 10.0**-first else None
+        first = next((level for level, holds in zip(levels, row, strict=True) if holds), None)
+        if first is not None and first > 0:
+            smallest = f"SELECT min(abs({column})) FROM staging WHERE {column} <> 0"
+            least, needing = (
+                run(connection, query)[0][0]
+                for query in (smallest, f"{smallest} AND NOT ({written(first - 1)})")
+            )
+            clear = NOISE * max(least / CLEAR_SHARE, needing / NEEDED_SHARE) < 10.0**-first
+            return first if clear else None
+        if first is not None:
+            return first
     return None

@@ -11,7 +11,9 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -25,6 +27,7 @@ from tablecloak.errors import InputError
 
 _SEPARATORS = ",;\t|"
 _CHUNK = 1 << 22
+_LONGEST_HEADER = 1 << 20
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _PARQUET = (".parquet", ".pq")
 
@@ -73,6 +76,8 @@ def _matches(path: str | Path) -> list[str]:
     try:
         if pattern.exists():
             return [str(pattern)]
+        if "**" in str(path):  # it would go through all folders below
+            return []
         return sorted(map(str, Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))))
     except (OSError, ValueError, NotImplementedError):
         return []
@@ -127,6 +132,8 @@ def _csv_part(path: Path, label: str) -> Part:
         header, separator = _header(path, encoding)
     except OSError as error:
         raise InputError("Data", [f"it cannot be read ({error.strerror or 'damaged'})"]) from None
+    except zlib.error:
+        raise InputError("Data", ["it cannot be unpacked (damaged)"]) from None
     except (csv.Error, UnicodeError, EOFError):
         raise InputError("Data", ["its first line cannot be read (is the file complete?)"]) from None
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
@@ -174,17 +181,22 @@ def _encoding(path: Path) -> str:
 def _header(path: Path, encoding: str) -> tuple[list[str], str]:
     """The names in the first line, and what separates them."""
     with io.TextIOWrapper(_open(path), encoding=encoding, newline="") as text:
-        first = text.readline()
+        beginning = text.read(_LONGEST_HEADER)
+    first = re.split(r"[\r\n]", beginning, maxsplit=1)[0]
+    if len(first) == _LONGEST_HEADER:
+        raise InputError("Data", ["its first line is too long to be a line of names"])
     bare = re.sub(r'"[^"]*"', "", first)
     separator = max(_SEPARATORS, key=bare.count)
-    with io.TextIOWrapper(_open(path), encoding=encoding, newline="") as text:
-        return next(csv.reader(text, delimiter=separator)), separator
+    names = next(csv.reader(io.StringIO(beginning, newline=""), delimiter=separator), None)
+    if names is None:
+        raise InputError("Data", ["the file is empty"])
+    return names, separator
 
 
 def _lines(path: Path, encoding: str, separator: str, width: int, rows: Sequence[int]) -> dict[int, int]:
     """The line in which each row ends; rows may be spread over lines, and blank lines are no rows."""
     wanted, found = set(rows), dict[int, int]()
-    with io.TextIOWrapper(_open(path), encoding=encoding, newline="") as text:
+    with suppress(csv.Error), io.TextIOWrapper(_open(path), encoding=encoding, newline="") as text:
         reader = csv.reader(text, delimiter=separator)
         next(reader)
         for row, line in enumerate(_row_lines(reader, width), 1):

@@ -25,8 +25,6 @@ Signs = NDArray[np.int8]
 NONE = -1
 VANISHED = 1e-12
 """Coefficients that cancel up to this are zero."""
-CLASH = 1e-9
-"""Two ties that differ by a larger share than this contradict each other."""
 
 
 @compiled(bools_type(ints_type, ints_type, int64, longs_type))
@@ -223,9 +221,10 @@ _ties = types.Tuple((longs_type, floats_type))
 
 @compiled(_ties(ints_type, ints_type, floats_type, int64))
 def tie(start: Ints, row: Ints, data: Floats, rows: int) -> tuple[Longs, Floats]:
-    """Columns tied by rows with two entries: group and ratio of each, d[column] = ratio * d[first of the group].
+    """Columns tied by rows with two entries of one size: group and ratio (1 or -1) of each, d = ratio * d[first].
 
     Groups are numbered in the order of their first columns. A ratio of zero: contradictory ties force it to be 0.
+    Entries of different size tie nothing here: whole numbers must stay whole.
     """
     columns = start.size - 1
     count, one, other = np.zeros(rows, np.int32), np.zeros(rows, np.int32), np.zeros(rows, np.int32)
@@ -243,8 +242,10 @@ def tie(start: Ints, row: Ints, data: Floats, rows: int) -> tuple[Longs, Floats]
         a, of_a = _leader(parent, ratio, one[equation])
         b, of_b = _leader(parent, ratio, other[equation])
         there, here = left[equation] * of_a, right[equation] * of_b  # there * d[a] + here * d[b] = 0
+        if abs(there) != abs(here):
+            continue
         if a == b:
-            stuck[a] |= abs(there + here) > CLASH * abs(here)
+            stuck[a] |= there != -here
         else:
             first, last = min(a, b), max(a, b)
             parent[last], ratio[last] = first, -there / here if last == b else -here / there
@@ -330,46 +331,22 @@ def unfold(start: Ints, row: Ints, data: Floats, asked: Longs) -> tuple[Ints, In
     return first, where, value, total
 
 
-_witness = types.Tuple((floats_type, float64, float64))
-
-
-@compiled(
-    _witness(
-        ints_type,
-        ints_type,
-        floats_type,
-        int64,
-        longs_type,
-        floats_type,
-        floats_type,
-        floats_type,
-        floats_type,
-    )
-)
-def spread(
-    start: Ints,
-    row: Ints,
-    data: Floats,
-    rows: int,
-    group: Longs,
-    ratio: Floats,
-    amount: Floats,
-    low: Floats,
-    high: Floats,
-) -> tuple[Floats, float, float]:
-    """The deviation of all columns, kept within low..high, from amounts of their groups.
-
-    Then how far its mirror image may be stretched within low..high, and the largest sum of a row: zero, if it
-    keeps the equations.
-    """
-    deviation, total, stretch, error = np.empty(group.size), np.zeros(rows), np.inf, 0.0
-    for column in range(group.size):
-        here = min(max(ratio[column] * amount[group[column]], low[column]), high[column])
-        deviation[column] = here
-        if here != 0.0:
-            stretch = min(stretch, (low[column] if here > 0.0 else high[column]) / -here)
+@compiled(boolean(ints_type, ints_type, longs_type, int64, longs_type))
+def balanced(start: Ints, row: Ints, data: Longs, rows: int, amount: Longs) -> bool:
+    """Whether whole amounts of the columns keep every row: their sums are zero. No sum may leave int64."""
+    total = np.zeros(rows, np.int64)
+    for column in range(amount.size):
+        if amount[column] != 0:
             for entry in range(start[column], start[column + 1]):
-                total[row[entry]] += data[entry] * here
-    for one in total:
-        error = max(error, abs(one))
-    return deviation, stretch, error
+                total[row[entry]] += data[entry] * amount[column]
+    return not total.any()
+
+
+@compiled(longs_type(ints_type, ints_type, longs_type, longs_type))
+def combined(start: Ints, row: Ints, data: Longs, factor: Longs) -> Longs:
+    """The sum of factor times row, by column. No sum may leave int64."""
+    total = np.zeros(start.size - 1, np.int64)
+    for column in range(start.size - 1):
+        for entry in range(start[column], start[column + 1]):
+            total[column] += data[entry] * factor[row[entry]]
+    return total

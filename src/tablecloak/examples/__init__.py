@@ -81,7 +81,8 @@ def copy_business_survey(folder: str | Path) -> Path:
     if taken := [f"{target / name} is there already" for name in BUSINESS_FILES if (target / name).exists()]:
         raise InputError("Examples", taken)
     make_folder(target)
-    write_files({target / name: read_text(path(name)) for name in BUSINESS_FILES})
+    files = {target / name: read_text(path(name)) for name in BUSINESS_FILES}
+    write_files(files, public=files)
     return target / BUSINESS_JOB
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from statistics import NormalDist
 
-from tablecloak.formats.files import write_files
+from tablecloak.formats.files import write_file
 
 SEED = 3
 ENTERPRISES = 2000
@@ -243,7 +243,7 @@ def _with_wishes(random: Random, survey: Sequence[Enterprise]) -> list[Enterpris
 def main() -> None:
     """Write the file beside this one."""
     path = Path(__file__).with_name("business_survey.csv")
-    write_files({path: business_survey_text()})
+    write_file(path, business_survey_text(), public=True)
 
 
 if __name__ == "__main__":

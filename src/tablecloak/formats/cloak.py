@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -25,15 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import frozen
 from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
+from tablecloak.dimension import Dimension, label_of
 from tablecloak.errors import InputError
+from tablecloak.formats.cloak_archive import Archive, CloakLimits, Damaged
+from tablecloak.formats.cloak_checks import problem_faults, table_faults, type_faults
+from tablecloak.formats.files import read_bytes
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.units import checked_units, is_whole, nearest_units
 from tablecloak.problem import Attacker, Levels, Problem, Reason
 from tablecloak.table import Table
 
 SUFFIX = ".cloak"
-FORMAT, VERSION = "tablecloak cloak file", 1
+FORMAT, VERSION = "tablecloak cloak file", 2
 FIRST, META = "CONFIDENTIAL", "meta.json"
 WARNING = """CONFIDENTIAL
 
@@ -156,24 +162,38 @@ class _Writer:
 # ---------------------------------------------------------------------- reading
 
 
-def read_cloak(source: str | Path | bytes) -> Table | Problem:
-    """The table or the problem in a cloak file; an `InputError` says what is wrong with the file."""
+def read_cloak(source: str | Path | bytes, limits: CloakLimits | None = None) -> Table | Problem:
+    """The table or the problem in a cloak file; an `InputError` says what is wrong with the file.
+
+    What it would unpack to is checked against the `limits` before it is unpacked, and what it says after.
+    """
     what, data = _content(source)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            meta = _meta(archive, what)
-            thing = _Reader(archive).thing(meta["holds"])
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, _Damaged, InputError) as error:
-        if isinstance(error, InputError) and error.what == what:
-            raise
+        archive = Archive(data, limits or CloakLimits())
+        meta = _meta(archive, what)
+        thing = _Reader(archive, meta["version"]).thing(meta["holds"])
+    except _Outdated as error:
+        raise InputError(what, error.faults, advice=_AGAIN) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
         raise InputError(what, ["it is damaged or was cut short"], advice=_AGAIN) from None
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, NotImplementedError):
+    except Damaged as error:
+        raise InputError(what, [f"it is damaged: {error}"], advice=_AGAIN) from None
+    except InputError as error:
+        if error.what == what:
+            raise
+        faults = [f"it is damaged or was changed by hand: {fault}" for fault in error.faults]
+        raise InputError(what, faults, advice=_AGAIN, confidential=error.confidential) from None
+    except _FOREIGN:
         raise InputError(what, ["it is damaged or was changed by hand"], advice=_AGAIN) from None
     if not isinstance(thing, Table | Problem):
         raise InputError(what, ["it holds neither a table nor a problem"], advice=_AGAIN)
     return thing
 
 
+_FOREIGN = (
+    LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError, struct.error
+)  # fmt: skip
+"""What strange trees and arrays can raise while objects are put together; recursion is a RuntimeError."""
 _AGAIN = "Make it again with tablecloak tabulate or tablecloak assess."
 
 
@@ -183,14 +203,20 @@ def is_cloak(source: str | Path) -> bool:
     if path.suffix.lower() == SUFFIX:
         return True
     try:
+        if not path.is_file():  # what is read from a pipe is gone
+            return False
         with path.open("rb") as file:
             return file.read(4) == b"PK\x03\x04"
     except (OSError, ValueError):
         return False
 
 
-class _Damaged(Exception):
-    """An entry is not what the tree says."""
+class _Outdated(Exception):
+    """What an earlier tablecloak wrote is not in whole data units."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__()
+        self.faults = [f"from an earlier tablecloak: {fault}" for fault in faults]
 
 
 def _content(source: str | Path | bytes) -> tuple[str, bytes]:
@@ -198,14 +224,7 @@ def _content(source: str | Path | bytes) -> tuple[str, bytes]:
     if isinstance(source, bytes):
         what, data = "Cloak file", source
     else:
-        what = f"Cloak file {source}"
-        try:
-            data = Path(source).read_bytes()
-        except FileNotFoundError:
-            raise InputError(what, ["there is no such file"]) from None
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is not a file"
-            raise InputError(what, [f"it cannot be read ({reason})"]) from None
+        what, data = f"Cloak file {source}", read_bytes(source, "Cloak file")
     if not data:
         raise InputError(what, ["it is empty"], advice=_AGAIN)
     if not data.startswith(b"PK"):
@@ -213,9 +232,9 @@ def _content(source: str | Path | bytes) -> tuple[str, bytes]:
     return what, data
 
 
-def _meta(archive: zipfile.ZipFile, what: str) -> dict[str, Any]:
+def _meta(archive: Archive, what: str) -> dict[str, Any]:
     """The description of the content, once it is clear that this program can read it."""
-    if META not in archive.namelist():
+    if META not in archive:
         raise InputError(what, ["it is a zip file, but not a cloak file"], advice=_AGAIN)
     meta = json.loads(archive.read(META))
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
@@ -230,14 +249,8 @@ def _meta(archive: zipfile.ZipFile, what: str) -> dict[str, Any]:
 class _Reader:
     """Puts objects together again; everything is looked at before it is believed."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-
-    def _array(self, number: int) -> NDArray[Any]:
-        with self._archive.open(f"arrays/{int(number)}.npy") as file:
-            array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(file.read()), allow_pickle=False)
-        array.flags.writeable = False
-        return array
+    def __init__(self, archive: Archive, version: int) -> None:
+        self._array, self._version = archive.array, version
 
     def thing(self, tree: Any) -> Any:
         """The object of a tree."""
@@ -262,12 +275,21 @@ class _Reader:
                 return self._reasons(numbers, distinct)
             case {"object": name, "fields": parts}:
                 return self._object(name, parts)
-        raise _Damaged
+        raise Damaged("its description has something unknown")
 
     def _object(self, name: str, parts: Mapping[str, Any]) -> Any:
-        made = CLASSES[name](**{field: self.thing(part) for field, part in parts.items()})
-        if isinstance(made, Table | Problem) and not _fits(made):
-            raise _Damaged
+        kind, given = CLASSES[name], {field: self.thing(part) for field, part in parts.items()}
+        old = self._version == 1
+        if old and kind is Table:
+            given = _in_units(given)
+        _refuse(name, type_faults(kind, given))
+        made = kind(**given)
+        if isinstance(made, Table):
+            _refuse(name, list(table_faults(made)))
+        if isinstance(made, Problem):
+            if old:
+                _check_old(made)
+            _refuse(name, list(problem_faults(made)))
         return made
 
     def _matrix(self, numbers: Sequence[int], shape: Sequence[int]) -> csr_array:
@@ -281,11 +303,14 @@ class _Reader:
 
     def _texts(self, numbers: Sequence[int]) -> tuple[str, ...]:
         data, ends = (self._array(number) for number in numbers)
+        _check_ends(ends, data)
         content, bounds = data.tobytes(), [0, *ends.tolist()]
         return tuple(content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds))
 
     def _attackers(self, numbers: Sequence[int], names: Sequence[int]) -> tuple[Attacker, ...]:
         ends, cells, low, high = (self._array(number) for number in numbers)
+        for array in (cells, low, high):
+            _check_ends(ends, array)
         bounds = pairwise([0, *ends.tolist()])
         return tuple(
             Attacker(name, *(_part(array, start, end) for array in (cells, low, high)))
@@ -294,7 +319,7 @@ class _Reader:
 
     def _reasons(self, numbers: Sequence[int], distinct: Any) -> dict[int, tuple[Reason, ...]]:
         cells, which = (self._array(number).tolist() for number in numbers)
-        made = [tuple(Reason(*each) for each in given) for given in distinct]
+        made = [tuple(Reason(*map(str, each)) for each in given) for given in distinct]
         return {cell: made[number] for cell, number in zip(cells, which, strict=True)}
 
 
@@ -304,24 +329,46 @@ def _part(array: NDArray[Any], start: int, end: int) -> NDArray[Any]:
     return part
 
 
-def _fits(made: Table | Problem) -> bool:
-    """Whether the arrays of a table or a problem have the shapes they must have."""
-    if isinstance(made, Problem):
-        size = (len(made.table),)
-        arrays = (made.marks, made.weights, made.outsider_low, made.outsider_high)
-        shapes = [array.shape for array in arrays] + [level.shape for _, level in made.levels.named()]
-        return all(shape == size for shape in shapes)
-    cells, rows = made.values.size, made.equations.shape[0]
-    inside = all(
-        codes.size == 0 or (codes.min() >= 0 and codes.max() < len(dimension.codes))
-        for codes, dimension in zip(made.codes.T, made.dimensions, strict=True)
+def _in_units(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a table that was kept as values: the same in whole units, or `_Outdated`."""
+    dimensions, codes = given["dimensions"], given["codes"]
+    try:
+        units = checked_units(
+            given["values"], given["decimals"], lambda cell: label_of(dimensions, codes[cell])
+        )
+        old = {name: part for name, part in given.items() if name != "values"} | {"units": frozen(units)}
+        if not type_faults(Table, old):
+            made = Table(**old)
+            if not list(table_faults(made, additive=False)):
+                made.check_additive()
+    except InputError as error:
+        raise _Outdated(error.faults) from None
+    return old
+
+
+def _check_old(problem: Problem) -> None:
+    """Raise `_Outdated` where levels and bounds are no whole units."""
+    decimals = problem.table.decimals
+    known = [("bounds", problem.outsider_low), ("bounds", problem.outsider_high)]
+    known += [(f"bounds of {who.name!r}", end) for who in problem.attackers for end in (who.low, who.high)]
+    faults = [
+        f"the {name} are no whole multiples of the data unit"
+        for name, array in (*((f"{name} levels", level) for name, level in problem.levels.named()), *known)
+        if not is_whole(array, nearest_units(array, decimals), decimals).all()
+    ]
+    if faults:
+        raise _Outdated(list(dict.fromkeys(faults)))
+
+
+def _check_ends(ends: NDArray[Any], data: NDArray[Any]) -> None:
+    """Raise unless these are the ends of parts that make up the data."""
+    fine = (
+        ends.dtype == np.int64 and ends.ndim == data.ndim == 1 and bool((np.diff(ends, prepend=0) >= 0).all())
     )
-    counts = [len(known) for known in (made.respondents, made.holdings) if known is not None]
-    shapes = [column.shape for column in (made.values, *made.columns.values())]
-    return (
-        inside
-        and made.equations.shape[1] == cells
-        and made.rhs.shape == (rows,)
-        and all(count == cells for count in counts)
-        and all(shape == (cells,) for shape in shapes)
-    )
+    if not fine or (int(ends[-1]) if ends.size else 0) != data.size:
+        raise Damaged("the parts of an array are not those announced")
+
+
+def _refuse(name: str, faults: list[str]) -> None:
+    if faults:
+        raise InputError(name, faults)

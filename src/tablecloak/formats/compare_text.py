@@ -15,7 +15,7 @@ NARROWEST = 18
 
 
 def summary_text(comparison: Comparison) -> str:
-    """Two tables, the best proven bound of suppressions, and why methods gave no result."""
+    """Two tables, the best proven bound of suppressions, why methods gave no result, and the notes of the others."""
     rows = comparison.table()
     wide = max(NARROWEST, *(len(row["name"]) for row in rows)) + 2
     lines = [
@@ -28,7 +28,10 @@ def summary_text(comparison: Comparison) -> str:
         lines.append(f"{words}{figures}{row['seconds']:>8.2f} s{_figure(row['open_cells']):>6}")
     lines += _lost([row for row in rows if row["touched"] is not None], wide)
     lines += _proven(comparison, rows)
-    return "\n".join([*lines, *(f"{row['name']}: {row['message']}" for row in rows if row["message"])])
+    lines += [f"{row['name']}: {row['message']}" for row in rows if row["message"]]
+    done = [(outcome.name, outcome.result) for outcome in comparison.outcomes]
+    lines += [f"{name}: {note}" for name, result in done if result for note in result.report.notes]
+    return "\n".join(lines)
 
 
 def _proven(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[str]:

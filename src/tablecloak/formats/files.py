@@ -5,27 +5,23 @@ Text of any common encoding is read; nothing half-written is ever left behind; n
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
+from tablecloak.locks import PRIVATE_FILE, Draft, normal_mode, remove_dead
 
 
 def read_text(source: str | Path, what: str = "File") -> str:
     """The text of a file in UTF-8 (a byte order mark is dropped) or else Latin-1, with plain line ends."""
-    if not isinstance(source, str | os.PathLike):
-        raise InputError(what, [f"expected a path, got {type(source).__name__}"])
-    path = Path(source)
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{what} {path}", [_why_unreadable(path, error)]) from None
+    path, data = source, read_bytes(source, what)
     if b"\0" in data:
         raise InputError(f"{what} {path}", ["it is not a text file (it contains zero bytes)"])
     try:
@@ -33,6 +29,34 @@ def read_text(source: str | Path, what: str = "File") -> str:
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bytes(source: str | Path, what: str = "File") -> bytes:
+    """The bytes of a file; a device that never ends is refused."""
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(what, [f"expected a path, got {type(source).__name__}"])
+    path = Path(source)
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise InputError(f"{what} {path}", ["it is a device, not a file"])
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{what} {path}", [_why_unreadable(path, error)]) from None
+
+
+def read_rows(text: str, separator: str, what: str, strict: bool = False) -> list[tuple[int, list[str]]]:
+    """Line number and fields of every line of CSV text that is not empty; blanks after a separator are skipped."""
+    reader = csv.reader(
+        io.StringIO(text.removeprefix("\ufeff"), newline=""),
+        delimiter=separator,
+        skipinitialspace=True,
+        strict=strict,
+    )
+    try:
+        return [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
+    except csv.Error as error:
+        raise InputError(what, [f"line {reader.line_num}: {error}"]) from None
 
 
 def parse_numbers(texts: Sequence[str]) -> Floats:
@@ -66,21 +90,30 @@ def check_writable(paths: Iterable[Path], inputs: Iterable[Path] = ()) -> None:
     No path may be named twice or be one of the `inputs`, which would be lost.
     """
     wanted = list(paths)
-    faults = [f"{path}: {fault}" for path in wanted if (fault := _why_unwritable(path))]
-    faults += [f"{path}: it is asked for twice" for path in _repeated(wanted)]
+    wrong = {path: fault for path in wanted if (fault := _why_unwritable(path))}
+    faults = [f"{path}: {fault}" for path, fault in wrong.items()]
+    fine = [path for path in wanted if path not in wrong]
+    faults += [f"{path}: it is asked for twice" for path in _repeated(fine)]
     kept = {path.resolve() for path in inputs}
-    faults += [f"{path}: it is an input file" for path in wanted if path.resolve() in kept]
+    faults += [f"{path}: it is an input file" for path in fine if path.resolve() in kept]
     if faults:
         raise InputError("Output files", faults)
 
 
-def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write each text (as UTF-8) or its bytes to a path: all to temporary files beside, then these are renamed.
+def write_files(
+    contents: Mapping[Path, str | bytes],
+    *,
+    public: Collection[Path] = (),
+    commit: Callable[[], None] | None = None,
+) -> None:
+    """Write each text (as UTF-8) or its bytes to a path: all to drafts beside, then these are renamed.
 
     An existing file keeps its old content until all new contents are complete; what fails before that leaves
-    nothing behind. Paths that are no regular files (a terminal, a pipe, /dev/null) are written straight.
+    nothing behind. Only their owner can read the files, but for those that are `public`. `commit` is called when
+    all drafts are complete, right before they are renamed. Drafts that dead processes left in the same folders are
+    removed. Paths that are no regular files (a terminal, a pipe, /dev/null) are written straight.
     """
-    drafts: dict[Path, Path] = {}
+    drafts: list[tuple[Path, Draft, int]] = []
     path = Path()
     try:
         for path, content in contents.items():
@@ -89,23 +122,42 @@ def write_files(contents: Mapping[Path, str | bytes]) -> None:
                 path.write_bytes(data)
             else:
                 target = path.resolve()
-                draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-                drafts[draft] = target
-                _write_draft(draft, data)
-        for draft, path in drafts.items():
-            draft.replace(path)
+                if all(target.parent != other.parent for other, _, _ in drafts):
+                    remove_dead(target.parent)
+                draft = Draft(target.parent)
+                drafts.append((target, draft, normal_mode() if path in public else PRIVATE_FILE))
+                draft.write(data)
+        if commit is not None:
+            commit()
+        for path, draft, mode in drafts:
+            draft.become(path, mode)
     except (OSError, ValueError, RuntimeError) as error:  # a zero byte in the name; links in a circle
         why = getattr(error, "strerror", None) or "cannot be written"
         raise InputError("Output files", [f"{path}: {why}"]) from None
     finally:
-        for draft in drafts:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
+        for _, draft, _ in drafts:
+            draft.discard()
 
 
-def write_file(path: Path, content: str | bytes) -> None:
+def write_file(path: Path, content: str | bytes, *, public: bool = False) -> None:
     """Write one text or its bytes atomically, as `write_files` does."""
-    write_files({path: content})
+    write_files({path: content}, public=[path] if public else ())
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def make_folder(path: Path) -> None:
@@ -116,28 +168,25 @@ def make_folder(path: Path) -> None:
         raise InputError("Output folder", [f"{path}: {error.strerror or 'cannot be made'}"]) from None
 
 
-def _write_draft(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _why_unreadable(path: Path, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
-    if path.is_dir():
+    if is_folder(path):
         return "it is a directory, not a file"
     return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def _why_unwritable(path: Path) -> str:
-    if path.is_dir():
-        return "it is a directory"
-    if not path.parent.is_dir():
-        return f"there is no directory {path.parent}"
-    place = path if path.exists() and not path.is_file() else path.parent
-    return "" if os.access(place, os.W_OK) else "it cannot be written (permission denied)"
+    try:
+        if path.is_dir():
+            return "it is a directory"
+        if not path.parent.is_dir():
+            return f"there is no directory {path.parent}"
+        path.resolve()
+        place = path if path.exists() and not path.is_file() else path.parent
+        return "" if os.access(place, os.W_OK) else "it cannot be written (permission denied)"
+    except (OSError, ValueError, RuntimeError) as error:  # a name that is too long; links in a circle
+        return f"it cannot be written ({getattr(error, 'strerror', None) or 'no name of a file'})"
 
 
 def _repeated(paths: list[Path]) -> list[Path]:

@@ -237,7 +237,8 @@ def _read_cells(lines: list[_Line], faults: _Faults) -> _Cells:
         column = numbers[bound]
         numbers[bound] = np.where(np.abs(column) >= INFINITE, np.copysign(np.inf, column), column)
     where = np.array([number for number, _ in whole], dtype=np.int64)
-    cells = _Cells(where, named["id"], np.array(named["status"], dtype=np.str_), numbers, known)
+    status = np.array([text[:2] for text in named["status"]], dtype=np.str_)  # longer ones are faults anyway
+    cells = _Cells(where, named["id"], status, numbers, known)
     for what, wrong in _cell_faults(cells):
         for at in np.flatnonzero(wrong).tolist():
             faults.add(int(where[at]), f"cell {cells.ids[at]}: {what}")

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.formats.files import number_texts, parse_numbers, read_text
+from tablecloak.formats.files import number_texts, parse_numbers, read_rows, read_text
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Mark, Problem
 from tablecloak.table import Table
@@ -139,11 +139,7 @@ def parse_pattern(text: str, problem: Problem, *, source: str = "Pattern text") 
 
 def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
     """Line number and fields of each line that is not blank."""
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
-    except csv.Error as error:
-        raise InputError(source, [f"line {reader.line_num}: {error}"]) from None
+    rows = read_rows(text, ",", source, strict=True)
     if not rows:
         raise InputError(source, ["it is empty"])
     return rows
@@ -189,7 +185,7 @@ def _number_faults(
     """What may be wrong with the numbers of a cell of each status, and where it is."""
     published, interval = words == PUBLISHED, words == INTERVAL
     around = (words == ROUNDED) | (words == PERTURBED)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         reach = high - shown
         lopsided = np.abs((shown - low) - reach) > _SLACK * np.maximum(np.abs(shown), np.abs(reach))
     return {

@@ -11,7 +11,8 @@ import numpy as np
 
 from tablecloak.arrays import Ints
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.publication import HIDDEN, NOTHING, Grid, Publication, grid
+from tablecloak.layout import Grid, grid
+from tablecloak.publication import HIDDEN, NOTHING, Publication
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 SHEET = "Table"
@@ -131,8 +132,7 @@ class _Sheet:
                 self.sheet.write_string(row, column, self.texts[cell], form)
 
     def _is_number(self, cell: int) -> bool:
-        alone = self.publication.common_reach is not None or self.publication.within[cell] == 0
-        return alone and not np.isnan(self.publication.shown[cell])
+        return not self.publication.own_reach[cell] and not np.isnan(self.publication.shown[cell])
 
     def _legend(self, row: int) -> None:
         for line, (mark, meaning) in enumerate(self.publication.legend(), start=row):

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from tablecloak.arrays import Ints
+from tablecloak.layout import grid, sections
 from tablecloak.publication import (
     HIDDEN,
     INTERVAL,
@@ -19,8 +20,6 @@ from tablecloak.publication import (
     THIN_SPACE,
     Publication,
     PublicDimension,
-    grid,
-    sections,
 )
 
 _CLASS = {HIDDEN: "x", INTERVAL: "i"}

@@ -39,14 +39,25 @@ REFERENCE = re.compile(r"[A-Za-z][\w.-]*:[\w@$-]+\(\d+(\.\d+)*\)")
 WARNING = "CONFIDENTIAL: true values of suppressed cells, not for publication"
 
 _FIXED = ("STRUCTURE", "STRUCTURE_ID", "ACTION")
-_RESERVED = (*_FIXED, "OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "COMMENT_DSET", "LOW", "HIGH", "WITHIN")
+_RESERVED = (
+    *_FIXED,
+    "OBS_VALUE",
+    "OBS_STATUS",
+    "CONF_STATUS",
+    "COMMENT_DSET",
+    "DECIMALS",
+    "LOW",
+    "HIGH",
+    "WITHIN",
+)
 
 
 def write_sdmx_csv(publication: Publication, structure_id: str | None = None) -> str:
     """The public text. Hidden cells have no value, status Q and C, all alike: which are sensitive is secret.
 
-    Attributes LOW and HIGH follow where some cells are intervals, WITHIN where numbers are rounded or
-    perturbed. `structure_id` names the dataflow, ``AGENCY:ID(VERSION)``.
+    Attributes LOW and HIGH follow where some cells are intervals, WITHIN where numbers need not be exact, DECIMALS
+    where a printed unit was chosen, COMMENT_DSET where it is coarser than the data. There is no UNIT_MULT: numbers
+    are not divided. `structure_id` names the dataflow, ``AGENCY:ID(VERSION)``.
     """
     silent = publication.is_status(HIDDEN, INTERVAL)
     named = [(dimension.name, dimension.codes) for dimension in publication.dimensions]
@@ -59,6 +70,10 @@ def write_sdmx_csv(publication: Publication, structure_id: str | None = None) ->
         columns["HIGH"] = _texts(np.where(ranges, publication.high, np.nan))
     if (publication.within > 0).any():
         columns["WITHIN"] = _texts(np.where(publication.within > 0, publication.within, np.nan))
+    if publication.unit is not None:
+        columns["DECIMALS"] = [str(publication.decimals)] * len(publication)
+    if publication.rounding_note:
+        columns["COMMENT_DSET"] = [publication.rounding_note] * len(publication)
     return _csv(columns)
 
 

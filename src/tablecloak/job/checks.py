@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablecloak.errors import InputError, public_name
-from tablecloak.formats.files import check_writable
+from tablecloak.formats.files import check_writable, is_file, is_folder
 from tablecloak.job.hierarchies import make_hierarchy, needs_codes, read_digits
 from tablecloak.job.keys import FOR_CELLS, FOR_MICRODATA, PUBLIC, SECTIONS, meant, named_files, tables_of
 from tablecloak.job.lines import Faults
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tablecloak.insiders import Insiders
     from tablecloak.rules import Rule
 
+LONGEST_PATH = 500
+"""Of longer names of files messages show the beginning."""
 ROLES = ("weight", "respondent", "holding", "request", "waiver", "count", "holding_count")
 
 
@@ -56,19 +58,27 @@ def response_of(table: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 def found_files(path: Path) -> list[Path]:
     """The file, or the files where the name has wildcards."""
-    if path.is_file():
+    if is_file(path):
         return [path]
-    if not any(sign in str(path) for sign in "*?["):
+    if not any(sign in str(path) for sign in "*?[") or "**" in str(path):
         return []
     root = Path(path.anchor)
-    return sorted(each for each in root.glob(str(path.relative_to(root))) if each.is_file())
+    try:
+        return sorted(each for each in root.glob(str(path.relative_to(root))) if each.is_file())
+    except (OSError, ValueError, NotImplementedError):
+        return []
 
 
 def _check_inputs(document: Mapping[str, Any], folder: Path, faults: Faults) -> None:
     for key, name in named_files(document, "file"):
         path = folder / name
         if not found_files(path):
-            faults.add(key, f"{path} is a directory" if path.is_dir() else f"there is no file {path}")
+            there = is_folder(path)
+            faults.add(key, f"{path} is a directory" if there else f"there is no file {_shown(path)}")
+
+
+def _shown(path: Path) -> str:
+    return str(path) if len(str(path)) <= LONGEST_PATH else f"{str(path)[:LONGEST_PATH]}..."
 
 
 def _check_data(data: Mapping[str, Any], cells: bool, faults: Faults) -> None:
@@ -162,7 +172,7 @@ def _check_dimensions(document: Mapping[str, Any], folder: Path, faults: Faults)
 
 def _try_hierarchy(given: Any, folder: Path, total: str | None) -> None:
     """Raise what is wrong with a hierarchy, as far as that can be seen without the data."""
-    if isinstance(given, str) and not needs_codes(given) and not (folder / given).is_file():
+    if isinstance(given, str) and not needs_codes(given) and not is_file(folder / given):
         return
     if isinstance(given, str) and needs_codes(given):
         read_digits(given)
@@ -328,6 +338,7 @@ def _check_outputs(document: Mapping[str, Any], folder: Path, faults: Faults) ->
         except InputError as error:
             for fault in error.faults:
                 faults.add(key, fault)
+            continue
         if path.resolve() in first:
             faults.add(key, f"{path}: it is asked for already by {first[path.resolve()]}")
         first.setdefault(path.resolve(), key)
@@ -336,6 +347,8 @@ def _check_outputs(document: Mapping[str, Any], folder: Path, faults: Faults) ->
     asked = several or faults.about("publish.outputs")
     if publish is not None and not publish.get("outputs") and not asked:
         faults.add("publish", "the key 'outputs' is missing")
+    if publish is not None and "decimals" in publish and "unit" in publish:
+        faults.add("publish.unit", "the printed unit is set twice: publish.decimals says it too")
 
 
 def check_library(path: Path) -> None:

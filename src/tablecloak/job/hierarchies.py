@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.formats.files import read_text
+from tablecloak.formats.files import read_rows, read_text
 from tablecloak.hierarchy import Hierarchy
 
 TOTAL = "Total"
@@ -92,14 +90,20 @@ def in_order(codes: Sequence[str]) -> list[str]:
     """Distinct codes in the order people expect: numbers by size, texts by the alphabet."""
     distinct = set(codes)
     if all(code.isdecimal() and code.isascii() for code in distinct):
-        return sorted(distinct, key=lambda code: (int(code), code))
+        return sorted(distinct, key=_size)
     return sorted(distinct)
+
+
+def _size(code: str) -> tuple[int, str, str]:
+    """What sorts codes of digits by the number they are, however long."""
+    number = code.lstrip("0")
+    return len(number), number, code
 
 
 def read_digits(text: str) -> list[int]:
     """The numbers of ``digits:3,1,1``."""
     parts = [part.strip() for part in text[len(DIGITS) :].split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+    if not all(part.isdecimal() and len(part) < 10 and int(part) > 0 for part in parts):
         raise InputError(f"Hierarchy {text!r}", ["write the characters of each level as digits:3,1,1"])
     return [int(part) for part in parts]
 
@@ -127,7 +131,7 @@ def _from_file(path: Path, total: str | None) -> Hierarchy:
 def _pairs(text: str) -> list[tuple[str, str]]:
     """The columns child and parent; separated by commas, semicolons or tabs. Further columns are ignored."""
     separator = max(",;\t", key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
+    rows = [row for _, row in read_rows(text, separator, "Hierarchy")]
     header = [name.strip().lower() for name in rows[0]] if rows else []
     if not rows or header.count("child") != 1 or header.count("parent") != 1:
         fault = "the first line must name the columns child and parent" if rows else "it is empty"

@@ -150,6 +150,7 @@ SECTIONS: dict[str, Section] = {
             "response": COLUMN,
             "shadow": COLUMN,
             "decimals": Key(WHOLE),
+            "round": SWITCHES,
             "path": FILE,
             "outputs": Key(TEXTS, role="output"),
         },
@@ -190,6 +191,8 @@ SECTIONS: dict[str, Section] = {
             "note": Key(ANY_TEXT),
             "symbol": Key(TEXT),
             "labels": Key(LABELS, role="file"),
+            "decimals": Key(WHOLE),
+            "unit": Key(POSITIVE),
         }
     ),
     "report": Section(

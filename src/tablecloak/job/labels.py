@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 from tablecloak.errors import InputError
-from tablecloak.formats.files import read_text
+from tablecloak.formats.files import read_rows, read_text
 
 
 def read_labels(path: Path) -> dict[str, dict[str, str]]:
@@ -27,14 +25,13 @@ def _columns(path: Path, wanted: tuple[tuple[str, ...], ...]) -> list[tuple[str,
     """Some columns of a csv file by their names, without rows that lack one of them."""
     text, what = read_text(path, "Labels"), f"Labels {path}"
     separator = max(",;\t", key=text.partition("\n")[0].count)
-    rows = list(csv.reader(io.StringIO(text), delimiter=separator))
-    header = [name.strip().lower() for name in rows[0]] if rows else []
+    rows = read_rows(text, separator, what)
+    header = [name.strip().lower() for name in rows[0][1]] if rows else []
     places = [next((header.index(name) for name in names if name in header), -1) for names in wanted]
     if -1 in places:
         names = ", ".join(" or ".join(each) for each in wanted)
         raise InputError(what, [f"the first line must name the columns {names}"])
-    lines = [(i, row) for i, row in enumerate(rows[1:], 2) if any(row)]
-    if short := [f"row {i}: {len(row)} fields" for i, row in lines if len(row) <= max(places)]:
+    if short := [f"line {line}: {len(row)} fields" for line, row in rows[1:] if len(row) <= max(places)]:
         raise InputError(what, short)
-    found = [tuple(row[place].strip() for place in places) for _, row in lines]
+    found = [tuple(row[place].strip() for place in places) for _, row in rows[1:]]
     return [entry for entry in found if all(entry)]

@@ -84,7 +84,7 @@ class Faults:
         """A fault of the key at `path`; the line is that of the nearest key above it that has one."""
         line, above = self.lines.get(path, self.lines.get(f"{path}[1]")), path
         while line is None and above:
-            above = re.sub(r"(\[\d+\]|\.?[^.\[]+)$", "", above)
+            above = above[: max(above.rfind("."), above.rfind("["), 0)]
             line = self.lines.get(above)
         called = self.names.get(path, path)
         place = f"line {line}, {called}" if line else called

@@ -59,6 +59,8 @@ def run_record(
         "seed": job.seed,
         "repeatable": result.status not in (Status.TIME_LIMIT, Status.INTERRUPTED),
         "versions": versions,
+        "decimals": problem.table.decimals,
+        "rounding": problem.table.rounding,
         "result": result_record(problem, result),
         "audit": audit_record(problem, verdict),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,18 @@ from tablecloak.job.record import (
 )
 from tablecloak.job.spec import Job
 from tablecloak.links import RESPONSE, link, link_responses
+from tablecloak.model.printed import PrintedUnit
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.protect import DEFAULT, protect
 from tablecloak.publication import Publication
 from tablecloak.publish import Labels, publish
-from tablecloak.result import Audit, Result
+from tablecloak.result import Audit, Result, Status
 from tablecloak.sources import CellData, Layout, Microdata
 from tablecloak.table import Table
 from tablecloak.tabulate import tabulate, tabulate_linked
 
+_PRINTED_UNIT = ("decimals", "unit")
 STEPS = ("tabulate", "assess", "protect", "audit", "publish", "report", "write")
 
 
@@ -56,6 +58,11 @@ class JobResult:
     written: tuple[Path, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the method: then nothing is published."""
+        return self.result.status is Status.INTERRUPTED
+
     def summary(self) -> str:
         """What was done, in a few lines."""
         lines = [*described(self.problem), self.result.summary(self.problem)]
@@ -68,11 +75,13 @@ class JobResult:
         return f"<confidential JobResult of {self.job.path}: {counted(len(self.written), 'file')} written>"
 
 
-def run_job(job: Job, progress: Progress = silent) -> JobResult:
-    """Run the whole chain and write all outputs at once.
+def run_job(job: Job, progress: Progress = silent, commit: Callable[[], None] | None = None) -> JobResult:
+    """Run the whole chain and write all outputs at once; `commit` is called right before, as in `write_files`.
 
     Nothing is written if anything fails: wrong data, an infeasible problem, a pattern that does not pass. A job
     read back from its record must give the same public bytes as then; if not, an `InputError` says what differs.
+    If the user interrupts the method and it has a safe pattern, nothing is published: pattern, problem and record
+    are written where the job asks for them, the report is not.
     """
     check_writable(job.outputs(), inputs=job.inputs())
     inputs = input_digests(job)
@@ -81,6 +90,8 @@ def run_job(job: Job, progress: Progress = silent) -> JobResult:
     given = job.section("protect")
     params = {name: given[name] for name in ("seconds",) if name in given} | dict(given.get("params", {}))
     result = protect(problem, given.get("method", DEFAULT), params=params, seed=job.seed, progress=progress)
+    if result.status is Status.INTERRUPTED:
+        return _interrupted(job, problem, result, inputs, notes, commit)
     _step(progress, "audit")
     verdict = _judged(job, problem, result, progress)
     _step(progress, "publish")
@@ -92,8 +103,27 @@ def run_job(job: Job, progress: Progress = silent) -> JobResult:
     files = public | _confidential_files(job, (problem, result, verdict), inputs, digests, progress)
     _step(progress, "write")
     check_unchanged(job, inputs)
-    write_files(files)
+    write_files(files, public=public, commit=commit)
     return JobResult(job, problem, result, verdict, publication, tuple(files), tuple(notes))
+
+
+def _interrupted(
+    job: Job,
+    problem: Problem,
+    result: Result,
+    inputs: Mapping[str, str],
+    notes: list[str],
+    commit: Callable[[], None] | None,
+) -> JobResult:
+    """What is kept of a run whose method was interrupted: the audited pattern so far, and nothing public."""
+    run = (problem, result, result.audit)
+    files = _confidential_files(job, run, inputs, {}, silent, report=False)
+    check_unchanged(job, inputs)
+    write_files(files, commit=commit)
+    before = [path for path in job.outputs() if sort_of(job, path) == "public" and path.exists()]
+    notes = [*notes, "interrupted: nothing is published"]
+    notes += [f"left as it was, from an earlier run: {path}" for path in before]
+    return JobResult(job, problem, result, result.audit, None, tuple(files), tuple(notes))
 
 
 def plan(job: Job, progress: Progress = silent) -> str:
@@ -121,6 +151,13 @@ def prepared(job: Job, progress: Progress = silent) -> tuple[Problem, Labels | N
         labels = _labels(job, table)
     except InputError as error:
         faults += [f"{error.what}: {fault}" for fault in error.faults]
+    if asked := {
+        name: job.section("publish")[name] for name in _PRINTED_UNIT if name in job.section("publish")
+    }:
+        try:
+            PrintedUnit.of(table, **asked)
+        except InputError as error:
+            faults += [f"publish.{fault}. {error.advice}" for fault in error.faults]
     try:
         problem = assessed(job, table)
     except InputError as error:
@@ -149,7 +186,7 @@ def tabulated(job: Job) -> Table:
         made = [_from_cells(job, table, own) for table, own in zip(tables, chosen, strict=True)]
     else:
         layouts = [
-            Layout(own, table.get("response"), shadow=table.get("shadow"), decimals=table.get("decimals"))
+            Layout(own, table.get("response"), table.get("shadow"), **_unit(table))
             for table, own in zip(tables, chosen, strict=True)
         ]
         made = tabulate_linked(_microdata(job), layouts, top=job.depth)
@@ -180,7 +217,12 @@ def _from_cells(job: Job, table: Mapping[str, Any], dimensions: list[Dimension])
     if "shadow" in table:
         options["shadow"] = table["shadow"]
     source = CellData(job.file(table.get("path", data["path"])), **options)
-    return tabulate(source, dimensions, table.get("response"), decimals=table.get("decimals"))
+    return tabulate(source, dimensions, table.get("response"), **_unit(table))
+
+
+def _unit(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table says about its data unit."""
+    return {key: table[key] for key in ("decimals", "round") if key in table}
 
 
 def _dimensions(job: Job) -> list[Dimension]:
@@ -249,9 +291,9 @@ def _published(
     given = job.section("publish")
     if not given.get("outputs") and not any(table.get("outputs") for table in job.tables("table")):
         return None
-    texts = {name: given[name] for name in ("title", "note", "symbol") if name in given}
+    options = {name: given[name] for name in ("title", "note", "symbol", *_PRINTED_UNIT) if name in given}
     closer = None if verdict is result.audit else verdict
-    return publish(problem, result, closer, labels=labels, **texts)
+    return publish(problem, result, closer, labels=labels, **options)
 
 
 def _labels(job: Job, table: Table) -> Labels | None:
@@ -300,6 +342,7 @@ def _confidential_files(
     inputs: Mapping[str, str],
     public: Mapping[str, str],
     progress: Progress,
+    report: bool = True,
 ) -> dict[Path, str | bytes]:
     """Reports and records; a job read back from its record leaves that as it is."""
     wanted = {name: job.file(path) for name, path in job.section("report").items() if name != "explain"}
@@ -309,7 +352,7 @@ def _confidential_files(
         files[wanted["pattern"]] = write_pattern(problem, result.pattern)
     if "problem" in wanted:
         files[wanted["problem"]] = write_cloak(problem)
-    if "html" in wanted:
+    if "html" in wanted and report:
         from tablecloak.job.report import report_page
 
         explained = bool(job.section("report").get("explain", True))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablecloak.errors import InputError
-from tablecloak.formats.files import read_text
+from tablecloak.formats.files import is_file, read_text
 from tablecloak.job.checks import check_meaning, found_files, response_of
 from tablecloak.job.keys import check_keys, named_files, tables_of
 from tablecloak.job.lines import Faults, key_lines
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
     from tablecloak.rules import Rule
 
 ADVICE = "Keys are described in docs/jobs.md; [[rule]] number 2 is called rule[2]."
+MOST_NESTED = 100
+"""How deep tables and lists of a job may be nested."""
+_TOO_DEEP = f"tables or lists are nested more than {MOST_NESTED} deep"
+
+
+def _depth(document: Any) -> int:
+    """How deep tables and lists are nested; without recursion."""
+    depth, layer = 0, [document]
+    while layer := [each for each in layer if isinstance(each, dict | list)]:
+        depth += 1
+        layer = [item for each in layer for item in (each.values() if isinstance(each, dict) else each)]
+        if depth > MOST_NESTED:
+            break
+    return depth
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +62,10 @@ class Job:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"Job file {source}", [f"it is not valid TOML: {error}"]) from None
+        except ValueError:
+            raise InputError(f"Job file {source}", ["a number in it has too many digits"]) from None
+        except RecursionError:
+            raise InputError(f"Job file {source}", [_TOO_DEEP]) from None
         return cls.of(document, source, lines=key_lines(text))
 
     @classmethod
@@ -68,6 +86,8 @@ class Job:
         Messages call the document `what`, its keys by their `lines` or by other `names`. A job that is not
         `whole` needs no rules: it ends with a table.
         """
+        if _depth(document) > MOST_NESTED:
+            raise InputError(what or f"Job file {path}", [_TOO_DEEP])
         faults = Faults(lines or {}, names or {})
         right = check_keys(document, faults)
         rules, insiders = check_meaning(right, Path(path).parent, faults, whole)
@@ -81,6 +101,8 @@ class Job:
         what = f"Record {source}"
         try:
             record = json.loads(text)
+        except RecursionError:
+            raise InputError(what, [_TOO_DEEP]) from None
         except ValueError:
             raise InputError(what, ["it is neither a job file nor the record of a run"]) from None
         if not isinstance(record, dict) or not isinstance(record.get("job"), dict):
@@ -131,7 +153,7 @@ class Job:
 
     def inputs(self) -> list[Path]:
         """All files that the job reads, the job file first."""
-        found = [self.path] if self.path.is_file() else []
+        found = [self.path] if is_file(self.path) else []
         for _, name in named_files(self.document, "file"):
             found += found_files(self.file(name))
         return list(dict.fromkeys(found))

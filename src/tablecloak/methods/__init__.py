@@ -1,6 +1,7 @@
 """The catalogue of methods. A method's name here, its file, its docs page and its test carry the same name."""
 
 from tablecloak.methods.base import Method
+from tablecloak.methods.data_units import exactly
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
 from tablecloak.methods.mixed_joint import mixed_joint
@@ -25,73 +26,73 @@ from tablecloak.methods.suppress_three_phase import ThreePhaseParams, suppress_t
 
 METHODS = {
     "suppress-auto": Method(
-        suppress_auto,
+        exactly(suppress_auto),
         AutoParams,
         "the best of the fast methods, then the exact recipe from there: better with every second; any table",
         "the papers of the methods it uses",
     ),
     "suppress-greedy": Method(
-        suppress_greedy,
+        exactly(suppress_greedy),
         GreedyParams,
         "each exposed level gets its cheapest deviation, then a clean-up; any table, any attackers",
         "Kelly, Golden & Assad 1992 (LP heuristic); Fischetti & Salazar 2001",
     ),
     "suppress-optimal": Method(
-        suppress_optimal,
+        exactly(suppress_optimal),
         OptimalParams,
         "branch and cut: the cheapest safe pattern, or the best found with its proven gap; any table, any attackers",
         "Fischetti & Salazar 2001; Salazar 2002, second model",
     ),
     "suppress-three-phase": Method(
-        suppress_three_phase,
+        exactly(suppress_three_phase),
         ThreePhaseParams,
         "what single lines ask, then flows where that is not enough; exact, for two-way tables and the outsider",
         "Carvalho & Almeida 2008",
     ),
     "suppress-compact": Method(
-        suppress_compact,
+        exactly(suppress_compact),
         CompactParams,
         "the compact integer model, one deviation a level and attacker; exact, for small tables",
         "Kelly, Golden & Assad 1992; Salazar 2002, first model",
     ),
     "suppress-network-flow": Method(
-        suppress_network_flow,
+        exactly(suppress_network_flow),
         NetworkFlowParams,
         "cycles or cheapest flows a level, what they prove carried to the next cells; any table, any attackers",
         "Castro 2002",
     ),
     "suppress-kelly": Method(
-        suppress_kelly,
+        exactly(suppress_kelly),
         KellyParams,
         "both sides of a level by one combined flow; tables that are networks, sliding levels; any attackers",
         "Kelly, Golden & Assad 1992",
     ),
     "suppress-kelly-lp": Method(
-        suppress_kelly_lp,
+        exactly(suppress_kelly_lp),
         KellyLpParams,
         "one linear program a level, at the paper's linear prices or at fixed charges; any table, any attackers",
         "Kelly, Golden & Assad 1992 (LP heuristic); Serpell et al. 2013",
     ),
     "suppress-elimination": Method(
-        suppress_elimination,
+        exactly(suppress_elimination),
         EliminationParams,
         "everything hidden, then published cell by cell while all levels are met; any table, any attackers, anytime",
         "Serpell et al. 2013 (elimination LP)",
     ),
     "suppress-cox": Method(
-        suppress_cox,
+        exactly(suppress_cox),
         CoxParams,
         "cycles through each sensitive cell until they carry its level; tables that are networks; any attackers",
         "Cox 1995, as in Castro 2007",
     ),
     "suppress-general": Method(
-        suppress_general,
+        exactly(suppress_general),
         GeneralParams,
         "the shortest cycle through each sensitive cell; tables that are networks, values of any sign",
         "Carvalho, Dellaert & Osorio 1994",
     ),
     "suppress-shortest-path": Method(
-        suppress_shortest_path,
+        exactly(suppress_shortest_path),
         ShortestPathParams,
         "a few shortest paths a level, with strata or weights; huge positive tables that are networks; any attackers",
         "Castro 2007",

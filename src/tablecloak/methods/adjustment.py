@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.audit.reduce import working_columns
+from tablecloak.attacker.presolve import working_columns
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.engines.sifting import Sifted, independent, sift

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import Proposal, Run

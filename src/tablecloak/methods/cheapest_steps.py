@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns
+from tablecloak.attacker.presolve import without_empty_rows, working_columns
 from tablecloak.engines.cheapest import CheapestFlow
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.methods.network_search import Boxes, CellNetwork

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import structure_of, working_columns
+from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.engines.structure import Block
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes

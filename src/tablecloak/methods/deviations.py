@@ -18,8 +18,10 @@ from scipy.sparse import block_diag, csc_array, csr_array, hstack
 from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows
+from tablecloak.attacker.presolve import without_empty_rows
+from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.engines.lp import DUAL, Outcome, Session
+from tablecloak.engines.roads import HALF, NOISE
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.result import Audit
@@ -30,6 +32,10 @@ REWEIGHTED = 2000
 """Larger programs are not solved again at other prices."""
 SUPPORT = 1e-7
 """A cell takes part in a deviation when it moves by more than this share of the level."""
+
+
+FURTHEST = (100.0, np.inf)
+"""Other cells deviate by at most so many levels; where that is too little, by any amount."""
 
 
 class Side(Enum):
@@ -52,6 +58,14 @@ class Task:
     attacker: int
     side: Side
     level: float
+
+
+def negligible(task: Task) -> float:
+    """What may be missing of a level that is met: rounding noise, which is less than half a data unit.
+
+    On networks in whole data units nothing is missing then; levels of other problems are met up to noise.
+    """
+    return min(NOISE * task.level, HALF)
 
 
 def sides(task: Task) -> tuple[bool, ...]:
@@ -86,18 +100,14 @@ class Witness:
 
 def open_tasks(problem: Problem, found: Audit) -> list[Task]:
     """The levels an audit found unmet."""
-    tasks = []
-    for row in np.flatnonzero(~found.safe_rows):
-        cell, attacker = int(found.cells[row]), int(found.attackers[row])
-        value = problem.table.values[cell]
-        down, up = value - found.low[row], found.high[row] - value
-        for side, need, got in (
-            (Side.UP, found.required_upper[row], up),
-            (Side.DOWN, found.required_lower[row], down),
-            (Side.SLIDE, found.required_sliding[row], down + up),
-        ):
-            if got < need:
-                tasks.append(Task(cell, attacker, side, float(need)))
+    assert found.unmet is not None
+    needs = (found.required_lower, found.required_upper, found.required_sliding)
+    tasks = [
+        Task(int(found.cells[row]), int(found.attackers[row]), side, float(need[row]))
+        for row in np.flatnonzero(~found.safe_rows).tolist()
+        for side, need, unmet in zip((Side.DOWN, Side.UP, Side.SLIDE), needs, found.unmet, strict=True)
+        if unmet[row]
+    ]
     return undominated(problem, tasks)
 
 
@@ -186,16 +196,39 @@ class Router:
         rank = self._rank(task.cell, np.fmin(slope_up, slope_down))
         usable = np.flatnonzero(self.allowed & np.isfinite(rank) & ((up > 0) | (down > 0)))
         order = usable[np.argsort(rank[usable], kind="stable")]
-        size = NEAR
+        size, furthest = NEAR, list(FURTHEST)
         while True:
             last = rank[order[min(size, order.size) - 1]] if order.size else 0.0
             cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
-            witness = _Neighbourhood(self, task, cells).solve(slope_up, slope_down, price, reweight)
+            near = _Neighbourhood(self, task, cells, furthest[0])
+            witness = near.solve(slope_up, slope_down, price, reweight)
             self.solves += 1
-            enough = cells.size == order.size or (widest is not None and size >= widest) or self.is_late()
-            if witness is not None or enough:
+            if witness is not None or self.is_late():
                 return witness
-            size *= WIDER
+            if widest is not None and (size >= widest or cells.size == order.size):
+                return None
+            if cells.size < order.size:
+                size *= WIDER
+            elif len(furthest) > 1:
+                furthest.pop(0)
+            else:
+                return self.any_deviation(task)
+
+    def any_deviation(self, task: Task) -> Witness | None:
+        """An exact deviation that meets a task, whatever it costs; None if there is none."""
+        unit, found, missing = self.problem.table.unit, list[Floats](), task.level
+        finder = WitnessFinder(self.problem, self.allowed)
+        for upward in sides(task):
+            if missing > negligible(task):
+                deviation = finder.find(task.cell, task.attacker, upward, np.ceil(missing / unit - NOISE))
+                self.solves += 1
+                if deviation is not None:
+                    found.append(deviation * unit)
+                    missing -= abs(float(found[-1][task.cell]))
+        if missing > negligible(task):
+            return None
+        cells = np.flatnonzero(np.logical_or.reduce([deviation != 0.0 for deviation in found]))
+        return Witness(cells, *(deviation[cells] for deviation in found))
 
     def is_late(self) -> bool:
         """Whether the time is up."""
@@ -228,13 +261,14 @@ class Router:
 class _Neighbourhood:
     """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
 
-    def __init__(self, router: Router, task: Task, cells: Ints) -> None:
+    def __init__(self, router: Router, task: Task, cells: Ints, furthest: float) -> None:
         self.task, self.cells, self.deadline, self.router = task, cells, router.deadline, router
         self.copies = 2 if task.side is Side.SLIDE else 1
         matrix = without_empty_rows(router.columns[:, cells])
         half = hstack([matrix, -matrix], format="csr")
         down, up = router.capacity(task.attacker)
-        high = np.tile(np.concatenate([up[cells], down[cells]]) / task.level, self.copies)
+        room = np.concatenate([up[cells], down[cells]]) / task.level
+        high = np.tile(np.minimum(room, furthest), self.copies)
         low = np.zeros(high.size)
         place, count = int(np.searchsorted(cells, task.cell)), cells.size
         if self.copies == 1:

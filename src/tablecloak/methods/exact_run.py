@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted

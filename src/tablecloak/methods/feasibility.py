@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import working_equations
 from tablecloak.engines.lp import Session
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import suppression

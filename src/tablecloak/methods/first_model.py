@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Floats
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.growing import cost_scale
 from tablecloak.engines.mip import MixedSolution, solve_mixed
 from tablecloak.errors import NotApplicable

@@ -25,7 +25,7 @@ from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import Form, combined_form, room_by_box
+from tablecloak.methods.forms import Form, combined_form
 from tablecloak.methods.lengths import (
     HAIR,
     by_hiding,
@@ -33,7 +33,6 @@ from tablecloak.methods.lengths import (
     hidden_by_mark,
     may_be_touched,
     repaired,
-    snapped,
     stated,
 )
 from tablecloak.methods.network_search import is_network
@@ -120,18 +119,10 @@ def _cheapest(
     start = by_hiding(problem, deadline, progress) if problem.is_monotone else None
     answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
     below, above = form.below.at(answer.values), form.above.at(answer.values)
-    if problem.is_monotone:
-        room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
-        endless = np.where(allowed, np.inf, 0.0)
-        below, above = room or start or (endless, endless)
-    else:
-        most_below, most_above = room_by_box(problem)
-        below, above = snapped(problem, below, most_below, HAIR), snapped(problem, above, most_above, HAIR)
-    return (
-        stated(problem, np.maximum(below, 0.0), np.maximum(above, 0.0), params.touch),
-        answer,
-        proofs,
-    )
+    room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
+    endless = np.where(allowed, np.inf, 0.0)
+    below, above = room or start or (endless, endless)
+    return stated(problem, below, above, params.touch), answer, proofs
 
 
 def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Form, float]:
@@ -173,7 +164,7 @@ def _answer(
         raise InfeasibleProblem(
             f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
         )
-    if not answer.safe and not problem.is_monotone:
+    if not answer.safe and problem.most_touched is not None:
         if deadline.interrupted:
             raise KeyboardInterrupt
         raise SolverError("the time was up before safe intervals were found; give it more seconds")

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import working_equations
-from tablecloak.errors import InputError, SolverError
+from tablecloak.errors import InputError
 from tablecloak.methods.base import suppression
-from tablecloak.methods.deviations import Router, Task, open_tasks
+from tablecloak.methods.deviations import Router, Task, Witness, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.forms import Form, room_by_box
 from tablecloak.methods.network_search import NetworkSearch, is_network
@@ -23,6 +23,10 @@ from tablecloak.progress import NEVER, Deadline, Progress
 
 HAIR = 1e-6
 """The bound of a linear program is trusted up to this share."""
+HAIRS = (0.0, HAIR, 10 * HAIR)
+"""By how much intervals that the audit rejects are made longer, one after the other, before single levels are."""
+NOISE = 1e-6
+"""A share of a data unit that is rounding noise."""
 ROUNDS = 20
 """So often are levels that the audit still finds open given room by their own deviations."""
 MANY, LONGER, GROWTHS = 100, 1.3, 8
@@ -48,11 +52,19 @@ def hidden_by_mark(problem: Problem) -> Bools:
 
 def stated(problem: Problem, below: Floats, above: Floats, touch: float = 0.0) -> Intervals:
     """Intervals that leave this room (infinite: nothing is stated)."""
-    value, noise = problem.table.values, 1e-9 * np.maximum(problem.table.unit, np.abs(problem.table.values))
-    down, up = np.where(below > noise, below, 0.0), np.where(above > noise, above, 0.0)
-    hidden = hidden_by_mark(problem)
-    low, high = value - down, value + up
+    table, value, hidden = problem.table, problem.table.values, hidden_by_mark(problem)
+    down, up = (np.where(room > NOISE * table.unit, room, 0.0) for room in (below, above))
+    low = np.where(down > 0, np.minimum(_decimal(value - down, problem), value), value)
+    high = np.where(up > 0, np.maximum(_decimal(value + up, problem), value), value)
     return Intervals(np.where(hidden, -np.inf, low), np.where(hidden, np.inf, high), touch)
+
+
+def _decimal(ends: Floats, problem: Problem) -> Floats:
+    """Ends that are whole data units, up to the noise of floats, as the floats nearest to these decimals."""
+    unit = problem.table.unit
+    with np.errstate(invalid="ignore"):
+        near = np.abs(ends / unit - np.rint(ends / unit)) <= NOISE
+    return np.asarray(np.where(near, np.round(ends, problem.table.decimals), ends))
 
 
 def tightened(
@@ -74,33 +86,58 @@ def tightened(
 
 
 def snapped(problem: Problem, room: Floats, most: Floats, hair: float) -> Floats:
-    """Room without the noise of linear programs: to data units where it is near one, else a hair up, at most `most`."""
+    """Room without the noise of linear programs, at most `most`: to data units where it is near one.
+
+    What is not near one stays as it is without a `hair`; with one it grows by this share, up to whole data units.
+    """
     unit, finite = problem.table.unit, np.where(np.isfinite(room), room, 0.0)
     whole = np.rint(finite / unit) * unit
-    near = np.abs(finite - whole) <= 1e-6 * np.maximum(unit, finite)
-    return np.minimum(np.where(np.isfinite(room), np.where(near, whole, finite * (1 + hair)), room), most)
+    near = np.abs(finite - whole) <= np.minimum(1e-6 * np.maximum(unit, finite), NOISE * unit)
+    if hair:
+        finite = np.ceil(finite * (1 + hair) / unit - NOISE) * unit
+    return np.minimum(np.where(np.isfinite(room), np.where(near, whole, finite), room), most)
 
 
 class Widener:
     """Makes room for levels one after the other by their cheapest deviations: a safe start."""
 
     def __init__(self, problem: Problem, price: Floats, deadline: Deadline) -> None:
-        allowed = ~problem.forced
         self.problem, self.price = problem, np.where(hidden_by_mark(problem), 0.0, price)
-        self.router = Router(problem, working_equations(problem.table), allowed, deadline)
+        self.router = Router(problem, working_equations(problem.table), ~problem.forced, deadline)
+        self._asked: set[Task] = set()
 
     def widen(self, below: Floats, above: Floats, tasks: list[Task]) -> tuple[Floats, Floats] | None:
-        """Room that also meets these levels, whatever the others do; None if the time was up first."""
+        """Room that also meets these levels, whatever the others do; None if the time was up first.
+
+        Deviations are rounded up to whole data units. Where the number of touched cells or what is asked of them
+        matters they stay on cells that are touched, if possible. A level that is open again gets a deviation from the
+        attacker's own program, which is nearly exact.
+        """
         below, above = below.copy(), above.copy()
         for task in tasks:
-            witness = self.router.cheapest(task, self._slope(task), reweight=0)
+            witness = self._witness(task, (below > 0) | (above > 0) | self.problem.must_hide)
             if witness is None:
                 return None
             for moved in (witness.forward, witness.backward):
                 if moved is not None:
-                    np.maximum.at(above, witness.cells, np.maximum(moved, 0.0))
-                    np.maximum.at(below, witness.cells, np.maximum(-moved, 0.0))
+                    np.maximum.at(above, witness.cells, self._whole(moved))
+                    np.maximum.at(below, witness.cells, self._whole(-moved))
         return below, above
+
+    def _witness(self, task: Task, touched: Bools) -> Witness | None:
+        again, everything = task in self._asked, ~self.problem.forced
+        self._asked.add(task)
+        for cells in [everything] if self.problem.is_monotone else [touched & everything, everything]:
+            self.router.allowed[:] = cells
+            found = None if again else self.router.cheapest(task, self._slope(task))
+            found = found or self.router.any_deviation(task)
+            if found is not None:
+                return found
+        return None
+
+    def _whole(self, moved: Floats) -> Floats:
+        unit = self.problem.table.unit
+        return np.asarray(np.ceil(np.maximum(moved, 0.0) / unit - NOISE) * unit)
 
     def _slope(self, task: Task) -> Floats:
         """The router takes prices of whole cells and divides by what they can carry; lengths cost by the unit."""
@@ -122,14 +159,15 @@ def repaired(
 ) -> tuple[Floats, Floats] | None:
     """Room that the audit accepts: levels that are open get their cheapest deviations. None if the time is up first.
 
-    What a linear program leaves open is within its tolerance; what one leaves that was stopped can be much: then all
-    intervals are lengthened first, and deviations are for the few levels that this does not help.
+    What a linear program leaves open is within its tolerance: intervals are lengthened by a hair, to whole data units.
+    What one leaves that was stopped can be much: then all intervals are made longer first, and deviations are for the
+    few levels that this does not help. In the end nothing is stated about any cell.
     """
     most_below, most_above = room_by_box(problem)
     widener = Widener(problem, problem.weights, deadline)
     below, above = np.maximum(below, 0.0), np.maximum(above, 0.0)
     for number in range(ROUNDS):
-        hair = HAIR if number else 0.0
+        hair = HAIRS[min(number, len(HAIRS) - 1)]
         below, above = (
             snapped(problem, room, most, hair) for room, most in ((below, most_below), (above, most_above))
         )
@@ -141,11 +179,16 @@ def repaired(
         if deadline.moment is not None and len(tasks) > MANY and number < GROWTHS and below.any():
             below, above = LONGER * below, LONGER * above
             continue
+        if number < len(HAIRS) - 1 and (below.any() or above.any()):
+            continue
         wider = widener.widen(below, above, tasks)
         if wider is None:
-            return None
+            break
         below, above = wider
-    raise SolverError(f"intervals stayed open after {ROUNDS} rounds of audit and repair")
+    if deadline.passed():
+        return None
+    endless = np.where(may_be_touched(problem, progress), np.inf, 0.0)
+    return endless, endless
 
 
 def by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
@@ -213,7 +256,11 @@ def skewed(problem: Problem, asymmetry: float, rng: np.random.Generator) -> Prob
     lower, upper = levels.lower + share * more, levels.upper + (1 - share) * more
     most_below, most_above = np.maximum(below, levels.lower), np.maximum(above, levels.upper)
     down, up = np.maximum(lower - most_below, 0.0), np.maximum(upper - most_above, 0.0)
-    lower, upper = np.minimum(lower + up, most_below), np.minimum(upper + down, most_above)
+    unit = problem.table.unit
+    lower, upper = (
+        np.minimum(np.ceil(level / unit - NOISE) * unit, most)
+        for level, most in ((lower + up, most_below), (upper + down, most_above))
+    )
     return replace(problem, levels=replace(levels, lower=lower, upper=upper))
 
 

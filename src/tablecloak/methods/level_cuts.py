@@ -19,7 +19,9 @@ from tablecloak.methods.network_search import Boxes, CellNetwork
 LEAST = 1e-4
 """A row of right-hand side 1 is worth adding if it is missed by more than this."""
 WHOLE = 1e-8
-"""At a whole point a level is missed if more than this share of it is missing."""
+"""At a whole point a level is missed if more than this share of it is missing, and more than half a data unit."""
+NOISE = 1e-9
+"""Residual capacities below this share of what is asked are rounding noise; at whole points there is none."""
 SUPPORT = 1e-7
 """A cell is in the support of a point above this."""
 
@@ -27,6 +29,14 @@ SUPPORT = 1e-7
 def is_whole(at: Floats) -> bool:
     """Whether a point is integral."""
     return bool((np.abs(at - np.rint(at)) < SUPPORT).all())
+
+
+def snapped(x: Floats) -> Floats:
+    """The whole point that a point is up to the tolerance of solvers, else the point itself.
+
+    What is proven of a pattern must be asked at the pattern: at a point beside it all levels are missed a little.
+    """
+    return np.rint(x) if is_whole(x) else x
 
 
 def across(
@@ -59,7 +69,8 @@ class LevelCuts:
         tasks: Sequence[Task],
         rest: Sequence[float] | None = None,
     ) -> None:
-        self.graph, self.boxes = graph, boxes
+        self.graph, self.boxes, self.unit = graph, boxes, boxes.problem.table.unit
+        x = snapped(x)
         asked = np.array(
             [k for k, task in enumerate(tasks) if hidden[task.cell] or x[task.cell] > SUPPORT], int
         )
@@ -89,8 +100,11 @@ class LevelCuts:
         own = np.where(upward, up[attackers, arcs], down[attackers, arcs]) * extent[of]
         limits, cap = np.minimum(self.asked[of], own), self.level[of]
         part = cap if rest is None else rest[of]
-        flows, *self.sides = network.least_cuts(arcs, upward, limits, cap, attackers, (up, down), at, part)
-        self.binding = flows >= own * (1 - 1e-9)
+        noise = 0.0 if self.whole else NOISE
+        flows, *self.sides = network.least_cuts(
+            arcs, upward, limits, cap, attackers, (up, down), at, part, noise=noise
+        )
+        self.binding = flows >= own * (1 - noise)
         self.places: dict[int, list[int]] = {}
         for q, (t, _) in enumerate(self.queries):
             self.places.setdefault(t, []).append(q)
@@ -101,8 +115,8 @@ class LevelCuts:
         """The levels that are missed, the worst first."""
         if not self.tasks:
             return np.zeros(0, dtype=np.int64)
-        slack = WHOLE if self.whole else LEAST
-        missed = np.flatnonzero(self.got < self.asked - slack * self.level)
+        slack = np.minimum(WHOLE * self.level, 0.5 * self.unit) if self.whole else LEAST * self.level
+        missed = np.flatnonzero(self.got < self.asked - slack)
         return missed[np.argsort(self.got[missed] / self.level[missed], kind="stable")]
 
     def carried(self, t: int) -> list[Floats]:

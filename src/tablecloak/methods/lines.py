@@ -30,7 +30,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.judge import noise_of
 from tablecloak.methods.rows import TINY, Row
 from tablecloak.problem import Problem
 
@@ -262,11 +261,10 @@ def fixed_by(rows: Sequence[Row]) -> list[Row]:
 
 
 def levels_of(problem: Problem, attacker: int) -> Floats:
-    """Lower, upper and sliding levels of sensitive cells as the audit asks them: what is noise to it is zero."""
+    """Lower, upper and sliding levels of sensitive cells as the audit requires them."""
     cells = np.flatnonzero(problem.sensitive)
     levels: Floats = np.zeros((3, problem.sensitive.size))
-    asked = np.array(problem.required(attacker, cells))
-    levels[:, cells] = np.where(asked > noise_of(problem, cells), asked, 0.0)
+    levels[:, cells] = problem.required(attacker, cells)
     return levels
 
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit, room_by_box
-from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped
+from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
 from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells, joint_of
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS
@@ -196,9 +196,7 @@ class _Asked:
             if not answer.safe and (answer.outcome is Outcome.INFEASIBLE or not last):
                 return None
             if not answer.safe:
-                if self.deadline.interrupted:
-                    raise KeyboardInterrupt
-                raise SolverError("the time was up before anything safe was found; give it more seconds")
+                break
             x = np.where(self.joint.form.whole, np.rint(answer.values), answer.values)
             intervals = self.accepted(x)
             if intervals is not None:
@@ -206,9 +204,17 @@ class _Asked:
                     intervals = self._tightened(x, intervals)
                 pattern = self.joint.pattern(x, intervals)
                 return _Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
-        raise SolverError(
-            "what was found stayed open after repair; it is dropped. Please report the instance."
-        )
+        return self._vague([x, start] if answer.safe else [start], replace(answer, bound=bound))
+
+    def _vague(self, points: list[Floats], answer: Answer) -> _Found | None:
+        """Intervals that state nothing more than the outsider's box, where programs fail; None if that is open too."""
+        intervals = self._stated(*room_by_box(self.joint.problem))
+        for x in points:
+            pattern = self.joint.pattern(x, intervals)
+            if self._passes(pattern):
+                late = replace(answer, outcome=Outcome.TIME_LIMIT, values=x)
+                return _Found(self.joint, x, pattern, intervals, late, self.left_open)
+        return None
 
     def _answer(self, levels: list[Task], widths: list[Task], offer: Floats | None) -> Answer:
         """The optimum, or what there is when the time is up."""
@@ -247,7 +253,8 @@ class _Asked:
         for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
             if hair and self.deadline.passed():
                 break
-            rooms = (np.where(room > HAIR * unit, room + hair * unit, 0.0) for room in self.joint.room(x))
+            least = min(HAIR * unit, problem.table.unit / 2)
+            rooms = (np.where(room > least, room + hair * unit, 0.0) for room in self.joint.room(x))
             below, above = (
                 snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)
             )
@@ -265,8 +272,8 @@ class _Asked:
 
     def _stated(self, below: Floats, above: Floats) -> Intervals:
         """The intervals of the cells that are published so."""
-        interval, value = self.joint.plan.interval, self.joint.problem.table.values
-        return Intervals(np.where(interval, value - below, 0.0), np.where(interval, value + above, 0.0))
+        interval, whole = self.joint.plan.interval, stated(self.joint.problem, below, above)
+        return Intervals(np.where(interval, whole.low, 0.0), np.where(interval, whole.high, 0.0))
 
     def _tightened(self, x: Floats, intervals: Intervals) -> Intervals:
         """Only what the outsider cannot exclude: both ends attainable. An optimum is so where cells have weight."""

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.forms import (
     Affine,
@@ -44,6 +44,7 @@ from tablecloak.methods.perturbing import form_of, price_unit
 from tablecloak.methods.reaches import Ranges, ReachRule, pattern_of, ranges_of
 from tablecloak.methods.shown_forms import WHOLE, Shown, rounding_form
 from tablecloak.methods.whole_units import fewest_digits
+from tablecloak.model.units import amounts
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Mark, Problem
 
@@ -181,7 +182,7 @@ class Joint:
         low, high = np.where(plan.perturbed, low, moved), np.where(plan.perturbed, high, moved)
         low, high = np.where(still & plan.perturbed, 0.0, low), np.where(still & plan.perturbed, 0.0, high)
         sums = plan.summing()
-        smaller = replace(table, equations=sums, rhs=sums @ table.values)
+        smaller = replace(table, equations=sums, rhs=amounts(sums @ table.units, table.decimals))
         return fewest_digits(replace(self.problem, table=smaller), moved, low, high)[0]
 
     def _check_sums(self, pattern: Mixed) -> None:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.flow import Network
 from tablecloak.engines.roads import RoadMap, Rooms
 from tablecloak.errors import SolverError
-from tablecloak.methods.deviations import Side, Task
+from tablecloak.methods.deviations import Side, Task, negligible
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -127,7 +127,7 @@ class NetworkSearch:
         if rise > 0:
             rise -= roads.missing(arc, True, rise, rooms, stop)
         rest = task.level - rise
-        return rest <= 1e-9 * task.level or roads.route(arc, False, rest, rooms, stop)
+        return rest <= negligible(task) or roads.route(arc, False, rest, rooms, stop)
 
     # ------------------------------------------------------------------ clean-up
 
@@ -162,11 +162,7 @@ class _Flows:
         for attacker in {task.attacker for task in self.tasks}:
             down, up = (side[cells] for side in search.boxes[attacker])
             self.rooms[attacker] = (up, down)
-            network = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
-            largest = float(np.concatenate([up[np.isfinite(up)], down[np.isfinite(down)]]).max(initial=0))
-            least = min(task.level for task in self.tasks if task.attacker == attacker)
-            network.eps = min(1e-12 * largest, 1e-10 * least)
-            self.networks[attacker] = network
+            self.networks[attacker] = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
         self.arcs, self.count = np.searchsorted(cells, [task.cell for task in self.tasks]), cells.size
         self.used: list[list[int]] = [[] for _ in self.tasks]
         """The arcs that move when a task is met, and the tasks that lean on an arc."""
@@ -196,9 +192,9 @@ class _Flows:
                 found = network.route(arc, upward, missing)
                 used |= found.deviation != 0
                 missing -= min(found.value, missing)
-                if missing > 1e-9 * task.level and found.value < self.rooms[task.attacker][not upward][arc]:
+                if missing > negligible(task) and found.value < self.rooms[task.attacker][not upward][arc]:
                     self._remember(t, found.source_side)
-        return np.flatnonzero(used).tolist() if missing <= 1e-9 * task.level else None
+        return np.flatnonzero(used).tolist() if missing <= negligible(task) else None
 
     def _remember(self, t: int, side: Bools) -> None:
         """Keep a cut, and no more of them than there is room for."""
@@ -217,7 +213,7 @@ class _Flows:
         own, capacity = int(self.arcs[t]), network.capacity
         starts[own] = ends[own] = False
         leaves = capacity[0::2][starts & ~ends].sum() + capacity[1::2][ends & ~starts].sum()
-        return bool(leaves < (1 - 1e-9) * task.level)
+        return bool(leaves < task.level - negligible(task))
 
     def without(self, arc: int) -> bool:
         """Close an arc for good if every level can do without it."""

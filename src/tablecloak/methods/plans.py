@@ -17,6 +17,7 @@ from tablecloak.methods.feasibility import forced_in_the_way
 from tablecloak.methods.mixing import WAYS, Plan
 from tablecloak.methods.reaches import ReachRule
 from tablecloak.methods.rounding import indivisible_cells
+from tablecloak.model.units import amounts
 from tablecloak.pattern import Intervals, Mixed, Suppression
 from tablecloak.problem import Mark, Problem
 from tablecloak.progress import Progress
@@ -241,7 +242,8 @@ def check_divisible(plan: Plan) -> None:
     table, sums = plan.problem.table, plan.summing()
     sums = csr_array(sums[np.flatnonzero(abs(sums) @ plan.perturbed.astype(float) == 0)])
     base = np.where(plan.rounded, plan.base, 0.0)
-    cells = indivisible_cells(replace(table, equations=sums, rhs=sums @ table.values), base)
+    right = amounts(sums @ table.units, table.decimals)
+    cells = indivisible_cells(replace(table, equations=sums, rhs=right), base)
     if not cells.size:
         return
     labels = table.labels(cells)

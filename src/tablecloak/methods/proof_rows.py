@@ -28,6 +28,18 @@ class RowMaker:
 
     def __init__(self, form: Form, boxes: Boxes) -> None:
         self.form, self.boxes = form, boxes
+        self._seen: set[tuple[bytes, bytes, float]] = set()
+
+    def new(self, matrix: csr_array, right: Floats, rows: Ints) -> Ints:
+        """Those of some rows that were not asked about before: what a program has it meets, up to its tolerance."""
+        fresh = []
+        for k in rows.tolist():
+            part = slice(matrix.indptr[k], matrix.indptr[k + 1])
+            key = matrix.indices[part].tobytes(), matrix.data[part].tobytes(), float(right[k])
+            if key not in self._seen:
+                self._seen.add(key)
+                fresh.append(k)
+        return np.array(fresh, dtype=np.int64)
 
     def rows(
         self, proofs: Sequence[Proof], below: Floats, above: Floats, conditional: list[bool]

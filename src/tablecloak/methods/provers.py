@@ -13,10 +13,11 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
+from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
 from tablecloak.engines.flow import Network
 from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import DIRECTIONS, Task
+from tablecloak.methods.multipliers import residual, simplified
 from tablecloak.methods.near_proofs import looks_near, near_proofs
 from tablecloak.methods.near_prover import NearProver
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
@@ -27,7 +28,7 @@ from tablecloak.progress import NEVER, Deadline
 SHORT = 1e-7
 """A level is missed if more than this share of it is missing."""
 NOISE = 1e-9
-"""Smaller coefficients of a proof, and room below this share of a level, are rounding noise."""
+"""Room and extents below this share of a level are rounding noise."""
 BATCH = 500
 """Cuts that are turned into proofs at once."""
 CHUNK = 4096
@@ -329,15 +330,12 @@ class LinearProver:
         return found
 
     def _proof(self, task: Task, used: Ints, sides: list[tuple[bool, Floats]]) -> Proof:
-        """rho from multipliers; any are valid, so noise is cleaned away first."""
+        """rho from multipliers; any are valid, so simple ones nearby are taken."""
         above, below = np.zeros((2, self.columns.shape[1]))
         for upward, duals in sides:
-            clean = np.round(duals * 840.0) / 840.0
             multipliers = np.zeros(self.columns.shape[0])
-            multipliers[used] = np.where(np.abs(duals - clean) < 1e-5, clean, duals)
-            rho = -(self.transposed @ multipliers)
-            rho[task.cell] += 1.0 if upward else -1.0
-            rho[np.abs(rho) < NOISE] = 0.0
+            multipliers[used] = duals
+            rho = residual(self.transposed, simplified(multipliers), task.cell, upward)
             above += np.maximum(rho, 0.0)
             below += np.maximum(-rho, 0.0)
         return _sparse(task, above, below)

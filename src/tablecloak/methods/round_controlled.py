@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
 from tablecloak.methods.annealed_rounding import annealed_rounding

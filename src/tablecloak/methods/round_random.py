@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Ints
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.network_search import CellNetwork, is_network

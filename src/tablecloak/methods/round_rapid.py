@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.errors import InputError, NotApplicable, SolverError, listed
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.ladder import Ladder

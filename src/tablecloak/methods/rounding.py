@@ -1,12 +1,12 @@
 """What rounding methods share: the table and the base in whole data units, so that every sum is exact, and checks.
 
-With decimals t the data unit is 10^-t; a value a becomes the whole number a 10^t. All of them must stay below 2^53 in
-size: so far numbers of this kind (float64) are exact.
+With decimals t the data unit is 10^-t; a table holds whole numbers of it. With the base added all of them must stay
+below 2^53 in size: so far numbers of this kind (float64) are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,34 +47,28 @@ class WholeTable:
 
 
 def whole_table(method: str, problem: Problem, base: float) -> WholeTable:
-    """The table and the base in data units; one `InputError` lists all cells and equations in the way.
+    """The table and the base in data units; one `InputError` lists all cells in the way.
 
     Forced cells must be multiples of the base, for they keep their values. Coefficients that are no whole numbers make
     the method not applicable.
     """
     table = problem.table
     whole_base = _whole_base(method, table, base)
-    scaled = table.values * 10.0**table.decimals
-    values = np.rint(np.clip(scaled, -LARGEST_WHOLE, LARGEST_WHOLE)).astype(np.int64)
-    large = np.abs(scaled) > LARGEST_WHOLE - whole_base
-    off = ~large & (np.abs(values / 10.0**table.decimals - table.values) > NOISE * np.abs(table.values))
-    unkept = problem.forced & ~large & ~off & (values % whole_base != 0)
-    unit = f"the data unit, {table.unit:g}"
+    values = table.units
+    large = np.abs(values) > LARGEST_WHOLE - whole_base
+    unkept = problem.forced & ~large & (values % whole_base != 0)
     faults = [
         f"cell {label}: {what}"
         for cells, what in (
-            (large, "it has too many digits to be rounded exactly: use a larger unit"),
-            (off, f"it is no multiple of {unit}"),
+            (large, "it has too many digits to be rounded to this base: use a larger unit"),
             (unkept, f"it must be published as it is, but is no multiple of the base {base:g}"),
         )
         for label in table.labels(np.flatnonzero(cells))
     ]
     matrix = _whole_matrix(method, table)
-    if not (large.any() or off.any()):
-        faults += _sum_faults(table, matrix, values)
     if faults:
-        advice = "Give all values with the decimals of the table, and forced cells as multiples of the base "
-        raise InputError(method, faults, advice=f"{advice}(or take the force away: zeros are kept anyway).")
+        advice = "Give forced cells as multiples of the base (or take the force away: zeros are kept anyway)."
+        raise InputError(method, faults, advice=advice)
     return WholeTable(values, matrix, whole_base, table.decimals)
 
 
@@ -102,7 +96,7 @@ def indivisible_cells(table: Table, base: Floats) -> Ints:
     of them are named that are no multiples themselves. Quick and sufficient, not necessary.
     """
     matrix = csr_array(table.equations)
-    whole, bases, rhs = (np.rint(each * 10.0**table.decimals) for each in (table.values, base, table.rhs))
+    whole, bases, rhs = table.units, *(np.rint(each * 10.0**table.decimals) for each in (base, table.rhs))
     of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     kept = base[matrix.indices] == 0
     fine = np.ones(matrix.shape[0], dtype=bool)
@@ -180,11 +174,3 @@ def _whole_matrix(method: str, table: Table) -> csr_array:
             instead=SUPPRESSING,
         )
     return csr_array((matrix.data.astype(np.int64), matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _sum_faults(table: Table, matrix: csr_array, values: Ints) -> Iterator[str]:
-    """Equations that hold within a tolerance only."""
-    rhs = np.rint(table.rhs * 10.0**table.decimals).astype(np.int64)
-    off = np.abs(rhs / 10.0**table.decimals - table.rhs) > NOISE * np.abs(table.rhs)
-    for row in np.flatnonzero(off | (matrix @ values != rhs)):
-        yield f"equation {row}: it does not hold to the data unit, {table.unit:g}"

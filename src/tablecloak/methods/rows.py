@@ -10,6 +10,9 @@ Sharpened with integer x (algorithms 3.2 and 3.4 of our notes; Fischetti & Salaz
 - *truncation*: min(c_i, r), then everything divided by r;
 - *cover*: any further set U may be moved to F, as if hidden: r' = r - c(U) > 0, min(c_i, r') / r' over the rest;
 - *rounding* (Chvatal-Gomory): for any d > 0, sum ceil(c_i / d) x_i >= ceil(r / d).
+
+All of it holds for what is computed in floats: residuals are rounded down by the error of their sum and quotients up.
+On tables in whole data units the sums themselves are exact (`data_units`, `multipliers`).
 """
 
 from __future__ import annotations
@@ -23,7 +26,12 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 
 TINY = 1e-9
-"""A residual below this share of a level asks nothing more."""
+"""A residual below this share of a level asks nothing more; cells that carry less than this share of it are taken for
+hidden."""
+EPSILON = 2.0**-52
+"""The relative error of one operation in floats, twice."""
+LEAST_REST = 1e-6
+"""Covers leave at least this share of a row."""
 MOST_COVERED = 40
 """How many cells a cover is tried with."""
 MOST_DIVISORS = 12
@@ -66,18 +74,31 @@ def capacity_row(
     With `only_if` the level is asked only if that cell is hidden: sum carried_i x_i >= level x_s.
     A row without cells cannot be met: the level is infeasible.
     """
-    rest = level - float(carried[hidden].sum()) - (0.0 if only_if is None else float(carried[only_if]))
+    own = 0.0 if only_if is None else float(carried[only_if])
+    rest = _rest(level, carried[hidden], own)
+    used = (carried > TINY * rest) & allowed & ~hidden
+    rest = _rest(level, carried[hidden | (allowed & ~used)], own)
     if not rest > TINY * level:
         return None
-    used = (carried > TINY * rest) & allowed & ~hidden
     if only_if is None:
         cells = np.flatnonzero(used)
-        return Row(cells, np.minimum(carried[cells] / rest, 1.0), 1.0, "capacity")
+        return Row(cells, _share(carried[cells], rest), 1.0, "capacity")
     used[only_if] = True
     cells = np.flatnonzero(used)
-    coefficients = np.minimum(carried[cells] / rest, 1.0)
+    coefficients = _share(carried[cells], rest)
     coefficients[np.searchsorted(cells, only_if)] = -1.0
     return Row(cells, coefficients, 0.0, "conditional")
+
+
+def _rest(level: float, carried: Floats, more: float = 0.0) -> float:
+    """What a level asks beyond what is carried, rounded down by what the sum may be wrong."""
+    total = float(carried.sum()) + more
+    return level - total - (carried.size + 2) * EPSILON * min(total, level)
+
+
+def _share(carried: Floats, rest: float) -> Floats:
+    """What each cell carries as a share of the rest, at most 1, rounded up."""
+    return np.minimum(carried / rest * (1 + 2 * EPSILON), 1.0)
 
 
 def sharper(row: Row, x: Floats, least: float) -> list[Row]:
@@ -94,19 +115,27 @@ def sharper(row: Row, x: Floats, least: float) -> list[Row]:
 
 def covered(row: Row, taken: Bools) -> Row | None:
     """The cover of a capacity row with these of its cells moved to those that are hidden anyway; None: they suffice."""
-    rest = row.rhs - float(row.coefficients[taken].sum())
-    if row.kind != "capacity" or rest < 1e-6:
+    rest = _rest(row.rhs, row.coefficients[taken])
+    if row.kind != "capacity" or rest < LEAST_REST:
         return None
-    return Row(row.cells[~taken], np.minimum(row.coefficients[~taken] / rest, 1.0), 1.0, "cover")
+    return Row(row.cells[~taken], _share(row.coefficients[~taken], rest), 1.0, "cover")
 
 
-def no_good(row: Row, x: Floats) -> Row:
-    """At a whole point that misses a capacity row: one cell of the row that is published now must be hidden.
+def no_good(
+    carried: Floats, level: float, hidden: Bools, allowed: Bools, only_if: int | None = None
+) -> Row | None:
+    """For hidden cells that carry too little for a level: one more that carries anything must be hidden.
 
-    The cover with all cells that are hidden now; unlike the row itself it is missed by a whole unit.
+    The cover with all cells that are hidden now; unlike the row itself it is missed by a whole unit. None if what they
+    carry meets the level, or does so up to the rounding error of the sum. `only_if` as in `capacity_row`.
     """
-    taken = (x[row.cells] < 0.5) | (row.coefficients < 0)
-    return Row(row.cells[taken], np.sign(row.coefficients[taken]), row.rhs, row.kind)
+    if not _rest(level, carried[hidden]) > 0.0:
+        return None
+    cells = np.flatnonzero((carried > 0.0) & allowed & ~hidden)
+    if only_if is None:
+        return Row(cells, np.ones(cells.size), 1.0, "no good")
+    both = np.sort(np.append(cells, only_if))
+    return Row(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
 
 
 def _cover(row: Row, x: Floats) -> Row | None:
@@ -114,13 +143,13 @@ def _cover(row: Row, x: Floats) -> Row | None:
     at = x[row.cells]
     order = np.argsort(-at, kind="stable")[:MOST_COVERED]
     order = order[at[order] > 0.5]
-    rest = 1.0 - np.cumsum(row.coefficients[order])
+    rest = 1.0 - np.cumsum(row.coefficients[order]) - 2 * (order.size + 1) * EPSILON
     best, misses = None, max(row.shortfall(x), 0.0) + 1e-6
-    for count in np.flatnonzero(rest > 1e-6):
+    for count in np.flatnonzero(rest > LEAST_REST):
         moved = order[: count + 1]
         kept = np.ones(row.cells.size, dtype=bool)
         kept[moved] = False
-        coefficients = np.minimum(row.coefficients[kept] / rest[count], 1.0)
+        coefficients = _share(row.coefficients[kept], float(rest[count]))
         missing = 1.0 - float(coefficients @ at[kept])
         if missing > misses:
             best, misses = Row(row.cells[kept], coefficients, 1.0, "cover"), missing
@@ -128,14 +157,17 @@ def _cover(row: Row, x: Floats) -> Row | None:
 
 
 def _rounded(row: Row, x: Floats) -> Row | None:
-    """The most violated Chvatal-Gomory rounding over a few divisors."""
+    """The most violated Chvatal-Gomory rounding over a few divisors.
+
+    Divisors are a little larger than a coefficient, so that its multiples are not rounded up for noise.
+    """
     at = x[row.cells]
     inside = row.coefficients[(at > 1e-6) & (row.coefficients < 1.0 - 1e-9)]
     divisors = np.unique(np.round(inside, 12))[::-1][:MOST_DIVISORS]
     best, misses = None, max(row.shortfall(x), 0.0) + 1e-6
-    for divisor in divisors:
-        right = float(np.ceil(1.0 / divisor - 1e-9))
-        coefficients = np.minimum(np.ceil(row.coefficients / divisor - 1e-9), right) / right
+    for divisor in divisors * (1.0 + TINY):
+        right = float(np.ceil(1.0 / divisor * (1 - 2 * EPSILON)))
+        coefficients = np.minimum(np.ceil(row.coefficients / divisor * (1 + 2 * EPSILON)), right) / right
         missing = 1.0 - float(coefficients @ at)
         if missing > misses:
             best, misses = Row(row.cells, coefficients, 1.0, "rounding"), missing

@@ -17,7 +17,7 @@ from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.programs import rounded_up, weight_unit
 from tablecloak.methods.relaxation import Relaxation
-from tablecloak.methods.rows import Row
+from tablecloak.methods.rows import Row, matrix_of
 from tablecloak.methods.search import Search
 from tablecloak.methods.separation import CoverFinder, NetworkSeparator, separator_of
 from tablecloak.methods.thinning import Thinner
@@ -33,6 +33,10 @@ POLISHED = 30
 """At most so many rounds of the relaxation between two guesses."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
+SAFE_PATTERNS = 200
+"""So many of the last safe patterns are kept to check rows with."""
+WRONG = 1e-6
+"""A row that a safe pattern misses by more than this is wrong."""
 ALIKE = 0.5
 """Weights count as equal if this share of the cells to decide on has the same."""
 
@@ -74,9 +78,19 @@ class Exact:
         """Whether this is a network with so many equal weights that patterns of the same cost abound (`exchanges`)."""
         self.tasks = self._levels()
         self._suspects: list[Task] = []
+        self._safe_patterns: list[Bools] = []
+        """The leaders that safe patterns hide: no row may cut them off."""
         self.relaxation = Relaxation(self.prices, self.leads, np.zeros_like(self.free))
         self.counters = dict.fromkeys(
-            ("rounds", "guesses", "integer programs", "nodes", "neighbourhoods", "better by neighbourhoods"),
+            (
+                "rounds",
+                "guesses",
+                "integer programs",
+                "nodes",
+                "neighbourhoods",
+                "better by neighbourhoods",
+                "rows against safe patterns",
+            ),
             0,
         )
 
@@ -182,14 +196,16 @@ class Exact:
             most = most or self.rows_a_round
             rows = self.separator.rows(inside, self.tasks, most=most, deadline=self.deadline)
             if rows or len(stages) == 1 or self.deadline.passed():
-                return [*rows, *self.patterns.rows(x)], stages
+                return [*self.valid(rows), *self.patterns.rows(x)], stages
             stages = stages[1:]
 
     def covers(self, x: Floats, most: int | None = None, kinds: int | None = None) -> list[Row]:
         """Covers that a fractional point misses, of at most so many kinds. On networks only."""
         if self._covers is None:
             return []
-        return self._covers.rows(x, most=most or self.rows_a_round, kinds=kinds, deadline=self.deadline)
+        return self.valid(
+            self._covers.rows(x, most=most or self.rows_a_round, kinds=kinds, deadline=self.deadline)
+        )
 
     def _inside(self, x: Floats, stage: Stage, among: Bools) -> Floats:
         """The point with promising cells hidden to some extent: those with the smallest reduced costs."""
@@ -215,9 +231,19 @@ class Exact:
         if not rows:
             if self.deadline.passed():  # then not every level was asked
                 raise TimeUp
-            self.adopt((x > 0.5) | self.problem.must_hide)
-            return []
-        return [*rows, *self.patterns.rows(x)]
+            open_levels = self.adopt((x > 0.5) | self.problem.must_hide)
+            rows = [self.separator.another_cell(task, x) for task in open_levels]
+        return [*self.valid(rows), *self.patterns.rows(x)] if rows else []
+
+    def valid(self, rows: list[Row]) -> list[Row]:
+        """Without rows that a safe pattern misses: they would be wrong. They are counted."""
+        if not rows or not self._safe_patterns:
+            return rows
+        points = np.array(self._safe_patterns, dtype=np.float64).T
+        right = np.array([row.rhs for row in rows])[:, None]
+        wrong = ((right - matrix_of(rows, self.free.size) @ points) > WRONG).any(axis=1)
+        self.counters["rows against safe patterns"] += int(wrong.sum())
+        return [row for row, is_wrong in zip(rows, wrong.tolist(), strict=True) if not is_wrong]
 
     def polish(self) -> None:
         """Solve the relaxation again with all rows found since: better reduced costs leave fewer cells to decide on."""
@@ -236,12 +262,26 @@ class Exact:
 
     # ------------------------------------------------------------------ patterns
 
-    def adopt(self, hidden: Bools) -> None:
-        """Keep a safe pattern if it is the best; `changed` counts how often that was so."""
+    def adopt(self, hidden: Bools) -> list[Task]:
+        """Keep a safe pattern if it is the best; `changed` counts how often that was so.
+
+        Flows of whole numbers are exact. Elsewhere what floats call safe is audited first: gives the levels that are
+        open all the same.
+        """
         hidden, most = self.twins.complete(hidden), self.problem.most_touched
-        if (most is None or int(hidden.sum()) <= most) and self.cost_of(hidden) < self.cost:
-            self.hidden = hidden
-            self.changed += 1
+        if (most is not None and int(hidden.sum()) > most) or self.cost_of(hidden) >= self.cost:
+            return []
+        if not self.is_network:
+            open_levels = open_tasks(self.problem, audit(self.problem, suppression(hidden)))
+            if open_levels:
+                return open_levels
+        self.hidden = hidden
+        self.changed += 1
+        self._safe_patterns = [
+            *self._safe_patterns[1 - SAFE_PATTERNS :],
+            self.twins.leaders_of(hidden) & self.leads,
+        ]
+        return []
 
     def search(self, weights: Floats, within: Bools | None = None) -> None:
         """A greedy pattern at these weights, cleaned up at the true ones; kept if it is the best.

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import unpicked, working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import unpicked, working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
@@ -81,9 +81,12 @@ class Search:
             self._protect(tasks)
             if self._router().is_late():
                 return
+            if (
+                int(self.hidden.sum()) == before
+            ):  # nothing to add and yet not safe: small moves were taken for noise
+                self._protect_exactly(tasks)
             if int(self.hidden.sum()) == before:
-                # Nothing to add and yet not safe: ask for a hair more, the audit's tolerance is tighter than ours.
-                self._protect([Task(t.cell, t.attacker, t.side, t.level * (1 + 1e-6)) for t in tasks])
+                self._hide_all(tasks)
         raise SolverError(f"no safe pattern was found in {MOST_ROUNDS} rounds of audit and repair")
 
     def _router(self) -> Router:
@@ -109,9 +112,8 @@ class Search:
             if witness is None and router.is_late():
                 return
             if witness is None:
-                raise SolverError(
-                    f"no deviation found for cell {self.problem.table.label(task.cell)} although one exists"
-                )
+                self._hide_all(tasks)
+                return
             self._adopt(task, witness)
             waiting[task.cell].remove(task)
             near = [other for cell in witness.cells.tolist() for other in waiting.get(cell, ())]
@@ -121,6 +123,18 @@ class Search:
                 waiting[other.cell].remove(other)
             done += 1 + len(met)
             self.progress("protecting levels", done, len(queue))  # not safe yet: it has no cost to tell
+
+    def _protect_exactly(self, tasks: list[Task]) -> None:
+        """Hide every cell of some deviation for each level, however little it moves."""
+        for task in tasks:
+            witness = self._router().any_deviation(task)
+            if witness is not None:
+                self._adopt(task, witness)
+
+    def _hide_all(self, tasks: list[Task]) -> None:
+        """Everything that may be hidden: what single deviations do not settle is left to the clean-up."""
+        self.hidden |= self.allowed
+        self.met = [*self.met, *tasks]
 
     def _price(self) -> Floats:
         """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""

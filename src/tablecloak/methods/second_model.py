@@ -333,7 +333,7 @@ class SecondModel:
             proofs, *self._room(at), [id(proof.task) in conditional for proof in proofs]
         )
         matrix, right = self._maker.sharpened(matrix, right, x)
-        worth = np.flatnonzero(right - matrix @ x > MISSED)
+        worth = self._maker.new(matrix, right, np.flatnonzero(right - matrix @ x > MISSED))
         if worth.size == 0:  # within the tolerance of linear programs, or missed only further inside
             return 0
         matrix, right = csr_array(matrix[worth]), right[worth]

@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns, working_equations
+from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
 from tablecloak.engines.freedom import Attack, attack_on
 from tablecloak.methods.deviations import Side, Task, sides
-from tablecloak.methods.level_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole
+from tablecloak.methods.level_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole, snapped
+from tablecloak.methods.multipliers import residual, simplified
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.rows import TINY, Row, capacity_row, covered, no_good, sharper
+from tablecloak.methods.rows import Row, capacity_row, covered, no_good, sharper
 from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
@@ -63,7 +64,13 @@ class Separator(Protocol):
     """A level that the last point missed, if there was one."""
 
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
-        """Rows missed at x, for at most `most` of the tasks; none means that x meets them all (if it is integral)."""
+        """Rows missed at x, for at most `most` of the tasks.
+
+        None at a whole point: it meets them all on networks in whole data units, elsewhere as far as floats tell.
+        """
+
+    def another_cell(self, task: Task, x: Floats) -> Row:
+        """A row that a whole point misses which is known not to meet a level."""
 
 
 def separator_of(problem: Problem, allowed: Bools, twins: Twins | None = None) -> Separator:
@@ -97,19 +104,20 @@ class _Base:
         return np.where(self.hidden[cells], 1.0, x[cells])
 
     def _worth_adding(self, task: Task, carried: Floats, x: Floats, whole: bool) -> list[Row]:
-        """A row and what sharpens it, as far as the point misses them; a whole point always gets one."""
+        """A row and what sharpens it, as far as the point misses them; at a whole point what proves that it does."""
         row = self._row(task, carried)
         if whole:
-            missed = row is not None and row.shortfall(x) > TINY
-            return [row, no_good(row, x)] if row is not None and missed else [self._another_cell(task, x)]
+            together = self.twins.together(carried)
+            proof = no_good(together, task.level, self.hidden | (x > 0.5), self.allowed, self._only_if(task))
+            return [] if proof is None else [proof] if row is None else [row, proof]
         return [row, *sharper(row, x, LEAST)] if row is not None and row.shortfall(x) > LEAST else []
 
-    def _another_cell(self, task: Task, x: Floats) -> Row:
-        """Where a level is missed by so little that its row does not show it: one cell more must be hidden."""
+    def another_cell(self, task: Task, x: Floats) -> Row:
+        """Where a level is missed at a whole point, though no row shows it: one cell more must be hidden."""
         cells, only_if = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5)), self._only_if(task)
         if only_if is None:
             return Row(cells, np.ones(cells.size), 1.0, "no good")
-        both = np.sort(np.append(cells, only_if))
+        both = np.union1d(cells, [only_if])
         return Row(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
 
 
@@ -124,6 +132,7 @@ class NetworkSeparator(_Base):
 
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
         """In portions whose cuts fit into memory, until enough levels are missed; the next call goes on from there."""
+        x = snapped(x)
         size = max(1, CUT_ENTRIES // self.nodes)
         if size >= len(tasks):
             return self._rows(x, tasks, most, deadline)[0]
@@ -267,6 +276,7 @@ class LinearSeparator(_Base):
         self._calls = 0
 
     def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+        x = snapped(x)
         cells = np.flatnonzero((x > SUPPORT) | self.hidden)
         at = np.where(self.hidden[cells], 1.0, np.minimum(x[cells], 1.0))
         whole = is_whole(at)
@@ -294,13 +304,10 @@ class LinearSeparator(_Base):
         return found
 
     def _carried(self, task: Task, used: Ints, duals: Floats, upward: bool) -> Floats:
-        """c_i from multipliers of the equations; any multipliers are valid, so noise is cleaned away first."""
-        clean = np.round(duals * 840.0) / 840.0
+        """c_i from multipliers of the equations; any multipliers are valid, so simple ones nearby are taken."""
         multipliers = np.zeros(self.columns.shape[0])
-        multipliers[used] = np.where(np.abs(duals - clean) < 1e-5, clean, duals)
-        rho = -(self.transposed @ multipliers)
-        rho[task.cell] += 1.0 if upward else -1.0
-        rho[np.abs(rho) < 1e-9] = 0.0
+        multipliers[used] = duals
+        rho = residual(self.transposed, simplified(multipliers), task.cell, upward)
         down, up = self.boxes[task.attacker]
         carried = np.zeros(rho.size)
         rising, falling = rho > 0, rho < 0

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.methods.forms import Affine, Form, Rows, at_cells, length_unit
 from tablecloak.problem import Problem
 

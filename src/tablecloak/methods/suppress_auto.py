@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from tablecloak.arrays import Bools
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.cube_search import CubeSearch

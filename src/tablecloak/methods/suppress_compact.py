@@ -24,8 +24,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import structure_of, working_equations
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of, working_equations
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution, solve_mixed
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError

@@ -25,8 +25,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
 from tablecloak.methods.base import Proposal, Run, suppression

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.audit.reduce import structure_of
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import largest_pattern

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.sparse import block_diag, csc_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_equations
+from tablecloak.attacker.presolve import without_empty_rows, working_equations
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.deviations import NEAR, SUPPORT, WIDER, Router, Side, Task, Witness, met_by

@@ -43,7 +43,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.tracks import Tracks
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
-from tablecloak.audit.reduce import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.roads import RoadMap
 from tablecloak.errors import InputError, NotApplicable, SolverError

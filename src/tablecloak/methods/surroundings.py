@@ -13,13 +13,11 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.audit.reduce import working_columns, working_equations
+from tablecloak.attacker.presolve import working_columns, working_equations
 from tablecloak.methods.deviations import Task
+from tablecloak.methods.multipliers import simplified
 from tablecloak.methods.rooms import Proof
 from tablecloak.table import Table
-
-NOISE = 1e-9
-"""Smaller coefficients of a proof, and deviations from an equation below this share of a level, are rounding noise."""
 
 
 class Surroundings:
@@ -70,22 +68,22 @@ class Surroundings:
         return found
 
     def proof(self, task: Task, sides: Sequence[tuple[bool, Ints, Floats]]) -> Proof:
-        """From multipliers of some equations for each direction: rho = +-[i = p] - M'y; the noise is cleaned away.
+        """From multipliers of some equations for each direction: rho = +-[i = p] - M'y.
 
-        Any multipliers are valid, so those that are nearly a fraction of small numbers are rounded to it first.
+        Any multipliers are valid, so simple ones nearby are taken (`multipliers`).
         """
         parts = []
         for upward, equations, multipliers in sides:
-            clean = np.round(multipliers * 840.0) / 840.0
-            clean = np.where(np.abs(multipliers - clean) < 1e-5, clean, multipliers)
-            used = clean != 0.0
+            numerators, denominator = simplified(multipliers)
+            used = numerators != 0.0
             start = self.rows.indptr[equations[used]]
             count = self.rows.indptr[equations[used] + 1] - start
             place = _ranges(start, count)
             cells = np.append(self.rows.indices[place].astype(np.int64), task.cell)
-            own = 1.0 if upward else -1.0
-            entries = np.append(-self.rows.data[place] * np.repeat(clean[used], count), own)
-            parts.append(_summed(cells, entries))
+            own = denominator if upward else -denominator
+            entries = np.append(-self.rows.data[place] * np.repeat(numerators[used], count), own)
+            every, sums = _summed(cells, entries)
+            parts.append((every, sums / denominator))
         every = np.unique(np.concatenate([cells for cells, _ in parts]))
         above, below = np.zeros((2, every.size))
         for cells, rho in parts:
@@ -97,11 +95,11 @@ class Surroundings:
 
 
 def _summed(cells: Ints, entries: Floats) -> tuple[Ints, Floats]:
-    """Entries of the same cell together, without noise."""
+    """Entries of the same cell together: whole numbers, so what cancels is zero."""
     every, inverse = np.unique(cells, return_inverse=True)
     rho = np.zeros(every.size)
     np.add.at(rho, inverse, entries)
-    kept = np.abs(rho) >= NOISE
+    kept = rho != 0.0
     return every[kept], rho[kept]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.audit.reduce import without_empty_rows, working_columns
+from tablecloak.attacker.presolve import without_empty_rows, working_columns
 from tablecloak.engines.freedom import MOST_ENTRIES, Attack, attack_on
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes
@@ -24,9 +24,9 @@ from tablecloak.methods.rows import Row, matrix_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
-MOVED = 1e-7
+MOVED = 1e-11
 """A cell takes part in a witness if it moves by more than this share of the level."""
-SHORT = 1e-8
+SHORT = 1e-9
 """A level is met if no more than this share of it is missing."""
 SHRUNK = 0.8
 """The equations are eliminated anew when so few of the cells are left."""

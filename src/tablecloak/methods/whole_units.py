@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import working_equations
+from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.limited import solve_limited
 from tablecloak.methods.network_search import is_network
 from tablecloak.problem import Problem

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.audit.reduce import unpicked, working_equations
+from tablecloak.attacker.presolve import unpicked, working_equations
 from tablecloak.engines.flow import Network
-from tablecloak.methods.deviations import Router, Task, Witness, met_by, sides
+from tablecloak.methods.deviations import Router, Task, Witness, met_by, negligible, sides
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.search import CLEAN_UP_WIDTH
 from tablecloak.methods.thinning import SHRUNK, Thinner
@@ -72,16 +72,11 @@ class FlowFinder:
         graph, boxes = CellNetwork(problem), Boxes(problem)
         self.rooms: dict[int, tuple[Floats, Floats]] = {}
         self.networks: dict[int, Network] = {}
-        least: dict[int, float] = {}
-        for task in tasks:
-            least[task.attacker] = min(task.level, least.get(task.attacker, np.inf))
-        for attacker, level in least.items():
+        for attacker in sorted({task.attacker for task in tasks}):
             down, up = (side[self.cells] for side in boxes[attacker])
-            largest = float(np.concatenate([up[np.isfinite(up)], down[np.isfinite(down)]]).max(initial=0))
             ends = graph.tail[self.cells], graph.head[self.cells]
-            noise = min(1e-12 * largest, 1e-10 * level)
             self.rooms[attacker] = (up, down)
-            self.networks[attacker] = Network(graph.nodes, *ends, up, down, eps=noise)
+            self.networks[attacker] = Network(graph.nodes, *ends, up, down)
 
     def close(self, cell: int) -> None:
         for network in self.networks.values():
@@ -101,7 +96,7 @@ class FlowFinder:
                 found = self.networks[task.attacker].route(arc, upward, missing)
                 moved.append(np.flatnonzero(found.deviation))
                 missing -= min(found.value, missing)
-        if missing > 1e-9 * task.level:
+        if missing > negligible(task):
             return None
         return self.cells[np.unique(np.concatenate(moved))]
 

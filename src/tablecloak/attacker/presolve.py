@@ -51,6 +51,11 @@ def _known(table: Table) -> _Known:
     return known
 
 
+def same_structure(table: Table, other: Table) -> None:
+    """Another table with the equations of this one: what is known of them is not worked out again."""
+    _KNOWN[other] = _known(table)
+
+
 def structure_of(table: Table) -> Structure:
     """The recognised structure of a table's equations, worked out once a table."""
     return _known(table).structure
@@ -179,19 +184,6 @@ def unfolded(columns: Columns, asked: Ints) -> Columns:
 
     start, row, data, count = systems.unfold(columns.indptr, columns.indices, columns.data, asked)
     return Columns(data, row, start, (columns.shape[0], count))
-
-
-def spread(
-    columns: Columns, ties: Merged, amount: Floats, low: Floats, high: Floats
-) -> tuple[Floats, float, float]:
-    """The deviation of all cells, kept within low..high, from amounts of their groups.
-
-    Then how far its mirror image may be stretched within low..high, and how far it is from keeping the equations.
-    """
-    from tablecloak.engines import systems
-
-    arrays = columns.indptr, columns.indices, columns.data, columns.shape[0]
-    return systems.spread(*arrays, ties.group, ties.ratio, amount, low, high)
 
 
 def _arrays(columns: csc_array) -> tuple[Codes, Codes, Floats]:

@@ -1,0 +1,107 @@
+"""Audits of this checkout beside those of another one: ``python benchmarks/side_by_side.py OTHER/src``.
+
+The same instances and patterns, in processes that alternate between the two, in processor time; the least of several
+runs counts. Rows are kept in benchmarks/results/audit-side-by-side.csv; what has a row is skipped. Patterns are those
+of suppress-network-flow, made once by this checkout; on Class II tables only the sensitive cells are hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from instances import CSPLIB, class_two, csplib_problem
+from runner import RESULTS, Store
+from tablecloak import Dimension, Levels, Problem, Suppression, Table, audit, protect, read_jj, write_jj
+
+ROUNDS = 3
+"""Processes for each checkout."""
+REPEATS = 5
+"""Audits in each process, as far as they fit into two seconds."""
+
+
+def mixed_scales(size: int, seed: int = 0) -> Problem:
+    """A three-way table with cells of 1 to 60 beside cells of 1e8 to 1e12; a tenth of both kinds is sensitive."""
+    rng = np.random.default_rng(seed)
+    shape = (size, size, size)
+    values = np.where(
+        rng.random(shape) < 0.5, rng.integers(1, 61, shape), np.floor(10.0 ** rng.uniform(8, 12, shape))
+    )
+    names = "abc"
+    dims = [Dimension.flat(name, [f"{name}{j}" for j in range(size)]) for name in names]
+    grid = np.meshgrid(*([f"{name}{j}" for j in range(size)] for name in names), indexing="ij")
+    cells = {name: codes.ravel() for name, codes in zip(names, grid, strict=True)}
+    table = Table.from_cells(dims, {**cells, "value": values.ravel()}, recompute=True)
+    chosen = rng.choice(np.flatnonzero(table.is_leaf), size**3 // 10, replace=False)
+    level = np.ceil(0.15 * table.values[chosen])
+    return Problem.of(table, chosen, Levels.at(len(table), chosen, level, level))
+
+
+def instances() -> dict[str, tuple[Problem, bool]]:
+    """Name: problem, and whether complementary cells are hidden too."""
+    found = {f"class II {size}x{size}": (class_two(size, size, seed=0), False) for size in (100, 200, 500)}
+    found |= {name: (csplib_problem(name), True) for name in CSPLIB}
+    return found | {f"mixed scales {size}x{size}x{size}": (mixed_scales(size), True) for size in (6, 10, 14)}
+
+
+def measure(instance: Path, pattern: Path, intervals: bool) -> dict[str, float]:
+    """The processor time of one audit: the least of several after a first one."""
+    problem = read_jj(instance).problem
+    hidden = Suppression(np.load(pattern))
+    found = audit(problem, hidden)
+    seconds = list[float]()
+    while not seconds or (len(seconds) < REPEATS and sum(seconds) < 2.0):
+        start = time.process_time()
+        found = audit(problem, hidden, intervals=intervals)
+        seconds.append(time.process_time() - start)
+    return {"seconds": min(seconds), "safe": found.safe, "rows": found.cells.size}
+
+
+def main(other: Path, only: str = "") -> None:
+    """Measure what has no row yet."""
+    store = Store(RESULTS / "audit-side-by-side.csv")
+    sources = {"before": other.resolve(), "now": Path(__file__).resolve().parents[1] / "src"}
+    for name, (problem, complementary) in instances().items():
+        if name in store.rows or only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            instance, pattern = Path(folder) / "instance.jj", Path(folder) / "pattern.npy"
+            instance.write_text(write_jj(problem), encoding="utf-8")
+            chosen = protect(problem, "suppress-network-flow").pattern if complementary else None
+            np.save(pattern, problem.must_hide if chosen is None else chosen.touched(problem))
+            row: dict[str, object] = {"cells": len(problem.table), "sensitive": int(problem.sensitive.sum())}
+            for intervals in (False, True):
+                kind = "intervals" if intervals else "verdict"
+                best = dict.fromkeys(sources, np.inf)
+                for _ in range(ROUNDS):
+                    for which, source in sources.items():
+                        words = [sys.executable, __file__, "--worker", str(instance), str(pattern), kind]
+                        path = os.pathsep.join([str(source), str(Path(__file__).parent)])
+                        answer = subprocess.run(
+                            words, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+                        )
+                        if answer.returncode == 0:
+                            best[which] = min(best[which], json.loads(answer.stdout)["seconds"])
+                row |= {f"{kind}_{which}_ms": round(1e3 * best[which], 3) for which in sources}
+                row[f"{kind}_ratio"] = round(best["now"] / best["before"], 2)
+        store.put(name, row)
+        print(name, row, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        print(
+            json.dumps(
+                measure(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "intervals"), default=float
+            )
+        )
+    else:
+        typer.run(main)

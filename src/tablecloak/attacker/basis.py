@@ -1,0 +1,84 @@
+"""A simplex basis in fractions: the exact point and the exact multipliers that it stands for.
+
+Columns that are not basic lie at a bound, the basic ones follow from the equations that are tight:
+B d_B = -N d_N, and the multipliers from B'y = c_B.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from tablecloak.arrays import Floats
+from tablecloak.attacker.elimination import ZERO, TooMuchWork, solve
+from tablecloak.attacker.evidence import Amount, WholeSystem
+
+MOST_COLUMNS = 3_000
+"""The largest basis, in columns, that is solved exactly."""
+
+
+class ExactBasis:
+    """The basis of a program over the columns of a system, by the status names of its columns and rows."""
+
+    def __init__(self, system: WholeSystem, columns: list[str], rows: list[str]) -> None:
+        self.system, self.columns = system, columns
+        self.basic = [column for column, status in enumerate(columns) if status == "kBasic"]
+        self.tight = {row for row, status in enumerate(rows) if status != "kBasic"}
+        if len(self.basic) > MOST_COLUMNS:
+            raise TooMuchWork
+
+    def reach(self, column: int, sign: int, low: Floats, high: Floats) -> Fraction:
+        """sign * d_column at the exact point, if that keeps all equations and low <= d <= high; else zero."""
+        point = self._point(low, high)
+        if point is None:
+            return ZERO
+        sums: dict[int, Fraction] = {}
+        for moved, amount in point.items():
+            if not low[moved] <= amount <= high[moved]:
+                return ZERO
+            for row, coefficient in self.system.entries(moved):
+                sums[row] = sums.get(row, ZERO) + coefficient * amount
+        return ZERO if any(sums.values()) else sign * point.get(column, ZERO)
+
+    def _point(self, low: Floats, high: Floats) -> dict[int, Fraction] | None:
+        found = {}
+        for column, status in enumerate(self.columns):
+            wall = {"kLower": low, "kUpper": high}.get(status)
+            if wall is not None and wall[column]:
+                if math.isinf(wall[column]):
+                    return None
+                found[column] = Fraction(int(wall[column]))
+        rhs = dict.fromkeys(sorted(self.tight), ZERO)
+        for column, amount in found.items():
+            for row, coefficient in self.system.entries(column):
+                if row in rhs:
+                    rhs[row] -= coefficient * amount
+        equations: dict[int, dict[int, int | Fraction]] = {row: {} for row in rhs}
+        for column in self.basic:
+            for row, coefficient in self.system.entries(column):
+                if row in equations:
+                    equations[row][column] = coefficient
+        solution = solve(list(equations.values()), list(rhs.values()))
+        return None if solution is None else {**found, **solution}
+
+    def bound(self, column: int, sign: int, low: Floats, high: Floats) -> Amount:
+        """The most that sign * d_column can be within low..high, by the multipliers of the basis."""
+        equations: list[dict[int, int | Fraction]] = [
+            {row: value for row, value in self.system.entries(basic) if row in self.tight}
+            for basic in self.basic
+        ]
+        solution = solve(equations, [Fraction(-sign if basic == column else 0) for basic in self.basic])
+        if solution is None:
+            return math.inf
+        total = ZERO
+        for other in range(self.system.count):
+            weight = Fraction(sign if other == column else 0)
+            weight += sum(
+                (solution.get(row, ZERO) * value for row, value in self.system.entries(other)), ZERO
+            )
+            if weight:
+                wall = float(high[other] if weight > 0 else -low[other])
+                if math.isinf(wall):
+                    return math.inf
+                total += abs(weight) * int(wall)
+        return total

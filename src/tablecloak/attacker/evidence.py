@@ -1,0 +1,245 @@
+"""Evidence in whole numbers: deviations that keep every equation exactly, and bounds that no deviation passes.
+
+The system is M d = 0, low <= d <= high, in whole data units, with whole coefficients (rows of decimals are multiplied
+by a common denominator). Cells tied by equations with two unknowns, d_i = +-d_j, are one column.
+
+- *Met*: a deviation d = n / q (whole numbers n, one denominator q) with M n = 0 and q low <= n <= q high. It is
+  found by rounding what a solver says and taken only if the check in whole numbers passes.
+- *Open*: for any multipliers y, every deviation has  +-d_p = (+-e_p + M'y) d <= sum_i w_i^+ high_i + w_i^- (-low_i),
+  w = +-e_p + M'y. The multipliers of a solver, rounded to fractions, give a bound that is computed exactly.
+
+Reference: Neumaier & Shcherbina (2004), Safe bounds in linear and mixed-integer linear programming.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import group_bounds, merged
+from tablecloak.attacker.tolerances import (
+    LARGEST_COMMON_DENOMINATOR,
+    LARGEST_DENOMINATOR,
+    NEAR_RATIONAL,
+    RELATIVE_NOISE,
+)
+from tablecloak.engines.lp import Columns
+
+Amount = Fraction | float
+"""A fraction, or infinity."""
+EXACT = 2.0**53
+"""Whole numbers below this are exact in floats."""
+SUMMABLE = 2.0**62
+"""Sums of whole numbers below this stay in int64."""
+
+
+class Deviation(NamedTuple):
+    """numerator / denominator of every column, a deviation that keeps all equations and bounds exactly."""
+
+    numerator: Ints
+    denominator: int
+
+    def of(self, column: int) -> Fraction:
+        """How far a column moves."""
+        return Fraction(int(self.numerator[column]), self.denominator)
+
+
+class WholeSystem:
+    """The equations of one component with whole coefficients, tied cells merged into columns."""
+
+    def __init__(self, equations: Columns) -> None:
+        self.ties = merged(_whole_rows(equations))
+        self.group, self.ratio, self.columns = self.ties
+        self.rows, self.count = self.columns.shape
+        self._data = np.rint(self.columns.data)
+        self._start = np.require(self.columns.indptr, np.int32, "W")
+        self._row = np.require(self.columns.indices, np.int32, "W")
+        lengths = np.bincount(self._row, minlength=1), np.diff(self._start)
+        self._widest = [int(length.max(initial=1)) for length in lengths]
+        self._largest = float(np.abs(self._data).max(initial=1.0))
+        self._whole = np.ascontiguousarray(self._data.astype(np.int64)) if self._largest < EXACT else None
+
+    def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """How far each column may go, so that all its cells stay within low..high."""
+        return group_bounds(self.ties, low, high)
+
+    # ------------------------------------------------------------------ deviations
+
+    def deviation(
+        self, amount: Floats, low: Floats, high: Floats, base: Floats | float = 0.0
+    ) -> Deviation | None:
+        """The exact deviation next to what a solver says, base + amount; None if rounding finds none.
+
+        `base`: whole numbers that were subtracted before the solver was asked.
+        """
+        near = np.minimum(np.maximum(amount, low - base), high - base)
+        for denominator in _denominators(near):
+            numerator = np.rint(near * denominator) + base * denominator
+            if np.abs(numerator).max(initial=0.0) >= EXACT:
+                return None
+            found = Deviation(numerator.astype(np.int64), denominator)
+            if fits(found, low, high) and self.keeps(found.numerator):
+                return found
+        return None
+
+    def keeps(self, numerator: Ints) -> bool:
+        """Whether whole amounts of the columns keep every equation."""
+        from tablecloak.engines import systems
+
+        most = self._widest[0] * self._largest * float(np.abs(numerator).max(initial=0))
+        if self._whole is not None and most < SUMMABLE:
+            return bool(
+                systems.balanced(
+                    self._start, self._row, self._whole, self.rows, np.ascontiguousarray(numerator)
+                )
+            )
+        return not any(self.residual(numerator))
+
+    def keeps_cells(self, amount: Ints, low: Floats, high: Floats) -> bool:
+        """Whether whole amounts of the cells keep every equation and low..high."""
+        columns = np.zeros(self.count, dtype=np.int64)
+        columns[self.group] = self.ratio.astype(np.int64) * amount
+        tied = bool((self.ratio.astype(np.int64) * columns[self.group] == amount).all())
+        return tied and bool(np.all((amount >= low) & (amount <= high))) and self.keeps(columns)
+
+    def residual(self, numerator: Ints) -> NDArray[np.object_]:
+        """The sums of all equations in whole numbers of any size."""
+        total = np.zeros(self.rows, dtype=object)
+        column = np.repeat(np.arange(self.count), np.diff(self._start))
+        moved = np.flatnonzero(numerator[column])
+        products = [
+            int(coefficient) * int(amount)
+            for coefficient, amount in zip(self._data[moved], numerator[column[moved]], strict=True)
+        ]
+        np.add.at(total, self._row[moved], np.array(products, dtype=object))
+        return total
+
+    def entries(self, column: int) -> list[tuple[int, int]]:
+        """The equations of a column and its whole coefficients there."""
+        part = slice(int(self._start[column]), int(self._start[column + 1]))
+        return list(zip(self._row[part].tolist(), map(int, self._data[part].tolist()), strict=True))
+
+    # ------------------------------------------------------------------ bounds
+
+    def bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
+        """The most that sign * d_column can be, by the row duals of a program that minimises -sign * d_column."""
+        best: Amount = math.inf
+        for denominator in _denominators(duals):
+            weights = self._weights(np.rint(duals * denominator), column, sign * denominator)
+            if weights is None:
+                continue
+            wall = widest(weights, low, high)
+            if wall is not None:
+                best = min(best, Fraction(wall, denominator))
+        return best
+
+    def _weights(self, factors: Floats, column: int, own: int) -> Ints | None:
+        """w = own e_column + M'factors; None where the sums may leave int64."""
+        from tablecloak.engines import systems
+
+        most = self._widest[1] * self._largest * (float(np.abs(factors).max(initial=0.0)) + abs(own))
+        if self._whole is None or most >= SUMMABLE:
+            return None
+        weights = systems.combined(self._start, self._row, self._whole, factors.astype(np.int64))
+        weights[column] += own
+        return np.asarray(weights)
+
+
+def fits(deviation: Deviation, low: Floats, high: Floats) -> bool:
+    """Whether a deviation lies within whole bounds (infinite ones included)."""
+    numerator, denominator = deviation
+    if denominator == 1:
+        return bool(np.all((numerator >= low) & (numerator <= high)))
+    lowest, highest = low * denominator, high * denominator
+    finite = np.isfinite(lowest) & (np.abs(lowest) >= EXACT) | np.isfinite(highest) & (highest >= EXACT)
+    close = np.flatnonzero(finite)
+    fine = (numerator >= lowest) & (numerator <= highest)
+    fine[close] = [
+        _inside(int(numerator[i]), denominator, float(low[i]), float(high[i])) for i in close.tolist()
+    ]
+    return bool(fine.all())
+
+
+def _inside(numerator: int, denominator: int, low: float, high: float) -> bool:
+    above = math.isinf(low) or numerator >= int(low) * denominator
+    return above and (math.isinf(high) or numerator <= int(high) * denominator)
+
+
+def widest(weights: Ints, low: Floats, high: Floats) -> int | None:
+    """The largest value of weights d within low <= d <= high, exactly; None if there is none."""
+    some = np.flatnonzero(weights)
+    factor = weights[some]
+    wall = np.where(factor > 0, high[some], -low[some])
+    if np.isinf(wall).any():
+        return None
+    size = np.abs(factor).astype(np.float64) * wall
+    if float(size.sum()) < EXACT:
+        return int(size.sum())
+    return sum(int(one) * int(far) for one, far in zip(np.abs(factor).tolist(), wall.tolist(), strict=True))
+
+
+def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | None:
+    """The mirror image of a deviation, as long as it fits within low..high; None where it cannot move."""
+    numerator, denominator = deviation
+    moved = np.flatnonzero(numerator)
+    amount = np.abs(numerator[moved]).astype(np.float64)
+    room = np.where(numerator[moved] > 0, -low[moved], high[moved])
+    share = room / amount
+    if share.size == 0 or not 0 < (least := float(share.min())) < np.inf:
+        return None
+    tightest = int(np.argmin(share))
+    times, parts = int(room[tightest]), int(amount[tightest])
+    if least >= 1.0 or times * float(amount.max()) >= EXACT or denominator * parts >= EXACT:
+        times, parts = int(least), 1
+    if times == 0:
+        return None
+    mirror = -numerator * times
+    common = math.gcd(int(np.gcd.reduce(mirror[moved])), denominator * parts)
+    found = Deviation(mirror // common, denominator * parts // common)
+    return found if fits(found, low, high) else None
+
+
+# ---------------------------------------------------------------------- rounding
+
+
+def _denominators(amount: Floats) -> Iterator[int]:
+    """Denominators with which the amounts are nearly whole; none if there is no small one."""
+    off = np.abs(amount - np.rint(amount))
+    if off.max(initial=0.0) < 0.01:
+        yield 1
+    fractional = off > np.maximum(NEAR_RATIONAL, RELATIVE_NOISE * np.abs(amount))
+    if not fractional.any():
+        return
+    parts = np.unique(np.round(off[fractional], 7))
+    common = 1
+    for part in parts[:: max(1, parts.size // 24)].tolist():
+        common = math.lcm(common, Fraction(part).limit_denominator(LARGEST_DENOMINATOR).denominator)
+        if common > LARGEST_COMMON_DENOMINATOR:
+            return
+    if common > 1:
+        yield common
+
+
+def _whole_rows(equations: Columns) -> Columns:
+    """Every row times the least number that makes its coefficients whole: the decimals that floats stand for."""
+    data = equations.data
+    if _is_whole(data).all():
+        return equations
+    factor = [1] * equations.shape[0]
+    for row, value in zip(equations.indices.tolist(), data.tolist(), strict=True):
+        factor[row] = math.lcm(factor[row], Fraction(f"{value:.15g}").denominator)
+    scaled = [
+        float(Fraction(f"{value:.15g}") * factor[row])
+        for row, value in zip(equations.indices.tolist(), data.tolist(), strict=True)
+    ]
+    return equations._replace(data=np.array(scaled))
+
+
+def _is_whole(data: Floats) -> Bools:
+    return np.asarray(data == np.rint(data))

@@ -1,0 +1,298 @@
+"""Feasibility intervals on other tables: linear programs that share what they find.
+
+Every deviation found is a witness for all cells at once. Each deviation is split into a part up to the need, which is
+rewarded, and a part beyond, which is not, so that the simplex method stops pushing a cell at its need. One program
+pushes all cells of a chunk together; a cell that it leaves short gets one of its own, and what that leaves open goes
+to the oracle, which settles a single question at its own scale. Nothing counts but exact evidence (`evidence`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched
+from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.oracle import AttackerOracle, Evidence
+from tablecloak.attacker.presolve import Component, unfolded
+from tablecloak.engines.lp import Outcome, Session, Solution
+from tablecloak.errors import SolverError
+
+POOL_SIZE = 400
+"""Witnesses that a chunk of questions remembers."""
+CHUNK = 1_000
+"""Questions that share programs and witnesses; chunks share nothing, so that they can be answered in any order."""
+DECADES = 2.0
+"""Questions whose sizes differ by more powers of ten than this are put to different programs."""
+PRESOLVED = 2000
+"""Programs with more columns than this are presolved before their first solve."""
+CAP = 1e4
+"""Columns may move this many times as far as the largest need of a program."""
+
+
+class LinearAttack:
+    """Linear programs over the merged columns of a component that is no network."""
+
+    engine = "linear programs"
+
+    def __init__(self, component: Component, known: LinearAttack | None = None) -> None:
+        """`known` is an attack on the same cells in another box: its equations and witnesses are taken over."""
+        self.component = component
+        self.system: WholeSystem = WholeSystem(component.columns) if known is None else known.system
+        self.low: Floats
+        self.high: Floats
+        self.low, self.high = self.system.bounds(component.low, component.high)
+        self.oracle = AttackerOracle(self.system, self.low, self.high)
+        self.session: Session | None = None
+        self.solves = 0
+        self.pools: dict[int, list[Deviation]] = {}
+        for chunk, pool in ({} if known is None else known.pools).items():
+            self.pools[chunk] = [one for one in pool if fits(one, self.low, self.high)]
+
+    def reach(
+        self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
+    ) -> tuple[Side, Side]:
+        down, up = Side.of(cells.size), Side.of(cells.size)
+        for chunk, start in enumerate(range(0, cells.size, CHUNK)):
+            part = np.arange(start, min(start + CHUNK, cells.size))
+            pool = self.pools.setdefault(chunk, [])
+            for rows, scale in self._by_magnitude(cells[part], size[part]):
+                here = part[rows]
+                push = _Push(self, pool, scale, cells[here], need_down[here], need_up[here])
+                push.run(tick)
+                every = np.arange(here.size)
+                down.copy_from(push.side[False], here, every)
+                up.copy_from(push.side[True], here, every)
+            tick(part.size)
+        return down, up
+
+    def _by_magnitude(self, cells: Ints, size: Floats) -> list[tuple[Ints, float]]:
+        """Questions of like size with a scale for them: a solver's tolerance must stay small beside every size."""
+        component, sizes = self.component, size
+        if not size.all():
+            for amount in (-component.low[cells], component.high[cells]):
+                sizes = np.where(np.isfinite(amount) & (amount > 0) & (sizes == 0), amount, sizes)
+            sizes = np.where(sizes == 0, 1.0, sizes)
+        power = np.log10(sizes)
+        decade = np.floor(power / DECADES)
+        return [
+            (rows, float(10.0 ** power[rows].mean()))
+            for rows in (np.flatnonzero(decade == value) for value in sorted(set(decade.tolist())))
+        ]
+
+    def spread(self, witness: Deviation) -> Floats:
+        """The deviation of every cell of the component."""
+        columns = witness.numerator / float(witness.denominator)
+        return np.asarray(self.system.ratio * columns[self.system.group])
+
+    def program(self, asked: Ints, upper: Floats) -> Session:
+        """The program of the columns, split and with columns of their own for those asked about; see `_Push`."""
+        matrix, lower = unfolded(self.system.columns, asked), np.zeros(upper.size)
+        presolve = upper.size > PRESOLVED
+        if self.session is None:
+            self.session = Session(matrix, lower, upper, presolve=presolve, feasible=True)
+        else:
+            self.session.load(matrix, lower, upper, presolve=presolve)
+        return self.session
+
+
+class _Push:
+    """The questions of one chunk and size: the split columns, the shared program, then one program a cell."""
+
+    def __init__(
+        self,
+        attack: LinearAttack,
+        pool: list[Deviation],
+        scale: float,
+        cells: Ints,
+        need_down: Floats,
+        need_up: Floats,
+    ) -> None:
+        self.attack, self.pool, self.scale = attack, pool, scale
+        self.group, self.ratio = attack.system.group[cells], attack.system.ratio[cells]
+        self.need = {False: need_down, True: need_up}
+        wall = {False: -attack.component.low[cells], True: attack.component.high[cells]}
+        self.side = {
+            way: Side(np.zeros(cells.size), np.where(self.ratio == 0, 0.0, wall[way])) for way in wall
+        }
+        self.goal = {
+            way: np.where(self.need[way] > 0, np.minimum(self.need[way], self.side[way].bound), -np.inf)
+            for way in wall
+        }
+        is_asked = np.zeros(attack.system.count, dtype=bool)
+        is_asked[self.group] = True
+        self.asked = np.flatnonzero(is_asked)
+        self.place = np.cumsum(is_asked)[self.group] - 1
+        self.flip = self.ratio < 0
+        for witness in pool:
+            self._credit(witness)
+
+    # ------------------------------------------------------------------ evidence
+
+    def unmet(self, upward: bool) -> Ints:
+        """Questions whose need is neither met nor proven out of reach."""
+        return np.flatnonzero(self.side[upward].reach < self.goal[upward])
+
+    def _credit(self, witness: Deviation) -> None:
+        """Every cell has gone as far as a witness takes it, in whole units."""
+        moved = self.ratio.astype(np.int64) * witness.numerator[self.group]
+        for way, amount in ((True, moved), (False, -moved)):
+            reach = self.side[way].reach
+            np.maximum(reach, amount // witness.denominator, out=reach)
+
+    def _remember(self, witness: Deviation | None) -> None:
+        """Credit a witness and its mirror image, and keep them."""
+        if witness is None:
+            return
+        mirror = stretched(witness, self.attack.low, self.attack.high)
+        for one in (witness, mirror):
+            if one is not None:
+                self._credit(one)
+                self.pool.append(one)
+        del self.pool[:-POOL_SIZE]
+
+    def _settle(self, question: int, upward: bool, found: Evidence) -> None:
+        """Keep the evidence about one question; what it leaves open the oracle settles at the question's own scale."""
+        need, side = float(self.need[upward][question]), self.side[upward]
+        wall = side.exact(question)[1]
+        found.bound = min(found.bound, wall)
+        if not found.settles(need):
+            column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
+            more = self.attack.oracle.settle(column, sign, need)
+            self._remember(None if more.reach == math.inf else more.deviation)
+            found.take(more.deviation, more.reach)
+            found.bound = min(found.bound, more.bound)
+        reach = max(found.reach, side.exact(question)[0])
+        side.set(question, reach, found.bound)
+        self.goal[upward][question] = -np.inf
+
+    # ------------------------------------------------------------------ programs
+
+    def run(self, tick: Tick) -> None:
+        """Answer all questions, unless they are answered already.
+
+        Down first: there is less room below, and what gets far down often gets up too when it is mirrored.
+        """
+        self._endless()
+        if self.unmet(True).size == self.unmet(False).size == 0:
+            return
+        session = self._session()
+        for upward in (False, True):
+            self._together(session, upward)
+            while (left := self.unmet(upward)).size:
+                self._alone(session, int(left[0]), upward)
+                tick(0)
+        self.attack.solves = session.solves + self.attack.oracle.solves
+
+    def _session(self) -> Session:
+        """Columns, all from zero: d+ and d- of every column up to the need, then what lies beyond for some.
+
+        The point d = 0 is a vertex, so the simplex method starts feasible. Nothing moves further than `CAP` needs.
+        """
+        attack, asked = self.attack, self.asked
+        most = max(float(need.max(initial=0.0)) for need in self.need.values())
+        cap = np.ceil(CAP * most)
+        far_high, far_low = np.minimum(attack.high, cap), np.minimum(-attack.low, cap)
+        high, low = far_high.copy(), far_low.copy()
+        high[asked] = np.minimum(high[asked], self._group_need(True))
+        low[asked] = np.minimum(low[asked], self._group_need(False))
+        beyond_high = _difference(far_high[asked], high[asked])
+        beyond_low = _difference(far_low[asked], low[asked])
+        return attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
+
+    def _group_need(self, upward: bool) -> Floats:
+        """How far each column asked about must be rewarded for going up (down), over the cells in it."""
+        most = np.zeros(self.asked.size)
+        need = np.where(self.flip, self.need[not upward], self.need[upward])
+        np.maximum.at(most, self.place, need)
+        return most
+
+    def _together(self, session: Session, upward: bool) -> None:
+        """Push all unmet questions at once, as long as that settles many of them."""
+        questions = self.unmet(upward)
+        while questions.size > 1 and np.isfinite(self.need[upward][questions]).all():
+            first = np.full(self.asked.size, -1)
+            first[self.place[questions[::-1]]] = questions[::-1]
+            session.set_objective(self._rewards(first[first >= 0], upward))
+            solution = _solved(session)
+            if solution is None:
+                return
+            self._remember(self._witness(solution))
+            before, questions = questions.size, self.unmet(upward)
+            if questions.size > 0.7 * before:
+                return
+
+    def _rewards(self, questions: Ints, upward: bool) -> Floats:
+        """Costs that push the questions: reward the way up to the need, punish the way back."""
+        count, place = self.attack.system.count, self.place[questions]
+        rising = self.flip[questions] != upward
+        costs = np.zeros(2 * (count + self.asked.size))
+        costs[self.asked[place] + np.where(rising, 0, count)] = -1.0
+        costs[self.asked[place] + np.where(rising, count, 0)] = 1.0
+        costs[2 * count + place + np.where(rising, self.asked.size, 0)] = 1.0
+        return costs
+
+    def _alone(self, session: Session, question: int, upward: bool) -> None:
+        """Push one question to its need or to its exact maximum."""
+        attack, found = self.attack, Evidence()
+        session.set_objective(self._rewards(np.array([question]), upward))
+        solution = _solved(session)
+        if solution is not None and solution.outcome is Outcome.OPTIMAL:
+            column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
+            witness = self._witness(solution)
+            self._remember(witness)
+            if self.side[upward].reach[question] >= self.goal[upward][question]:
+                return
+            if witness is not None:
+                found.take(witness, sign * witness.of(column))
+            found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
+        self._settle(question, upward, found)
+
+    def _witness(self, solution: Solution) -> Deviation | None:
+        """The exact deviation next to a solution."""
+        count, asked, values = self.attack.system.count, self.asked, solution.values
+        columns = values[:count] - values[count : 2 * count]
+        columns[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
+        return self.attack.system.deviation(columns * self.scale, self.attack.low, self.attack.high)
+
+    # ------------------------------------------------------------------ rays
+
+    def _endless(self) -> None:
+        """Where whole extents are wanted: cells that go on for ever, by rays of columns with infinite bounds."""
+        low = np.where(np.isinf(self.attack.low), -1.0, 0.0)
+        high = np.where(np.isinf(self.attack.high), 1.0, 0.0)
+        for upward in (False, True):
+            endless = np.isinf(self.need[upward]) & np.isinf(self.side[upward].bound)
+            session: Session | None = None
+            while (questions := np.flatnonzero(endless & np.isfinite(self.side[upward].reach))).size:
+                if session is None:
+                    session = Session(self.attack.system.columns, low, high, feasible=True)
+                costs = np.zeros(self.attack.system.count)
+                costs[self.group[questions]] = np.where(self.flip[questions] != upward, -1.0, 1.0)
+                session.set_objective(costs)
+                solution = _solved(session)
+                ray = None if solution is None else self.attack.system.deviation(solution.values, low, high)
+                if ray is None:
+                    break
+                moved = self.ratio[questions] * ray.numerator[self.group[questions]]
+                found = questions[moved > 0 if upward else moved < 0]
+                if found.size == 0:
+                    break
+                for question in found.tolist():
+                    self.side[upward].set(question, math.inf, math.inf)
+                self.goal[upward][found] = -np.inf
+
+
+def _solved(session: Session) -> Solution | None:
+    """A solution, or None where the solver did not end well."""
+    try:
+        return session.solve()
+    except SolverError:
+        return None
+
+
+def _difference(far: Floats, near: Floats) -> Floats:
+    """far - near, and zero where both are infinite."""
+    return np.where(far == near, 0.0, far - np.where(np.isfinite(near), near, 0.0))

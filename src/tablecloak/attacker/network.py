@@ -1,0 +1,46 @@
+"""Feasibility intervals on networks: maximum flows of whole data units, which are exact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.presolve import Component
+from tablecloak.engines.flow import Network
+
+
+class NetworkAttack:
+    """Maximum flows. Cells that no cycle passes and cells with a short enough cycle need no flow at all."""
+
+    engine = "network flow"
+
+    def __init__(self, component: Component) -> None:
+        assert component.orientation is not None
+        self.network = Network(
+            component.orientation.nodes,
+            component.orientation.tail,
+            component.orientation.head,
+            component.high,
+            -component.low,
+        )
+        self.solves = 0
+        self._movable: Bools | None = None
+
+    def reach(
+        self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
+    ) -> tuple[Side, Side]:
+        if self._movable is None:
+            self._movable = self.network.undetermined()
+        movable = self._movable[cells]
+        want_down, want_up = np.where(movable, need_down, 0.0), np.where(movable, need_up, 0.0)
+        up, down, flows = self.network.settle(cells, want_up, want_down, on_chunk=tick)
+        self.solves += flows
+        return _side(down, need_down, movable), _side(up, need_up, movable)
+
+
+def _side(got: Floats, need: Floats, movable: Bools) -> Side:
+    """What a flow below the need reaches is the capacity of a cut; one that stops at the need proves no bound."""
+    reach = np.where(need > 0, got, 0.0)
+    short = ~movable | ((reach < need) | np.isinf(need)) & (need > 0)
+    return Side(reach, np.where(short, reach, np.inf))

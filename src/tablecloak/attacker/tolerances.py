@@ -1,0 +1,17 @@
+"""Numerical tolerances of the attacker's problem, each named for what it guards.
+
+None of them decides a verdict: what a solver says in floats is rounded within these and then checked exactly.
+"""
+
+from __future__ import annotations
+
+NEAR_RATIONAL = 1e-6
+"""An amount of a solver, in data units, this near to a fraction with a small denominator is tried as that fraction."""
+RELATIVE_NOISE = 1e-12
+"""The same, relative to the amount: digits that a float of that size does not have."""
+LARGEST_DENOMINATOR = 1_000
+"""Denominators of single amounts that are tried."""
+LARGEST_COMMON_DENOMINATOR = 1_000_000
+"""Denominators of whole deviations that are tried."""
+SOLVER_FEASIBILITY = 1e-9
+"""Feasibility tolerance of programs that are solved on their own, in units of their scale."""

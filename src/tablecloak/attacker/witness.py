@@ -1,0 +1,77 @@
+"""Exact deviations of a table in which some cells are vague: witnesses that a requirement can be met.
+
+For cell p, an attacker's box and a set of cells that may deviate: a deviation d with M d = 0 that takes p as far as
+needed, in whole data units or simple fractions of them. If the cells that it moves are hidden, p is protected that far.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.evidence import WholeSystem
+from tablecloak.attacker.oracle import AttackerOracle
+from tablecloak.attacker.presolve import Component, Reduction, reduce, working_columns
+from tablecloak.engines.flow import Network
+from tablecloak.model.requirement import deviation_bounds
+from tablecloak.pattern import Suppression
+from tablecloak.problem import Problem
+
+
+class WitnessFinder:
+    """Finds deviations in which only some cells move; by attacker, since boxes differ."""
+
+    def __init__(self, problem: Problem, allowed: Bools) -> None:
+        self.problem = problem
+        self._view = Suppression.of(problem.table, allowed).view(problem)
+        self._systems: dict[int, Reduction] = {}
+
+    def find(self, cell: int, attacker: int, upward: bool, need: float) -> Floats | None:
+        """A deviation of all cells, in data units, that takes the cell as far as needed, or as far as it goes.
+
+        None where the cell cannot move at all.
+        """
+        system = self._system(attacker)
+        number = int(system.component[cell])
+        if number < 0:
+            return None
+        component, place = system.components[number], int(system.position[cell])
+        moved = _by_flow if component.orientation is not None else _by_program
+        amounts = moved(component, place, upward, need)
+        if amounts is None:
+            return None
+        deviation = np.zeros(len(self.problem.table))
+        deviation[component.cells] = amounts
+        return deviation
+
+    def _system(self, attacker: int) -> Reduction:
+        if attacker not in self._systems:
+            low, high = deviation_bounds(self.problem, self._view, attacker)
+            table = self.problem.table
+            self._systems[attacker] = reduce(working_columns(table), low, high, table.unit)
+        return self._systems[attacker]
+
+
+def _by_flow(component: Component, place: int, upward: bool, need: float) -> Floats | None:
+    orientation = component.orientation
+    assert orientation is not None
+    network = Network(orientation.nodes, orientation.tail, orientation.head, component.high, -component.low)
+    route = network.route(place, upward, need)
+    return route.deviation if route.value > 0 else None
+
+
+def _by_program(component: Component, place: int, upward: bool, need: float) -> Floats | None:
+    system = WholeSystem(component.columns)
+    ratio = float(system.ratio[place])
+    if ratio == 0:
+        return None
+    sign = 1 if (ratio > 0) is upward else -1
+    found = AttackerOracle(system, *system.bounds(component.low, component.high)).settle(
+        int(system.group[place]), sign, need
+    )
+    if found.deviation is None:
+        return None
+    columns = found.deviation.numerator / float(found.deviation.denominator)
+    return np.asarray(system.ratio * columns[system.group]) if math.isfinite(need) else None

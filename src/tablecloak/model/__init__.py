@@ -1,0 +1,1 @@
+"""Tables, problems and what is required of a publication."""

@@ -1,0 +1,234 @@
+"""How commands end when they are interrupted: exit codes, signals, and what is written."""
+
+from __future__ import annotations
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tablecloak.cli.app import app
+from tablecloak.cli.exits import exit_codes, past_interrupting
+from tablecloak.examples import path
+from tablecloak.protect import protect
+from tablecloak.result import Status
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes and SIGTERM do not apply on Windows")
+TABLE = """0
+4
+0 30 30 s 0 inf 0 0 0
+1 10 10 u 0 inf 2 2 0
+2 10 10 s 0 inf 0 0 0
+3 10 10 s 0 inf 0 0 0
+1
+0 4 : 0 (-1) 1 (1) 2 (1) 3 (1)
+"""
+
+
+JOB = """
+[data]
+path = "business_survey.csv"
+weight = "weight"
+respondent = "enterprise"
+[[dimension]]
+name = "region"
+hierarchy = "region.csv"
+[[dimension]]
+name = "size"
+hierarchy = "size.csv"
+[table]
+response = "turnover"
+[[rule]]
+rule = "p-percent"
+p = 10
+[protect]
+method = "suppress-greedy"
+[publish]
+outputs = ["safe.csv", "safe.html"]
+[report]
+html = "report.html"
+json = "record.json"
+pattern = "found.csv"
+problem = "problem.cloak"
+"""
+
+
+def small_job(folder: Path) -> Path:
+    for name in ("business_survey.csv", "region.csv", "size.csv"):
+        copy(path(name), folder / name)
+    job = folder / "job.toml"
+    job.write_text(JOB)
+    return job
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.jj"
+    path.write_text(TABLE)
+    return path
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every method ends as if the user had pressed Ctrl-C."""
+
+    def stopped(*given: Any, **options: Any) -> Any:
+        result = protect(*given, **options)
+        report = replace(result.report, notes=("the whole table is hidden",))
+        return replace(result, status=Status.INTERRUPTED, report=report)
+
+    modules = [import_module(f"tablecloak.{name}") for name in ("protect", "job.run", "compare")]
+    for module in modules:
+        monkeypatch.setattr(module, "protect", stopped)
+
+
+def ended(*arguments: object) -> Any:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_an_interrupted_protect_writes_its_pattern(table: Path, interrupted: None) -> None:
+    pattern, record = table.with_name("pattern.csv"), table.with_name("record.json")
+    done = ended("protect", table, "--pattern", pattern, "--json", record)
+    assert done.exit_code == 6 and "what was found so far is written" in done.stderr
+    assert "interrupted, cost" in done.stdout and "note: the whole table is hidden" in done.stdout
+    assert json.loads(record.read_text())["status"] == "interrupted" and pattern.exists()
+    bare = ended("protect", table)
+    assert bare.exit_code == 130 and "interrupted, nothing written" in bare.stderr
+
+
+def test_an_interrupted_comparison_runs_no_further_method(table: Path, interrupted: None) -> None:
+    record = table.with_name("record.json")
+    done = ended("compare", table, "-m", "suppress-greedy,suppress-optimal", "--json", record)
+    assert done.exit_code == 6 and "suppress-greedy: the whole table is hidden" in done.stdout
+    rows = json.loads(record.read_text())["outcomes"]
+    assert [row["status"] for row in rows] == ["interrupted", "not-run"]
+    assert "suppress-optimal: interrupted before it" in done.stdout
+
+
+def test_an_interrupted_job_publishes_nothing(tmp_path: Path, interrupted: None) -> None:
+    job = small_job(tmp_path)
+    before = set(job.parent.iterdir())
+    done = ended("run", job)
+    assert done.exit_code == 6 and "interrupted: nothing is published" in done.stdout, done.output
+    new = {path.name for path in set(job.parent.iterdir()) - before}
+    assert new == {"found.csv", "record.json", "problem.cloak"}, "neither public files nor the report"
+    told = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    assert told["public"] == {} and told["repeatable"] is False
+    assert told["result"]["status"] == "interrupted"
+    again = ended("run", tmp_path / "record.json")
+    assert again.exit_code == 6 and "nothing is published" in again.stdout
+    job.write_text(JOB.partition("[report]")[0])
+    bare = ended("run", job)
+    assert bare.exit_code == 130 and "interrupted, nothing written" in bare.stderr
+
+
+def test_files_of_an_earlier_run_stay_and_are_named(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    job = small_job(tmp_path)
+    whole = ended("run", job)
+    assert whole.exit_code == 0, whole.output
+    public = [line.split()[1] for line in whole.stdout.splitlines() if line.endswith("(public)")]
+    contents = {name: Path(name).read_bytes() for name in public}
+    request.getfixturevalue("interrupted")
+    done = ended("run", job)
+    assert public and all(f"left as it was, from an earlier run: {name}" in done.stdout for name in public)
+    assert {name: Path(name).read_bytes() for name in public} == contents
+    if sys.platform != "win32":
+        for line in whole.stdout.splitlines():
+            if line.startswith("written: "):
+                private = stat.S_IMODE(Path(line.split()[1]).stat().st_mode) == 0o600
+                assert private == line.endswith("(confidential)")
+
+
+# ---------------------------------------------------------------------- signals
+
+
+@POSIX
+def test_sigterm_is_ctrl_c_inside_a_command_only() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with pytest.raises(BaseException) as caught, exit_codes():
+        signal.raise_signal(signal.SIGTERM)
+    assert getattr(caught.value, "exit_code", None) == 130
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@POSIX
+def test_interrupts_come_too_late_once_files_are_renamed() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with exit_codes():
+        past_interrupting()
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@POSIX
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with exit_codes():
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_commands_in_other_threads_set_no_handlers() -> None:
+    faults = list[BaseException]()
+
+    def work() -> None:
+        try:
+            with exit_codes():
+                past_interrupting()
+        except BaseException as error:
+            faults.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert not faults
+
+
+def test_importing_sets_no_handlers() -> None:
+    code = (
+        "import signal, tablecloak, tablecloak.cli.app\n"
+        "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SLOW = """
+import sys, time
+import tablecloak.protect
+from tablecloak.cli import main
+
+def slow(*_, **options):
+    print("ready", flush=True)
+    time.sleep(600)
+
+tablecloak.protect.protect = slow
+sys.modules["tablecloak.protect"].protect = slow
+main()
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_terminated(table: Path, number: int) -> None:
+    pattern = table.with_name("pattern.csv")
+    command = [sys.executable, "-c", SLOW, "protect", str(table), "--pattern", str(pattern)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130 and told == b"interrupted, nothing written\n"
+    assert not pattern.exists()
