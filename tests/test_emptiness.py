@@ -25,6 +25,7 @@ from tablecloak import (
     audit,
     link,
     link_responses,
+    protect,
     tabulate,
 )
 from tablecloak.assess import summary
@@ -57,7 +58,8 @@ def test_microdata_without_a_response_are_counts() -> None:
     table = tabulate(SMALL, [ROWS, COLUMNS])
     assert table.counts and not table.weighted and table.empty == "known"
     low, high = known_bounds(table)
-    assert (low == 1).all() and np.isinf(high).all()
+    assert (low[table.is_leaf] == 1).all() and np.isinf(high).all()
+    assert low[table.find(r="N")] == 3 and low[table.find()] == 5  # totals: as many as there are parts
 
 
 def test_other_tables_tell_nothing() -> None:
@@ -77,10 +79,10 @@ def test_other_tables_tell_nothing() -> None:
 
 
 def test_counts_of_cells_and_of_a_response() -> None:
-    assert known_bounds(cells([1, 0, 2], counts=True))[0].tolist() == [1, 1, -np.inf, 1]
+    assert known_bounds(cells([1, 0, 2], counts=True))[0].tolist() == [2, 1, -np.inf, 1]
     households = {"r": ["N", "N", "S"], "size": [2, 1, 4]}
     table = tabulate(households, [ROWS], "size", counts=True)
-    assert table.counts and (known_bounds(table)[0] == 1).all()
+    assert table.counts and known_bounds(table)[0].tolist() == [2, 1, 1]
     data = CellData({"r": ["N", "S"], "value": [3, 4]}, recompute=True)
     assert tabulate(data, [ROWS], counts=True).counts
     assert not tabulate(data, [ROWS]).counts
@@ -128,7 +130,7 @@ def test_zeros_that_are_never_hidden_tell_the_same() -> None:
     table = tabulate(SMALL, [ROWS, COLUMNS], empty="cells")
     zero = table.values == 0
     problem = assess(table, Frequency(3), hide_zeros=False)
-    assert (problem.outsider_low[~zero] == 1).all() and (problem.outsider_low[zero] == 0).all()
+    assert (problem.outsider_low[~zero] >= 1).all() and (problem.outsider_low[zero] == 0).all()
     assert (assess(table, Frequency(3)).outsider_low == 0).all()
 
 
@@ -184,6 +186,15 @@ def test_more_records_than_the_minimum_of_one_respondent() -> None:
     assert problem.levels.upper[table.find(r="N")] == 1  # 20% of 5: the count itself is not small
 
 
+def test_totals_of_ones_can_only_be_protected_from_above() -> None:
+    """1 + 1 = 2 is sensitive; it cannot be less than 2, so that is not asked for."""
+    table = tabulate(persons({("N", "a"): 1, ("N", "b"): 1, ("S", "a"): 7, ("S", "b"): 8}), [ROWS, COLUMNS])
+    problem = assess(table, Frequency(3))
+    total = table.find(r="N")
+    assert problem.sensitive[total] and problem.levels.lower[total] == 0 and problem.levels.upper[total] == 1
+    assert protect(problem, "suppress-compact").audit.safe
+
+
 # ---------------------------------------------------------------------- insiders
 
 
@@ -197,7 +208,10 @@ def test_an_insider_knows_his_own_and_that_it_is_there() -> None:
     assert problem.attacker_names == ("outsider", "respondent A")
     low, _ = problem.box(1)
     assert low[table.find(r="N", s="b")] == 2 and low[table.find(r="N", s="a")] == 1 and low.min() == 1
-    assert low[table.find(r="N")] == 3
+    assert low[table.find(r="N")] == 3  # two here, one there
+    coalition = Attacker.contributing("A and B", table, [table.find(r="N", s="a")], [2])
+    knows = Problem.of(table, [], attackers=[coalition]).box(1)[0]
+    assert knows[table.find(r="N")] == 2 + 1 and knows[table.find(s="a")] == 2 + 1
 
 
 # ---------------------------------------------------------------------- linked tables
@@ -219,7 +233,7 @@ def test_linked_tables_tell_where_any_of_them_is_empty() -> None:
     low, high = known_bounds(both)
     empty = both.find(r="S", s="c")
     assert low[empty] == high[empty] == 0
-    assert (low[both.values > 0] == 1).all()
+    assert (low[both.values > 0] >= 1).all()
     assert np.isinf(high[both.find(r="S", s="c", age="old")])  # only the total is printed as empty
     hidden = [empty, both.find(r="S", s="c", age="old"), both.find(r="S", s="c", age="young")]
     found = audit(Problem.of(both, []), Suppression.of(both, hidden), intervals=True, every_hidden=True)
@@ -258,7 +272,7 @@ def test_linking_two_kinds() -> None:
     open_ones = tabulate({**SMALL, "age": ["old"] * len(SMALL["r"])}, [ROWS, AGES], empty="cells")
     both = link([known, open_ones])
     low, _ = known_bounds(both)
-    assert low[both.find(r="N")] == 1  # common: the first table tells
+    assert low[both.find(r="N")] == 3  # common: the first table tells
     assert low[both.find(r="N", age="old")] == -np.inf
     assert both.empty == "cells" and both.counts
 

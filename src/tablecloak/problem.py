@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tablecloak import weights as weighing
 from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
 from tablecloak.errors import InputError, check_kind, counted
-from tablecloak.model.emptiness import with_public_knowledge
+from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
 from tablecloak.model.levels import Levels as Levels
 from tablecloak.model.marks import Mark as Mark
 from tablecloak.model.marks import Reason as Reason
@@ -156,7 +156,8 @@ class Problem:
             faults += [*problem._number_faults(wanted), *problem._bound_faults()]
         if faults := [*unread, *faults, *problem._attacker_faults()]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
-        return problem._with_whole_boxes()
+        attackers = tuple(knowing_the_page(problem, who) for who in problem.attackers)
+        return replace(problem, attackers=attackers)._with_whole_boxes()
 
     # ------------------------------------------------------------------ looking at it
 

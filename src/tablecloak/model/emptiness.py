@@ -23,7 +23,7 @@ from tablecloak.arrays import Bools, Floats, Ints, floats, frozen
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.problem import Problem
+    from tablecloak.problem import Attacker, Problem
     from tablecloak.table import Table
 
 KNOWN, CELLS = "known", "cells"
@@ -66,12 +66,48 @@ class Emptiness:
 def known_bounds(table: Table, hide_zeros: bool = True) -> tuple[Floats, Floats]:
     """low, high of each cell for whoever reads the page; infinite where it tells nothing.
 
-    Where zeros are never hidden, all counts that are hidden are at least one.
+    A total is at least the sum of what its parts are at least. Where zeros are never hidden, all counts that are
+    hidden are at least one.
     """
     known = Emptiness.of(table)
     present = known.present if hide_zeros else known.counted & (table.values > 0)
     low = np.where(known.absent, 0.0, np.where(present, ONE, -np.inf))
+    if present.any():
+        least = 0.0 if (table.values >= 0).all() else -np.inf
+        implied = _implied(table, np.maximum(low, least))
+        low = np.where(implied > np.maximum(low, least), implied, low)
     return floats(low), floats(np.where(known.absent, 0.0, np.inf))
+
+
+def _implied(table: Table, low: Floats) -> Floats:
+    """The lower bounds with those of totals raised to the sums over their parts, from the leaves up."""
+    sums = table.equations
+    row = np.repeat(np.arange(sums.shape[0]), np.diff(sums.indptr))
+    totals = np.bincount(row[sums.data < 0], minlength=sums.shape[0])
+    odd = np.bincount(row[np.abs(sums.data) != 1], minlength=sums.shape[0])
+    plain = (totals == 1) & (odd == 0) & (table.rhs == 0)
+    part, total = plain[row] & (sums.data > 0), plain[row] & (sums.data < 0)
+    above = np.zeros(sums.shape[0], dtype=np.int64)
+    above[row[total]] = sums.indices[total]
+    while True:
+        least = np.bincount(row[part], weights=low[sums.indices[part]], minlength=sums.shape[0])
+        raised = low.copy()
+        np.maximum.at(raised, above[plain], least[plain])
+        if (raised == low).all():
+            return low
+        low = raised
+
+
+def knowing_the_page(problem: Problem, attacker: Attacker) -> Attacker:
+    """The attacker with what his own and public knowledge together tell about totals."""
+    table, cells = problem.table, attacker.cells
+    if not (Emptiness.of(table).counted & (problem.outsider_low >= ONE)).any():
+        return attacker
+    low, high = problem.outsider_low.copy(), np.full(len(table), np.inf)
+    low[cells], high[cells] = np.maximum(low[cells], attacker.low), attacker.high
+    low = _implied(table, low)
+    more = np.union1d(cells, np.flatnonzero(low > problem.outsider_low))
+    return replace(attacker, cells=frozen(more), low=floats(low[more]), high=floats(high[more]))
 
 
 def with_public_knowledge(problem: Problem, hide_zeros: bool) -> Problem:
