@@ -14,11 +14,12 @@ from scipy.sparse import csr_array
 from tablecloak import weights as weighing
 from tablecloak.apriori import FORCED, HIDDEN, LEVELS, MARKS, SAFE, UNSAFE, Marks
 from tablecloak.arrays import Bools, Floats, both_bounds, floats, mask
-from tablecloak.concentration import is_zero
+from tablecloak.concentration import Caught, is_zero
 from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.insiders import Insiders
+from tablecloak.model.emptiness import known_bounds
 from tablecloak.problem import Levels, Problem, Reason
-from tablecloak.rules import Caught, Rule
+from tablecloak.rules import Rule
 from tablecloak.table import Table
 from tablecloak.unions import unite
 
@@ -61,7 +62,8 @@ def assess(
         lower = upper = max(|V| rho, 10^-decimals)        where V = 0: lower = 0, upper = the zero rule's distance
 
     They are cut to what the outsider's box allows (no more than its value lies below a cell that cannot be
-    negative), unless `widen` widens the box. Levels of marks replace them.
+    negative), unless `widen` widens the box. Levels of marks replace them. In tables of counts the frequency rule
+    asks upper = minimum - V unless it has a percentage, and no level goes below one unit (docs/counts.md).
 
     `insiders` adds attackers found among the contributors. `unions` protects sensitive cells that are caught
     together although they protect each other (True, or of how many cells at most). `missing_safe` names codes,
@@ -78,7 +80,7 @@ def assess(
     if unions:
         united = unite(table, judged.sensitive, asked, None if unions is True else int(unions))
         judged = _Judged.of(united.table, asked, marks, safe, manual_percent, len(table))
-        given = given.with_unions(united.members)
+        given = given.with_unions(united.members, *known_bounds(table, hide_zeros))
     levels, capped = judged.levels(given.low, given.high, widen)
     problem = Problem.of(
         judged.table,
@@ -92,7 +94,7 @@ def assess(
         widen=widen,
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
     )
-    problem = replace(problem, reasons=judged.reasons(capped))
+    problem = replace(problem, reasons=judged.reasons(capped | mask(problem.cut, capped.size)))
     return replace(problem, attackers=insiders.attackers(problem)) if insiders is not None else problem
 
 
@@ -108,6 +110,8 @@ def summary(problem: Problem) -> str:
     for key in sorted(caught, key=lambda key: (key[1], -caught[key], key[0])):
         where = " (unions)" if key[1] else ""
         lines.append(f"  {key[0]}{where}: caught {caught[key]}, decided about {decided[key]}")
+    if problem.cut.size:
+        lines.append(f"{counted(problem.cut.size, 'level')} cut to what the page itself tells everybody")
     if united:
         lines.append(f"{counted(united, 'union')} of sensitive cells must be protected too")
     if problem.attackers:
@@ -151,7 +155,7 @@ class _Judged:
                 continue
             looked = ~spared
             looked[cells:] &= rule.kind in ABOUT_LARGEST
-            caught.append(Caught.of(found.mask & looked, found.relative, found.distance))
+            caught.append(Caught.of(found.mask & looked, found.relative, found.distance, found.above))
         if faults:
             raise InputError("Rules", faults, advice=" ".join(advice))
         return cls(table, rules, tuple(caught), marks, manual_percent / 100, cells)
@@ -191,19 +195,24 @@ class _Judged:
 
     # ------------------------------------------------------------------ levels
 
-    def relative(self) -> Floats:
-        """rho: the level of each sensitive cell as a share of its value."""
-        share, decided = np.zeros((2, len(self.table)))
+    def wanted(self) -> tuple[Floats, Floats]:
+        """The lower and upper levels that the rule which decides asks for, where the value is not zero."""
+        unit, size = self.table.unit, np.abs(self.table.values)
+        wanted, decided = np.zeros((2, len(self.table))), np.zeros(len(self.table), dtype=bool)
         for rank in range(len(ORDER) + 1):
-            found, asked = np.zeros((2, len(self.table)))
+            asked, found = np.zeros((2, len(self.table))), np.zeros(len(self.table), dtype=bool)
             for rule, caught in zip(self.rules, self.caught, strict=True):
                 if _rank(rule) == rank:
-                    needed = np.where(np.isnan(caught.relative), self.manual, caught.relative)
-                    asked = np.maximum(asked, np.where(caught.mask, needed, 0.0))
-                    found = np.maximum(found, caught.mask)
-            share = np.where((found > 0) & (decided == 0), asked, share)
-            decided = np.maximum(decided, found)
-        return np.where(self.marked(UNSAFE), np.maximum(share, self.manual), share)
+                    share = np.where(np.isnan(caught.relative), self.manual, caught.relative)
+                    level = np.maximum(size * share, unit)
+                    both = np.stack([level, np.where(np.isnan(caught.above), level, caught.above)])
+                    asked = np.maximum(asked, np.where(caught.mask, both, 0.0))
+                    found |= caught.mask
+            wanted = np.where(found & ~decided, asked, wanted)
+            decided |= found
+        manual = np.where(self.marked(UNSAFE), np.maximum(size * self.manual, unit), 0.0)
+        lower, upper = np.maximum(wanted, manual)
+        return lower, upper
 
     def levels(self, low: Floats, high: Floats, widen: bool) -> tuple[Levels, Bools]:
         """The levels of all cells, and where the a-priori bounds low..high cut them."""
@@ -211,9 +220,9 @@ class _Judged:
         distance = np.zeros(len(self.table))
         for found in self.caught:
             distance = np.where(found.mask, np.maximum(distance, found.distance), distance)
-        wanted = np.maximum(np.abs(value) * self.relative(), self.table.unit)
-        lower = np.where(sensitive & ~zero, wanted, 0.0)
-        upper = np.where(sensitive, np.where(zero, distance, wanted), 0.0)
+        below, above = self.wanted()
+        lower = np.where(sensitive & ~zero, below, 0.0)
+        upper = np.where(sensitive, np.where(zero, distance, above), 0.0)
         capped = np.zeros(len(self.table), dtype=bool)
         if not widen:
             down, up = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
@@ -301,13 +310,13 @@ class _Given:
         cost, below, above = numbers.values()
         return cls(cost, below, above, masks[FORCED], masks[HIDDEN])
 
-    def with_unions(self, members: csr_array) -> _Given:
-        """The same with unions at the end: hiding them costs nothing, their bounds add up."""
+    def with_unions(self, members: csr_array, low: Floats, high: Floats) -> _Given:
+        """The same with unions at the end: hiding them costs nothing, bounds of all kinds add up."""
         nowhere = np.zeros(members.shape[0], dtype=bool)
         return _Given(
             np.concatenate([self.weights, np.zeros(members.shape[0])]),
-            np.concatenate([self.low, _sums(members, self.low)]),
-            np.concatenate([self.high, _sums(members, self.high)]),
+            np.concatenate([self.low, _sums(members, np.maximum(self.low, low))]),
+            np.concatenate([self.high, _sums(members, np.minimum(self.high, high))]),
             np.concatenate([self.forced, nowhere]),
             np.concatenate([self.hidden, nowhere]),
         )

@@ -42,20 +42,13 @@ def read_cells(
 
     With `leaves_only` the values of totals are not looked at.
     """
-    columns = {str(name): _column(given[name]) for name in _names(given)}
-    if len(columns) < len(_names(given)):
-        found = f"{_FOUND} {public_names([str(name) for name in _names(given)])}."
-        raise InputError("Cells", ["two columns have the same name"], advice=found)
+    columns = _columns(given)
     _check_columns(dimensions, columns, value)
     codes = np.stack([_positions(columns[each.name], each) for each in dimensions], axis=1)
     values = _numbers(columns[value])
     if not values.size:
         raise InputError("Table", ["the table has no cells"], advice="Give at least one row.")
-    faults = [
-        f"row {row + 1}: {_code_fault(columns[each.name][row], each, i < SHOWN_FAULTS)}"
-        for d, each in enumerate(dimensions)
-        for i, row in enumerate(np.flatnonzero(codes[:, d] < 0))
-    ]
+    faults = _code_faults(dimensions, columns, codes)
     faults += value_faults(dimensions, codes, values, leaves_only)
     faults += _repeats(dimensions, codes)
     if faults:
@@ -70,6 +63,27 @@ def read_cells(
         if name not in taken and _is_numeric(column)
     }
     return Cells(codes, values, further)
+
+
+def read_codes(dimensions: Sequence[Dimension], given: Any, what: str) -> Codes:
+    """Combinations of codes in a dict of columns or a dataframe; a dimension without a column means its total."""
+    columns = _columns(given)
+    rows = max((len(column) for column in columns.values()), default=0)
+    faults = [
+        f"there is no dimension {name!r}" for name in columns if name not in {d.name for d in dimensions}
+    ]
+    for each in dimensions:
+        if each.name not in columns and each.total is None:
+            faults.append(f"there is no column {each.name!r}, and this dimension has no total")
+        columns.setdefault(each.name, np.full(rows, each.total, dtype=object))
+    if len({column.shape for column in columns.values()}) > 1:
+        faults.append("the columns have different numbers of rows")
+    if faults:
+        raise InputError(what, faults, advice="Give a column of codes for each dimension.")
+    codes = np.stack([_positions(columns[each.name], each) for each in dimensions], axis=1)
+    if faults := _code_faults(dimensions, columns, codes):
+        raise InputError(what, faults)
+    return codes
 
 
 def value_faults(
@@ -211,6 +225,16 @@ def _names(given: Any) -> list[Any]:
     raise InputError("Cells", [fault], advice="Give a dict of columns or a dataframe.")
 
 
+def _columns(given: Any) -> dict[str, NDArray[Any]]:
+    """The columns of a mapping or a dataframe as arrays, by name."""
+    names = _names(given)
+    columns = {str(name): _column(given[name]) for name in names}
+    if len(columns) < len(names):
+        found = f"{_FOUND} {public_names([str(name) for name in names])}."
+        raise InputError("Cells", ["two columns have the same name"], advice=found)
+    return columns
+
+
 def _column(given: Any) -> NDArray[Any]:
     """A column as an array, of objects where it is not one already."""
     return np.asarray(given) if hasattr(given, "__array__") else np.array(given, dtype=object)
@@ -246,6 +270,17 @@ def _code_fault(code: Any, dimension: Dimension, hinted: bool) -> str:
         return f"the code of dimension {dimension.name!r} is missing"
     hint = near(code, dimension.codes) if hinted else ""
     return f"unknown code {str(code)!r} in dimension {dimension.name!r}{hint}"
+
+
+def _code_faults(
+    dimensions: Sequence[Dimension], columns: Mapping[str, NDArray[Any]], codes: Codes
+) -> list[str]:
+    """Rows with codes that their dimensions do not have."""
+    return [
+        f"row {row + 1}: {_code_fault(columns[each.name][row], each, i < SHOWN_FAULTS)}"
+        for d, each in enumerate(dimensions)
+        for i, row in enumerate(np.flatnonzero(codes[:, d] < 0))
+    ]
 
 
 def _positions(column: NDArray[Any], dimension: Dimension) -> Codes:

@@ -7,11 +7,14 @@ part: sum of x_i * min(w_i, m - w_1 - ... - w_{i-1}).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats
+from tablecloak.arrays import Bools, Floats, floats, frozen
 from tablecloak.contributions import NOBODY, Contributions
 from tablecloak.errors import InputError, counted
+from tablecloak.model.emptiness import Emptiness
 from tablecloak.table import Table
 
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
@@ -19,6 +22,32 @@ NOISE = 32 * float(np.finfo(np.float64).eps)
 """Differences below this share of what is compared are rounding noise: 0.1 + 0.2 is no more than 0.3."""
 ZERO_SHARE = 1e-6
 """A value below this share of the data unit is zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Caught:
+    """What a rule found in a table. Confidential.
+
+    `relative` is the level each caught cell needs as a share of its value, zero elsewhere; NaN where the rule
+    cannot tell (X = 0). `distance` is the upper level of cells of value zero. `above` is an upper level that is
+    asked instead of the relative one; NaN where there is none.
+    """
+
+    mask: Bools
+    relative: Floats
+    distance: float = 0.0
+    above: Floats | float = np.nan
+
+    @classmethod
+    def of(
+        cls,
+        where: Bools,
+        relative: Floats | float,
+        distance: float = 0.0,
+        above: Floats | float = np.nan,
+    ) -> Caught:
+        """What was caught, with a relative level for each cell or one for all."""
+        return cls(frozen(where), floats(np.where(where, relative, 0.0)), distance, above)
 
 
 def one_of(level: str) -> str:
@@ -89,6 +118,12 @@ def waived(who: Contributions) -> Bools:
 def exceeds(one: Floats, other: Floats) -> Bools:
     """one > other, beyond rounding noise."""
     return np.asarray(one - other > NOISE * np.maximum(np.abs(one), np.abs(other)))
+
+
+def missing_units(table: Table, minimum: float) -> Floats:
+    """By how many units each count falls short of the minimum; NaN where it does not, or the value is no count."""
+    short = np.ceil(minimum) - table.values
+    return np.where(Emptiness.of(table).counted & (short > 0), short, np.nan)
 
 
 def share(excess: Floats, total: Floats, where: Bools) -> Floats:

@@ -129,7 +129,8 @@ class Contributions:
 def placed(parts: Sequence[Contributions], places: Sequence[Ints], size: int) -> Contributions | None:
     """The contributions of several tables in one of `size` cells, where cell i of part t is places[t][i].
 
-    A cell that several tables have keeps what the first of them says. Units of the same name are the same.
+    A cell that several tables have keeps what the first of them says; a cell that none has, has no contributors.
+    Units of the same name are the same.
     """
     if not parts:
         return None
@@ -139,7 +140,10 @@ def placed(parts: Sequence[Contributions], places: Sequence[Ints], size: int) ->
     renumber = [numbers[starts[t] : starts[t + 1]] for t in range(len(parts))]
     arrays: dict[str, Any] = {
         name: _spread(
-            [_column(part, name, depth, new) for part, new in zip(parts, renumber, strict=True)], places, size
+            [_column(part, name, depth, new) for part, new in zip(parts, renumber, strict=True)],
+            places,
+            size,
+            NOBODY if name in _UNIT_NUMBERS else 0,
         )
         for name in _BY_CELL
     }
@@ -153,6 +157,7 @@ def placed(parts: Sequence[Contributions], places: Sequence[Ints], size: int) ->
     return Contributions(level=parts[0].level, units=frozen(units), **arrays, **facts, **shares)
 
 
+_UNIT_NUMBERS = ("top_unit", "largest_unwaived_unit")
 _BY_UNIT = {"units", "unit_weight", "unit_waived"}
 _MATRICES = {"shares", "shadow_shares"}
 _BY_CELL = tuple(f.name for f in fields(Contributions) if f.name not in _BY_UNIT | _MATRICES | {"level"})
@@ -161,7 +166,7 @@ _BY_CELL = tuple(f.name for f in fields(Contributions) if f.name not in _BY_UNIT
 def _column(part: Contributions, name: str, depth: int, renumber: Ints) -> NDArray[Any]:
     """One array by cell, as deep as asked for, with the new numbers of units."""
     array = getattr(part, name)
-    if name in ("top_unit", "largest_unwaived_unit"):
+    if name in _UNIT_NUMBERS:
         array = np.where(array >= 0, np.append(renumber, NOBODY)[array], NOBODY)
     if array.ndim == 2 and name != "requested":
         filler = NOBODY if name == "top_unit" else 0
@@ -169,8 +174,8 @@ def _column(part: Contributions, name: str, depth: int, renumber: Ints) -> NDArr
     return np.asarray(array)
 
 
-def _spread(columns: Sequence[NDArray[Any]], places: Sequence[Ints], size: int) -> NDArray[Any]:
-    result = np.zeros((size, *columns[0].shape[1:]), dtype=columns[0].dtype)
+def _spread(columns: Sequence[NDArray[Any]], places: Sequence[Ints], size: int, filler: int) -> NDArray[Any]:
+    result = np.full((size, *columns[0].shape[1:]), filler, dtype=columns[0].dtype)
     for column, at in reversed(list(zip(columns, places, strict=True))):
         result[at] = column
     return frozen(result)

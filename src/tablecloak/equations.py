@@ -165,7 +165,7 @@ def aggregated(
             continue
         stride = int(packing.strides[d])
         here = (keys // stride) % packing.sizes[d]
-        below, above = _ancestors(dimension)
+        below, above = ancestors(dimension)
         bounds = np.searchsorted(below, np.arange(packing.sizes[d] + 1))
         starts, stops = bounds[here], bounds[here + 1]
         picks = above[ranges(starts, stops)]
@@ -177,7 +177,7 @@ def aggregated(
     return packing.codes(keys[order]), values[order]
 
 
-def _ancestors(dimension: Dimension) -> tuple[Ints, Ints]:
+def ancestors(dimension: Dimension) -> tuple[Ints, Ints]:
     """Pairs (code, code itself or one of its ancestors in any hierarchy), each pair once, sorted."""
     size = len(dimension.codes)
     frontier = np.arange(size, dtype=np.int64) * (size + 1)  # pair (code, code), packed

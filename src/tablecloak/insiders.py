@@ -32,6 +32,7 @@ import numpy as np
 from tablecloak.arrays import Floats, Ints
 from tablecloak.contributions import Contributions
 from tablecloak.errors import InputError
+from tablecloak.model.emptiness import knowing_the_page
 from tablecloak.problem import Attacker, Problem
 
 POOLED = "all insiders in one"
@@ -149,7 +150,7 @@ def _attacker(problem: Problem, who: Contributions, group: tuple[int, ...]) -> A
     kind = "holding" if who.level == "holdings" else "respondent"
     name = f"{kind} {names[0]}" if len(names) == 1 else f"coalition of {kind}s {', '.join(names)}"
     cells, sums = who.contributions_of(np.array(group, dtype=np.int64))
-    return Attacker.contributing(name, problem.table, cells, sums)
+    return knowing_the_page(problem, Attacker.contributing(name, problem.table, cells, sums))
 
 
 def _knows_more(problem: Problem, attacker: Attacker) -> bool:

@@ -20,6 +20,7 @@ from tablecloak.contributions import Contributions, placed
 from tablecloak.dimension import Dimension, label_of
 from tablecloak.equations import Packing, additive, distinct_rows
 from tablecloak.errors import InputError, check_kind
+from tablecloak.model.emptiness import CELLS, KNOWN, linked
 from tablecloak.model.units import LARGEST_UNITS, finest_decimals
 from tablecloak.table import Table
 
@@ -46,6 +47,9 @@ def link(tables: Sequence[Table]) -> Table:
     codes = packing.codes(common)
     whole = _in_common_units(tables)
     units = _agreed(tables, whole, places, codes, dimensions)
+    absent = np.logical_or.reduce(
+        [_absent(table, at, codes, dimensions) for table, at in zip(tables, places, strict=True)]
+    )
     moved = [_moved(table.equations, at, common.size) for table, at in zip(tables, places, strict=True)]
     rhs = csr_array(np.concatenate([table.rhs for table in tables])[:, None])
     system = distinct_rows(csr_array(hstack([vstack(moved), rhs], format="csr")))
@@ -60,6 +64,7 @@ def link(tables: Sequence[Table]) -> Table:
         complete=len(tables) == 1 and tables[0].complete,
         cell_decimals=_cell_decimals(tables, places, common.size),
         rounding=max(table.rounding for table in tables),
+        emptiness=linked(tables, places, absent),
         **_carried(tables, places, common.size),
     )
 
@@ -140,6 +145,13 @@ def _spanned(table: Table, dimensions: Sequence[Dimension], codes: Codes) -> Boo
     return spanned
 
 
+def _absent(table: Table, at: Ints, codes: Codes, dimensions: Sequence[Dimension]) -> Bools:
+    """Cells of the cover that the table prints as empty: it is complete and does not have them."""
+    absent = _spanned(table, dimensions, codes) & table.complete
+    absent[at] = False
+    return absent
+
+
 # ---------------------------------------------------------------------- common cells
 
 
@@ -193,9 +205,7 @@ def _agreed(
         units[at], seen[at] = np.where(seen[at], units[at], own), True
     zeros = np.zeros_like(differ)
     for table, at in zip(tables, places, strict=True):
-        absent = _spanned(table, dimensions, codes) if table.complete else np.zeros_like(differ)
-        absent[at] = False
-        zeros |= absent & (units != 0)
+        zeros |= _absent(table, at, codes, dimensions) & (units != 0)
     faults = [
         f"common cell {label_of(dimensions, codes[cell])} "
         + ("has different values" if differ[cell] else "is absent from one table and not zero in another")
@@ -240,6 +250,9 @@ class _Carried(TypedDict):
     respondents: Contributions | None
     holdings: Contributions | None
     frame_kind: str | None
+    counts: bool
+    weighted: bool
+    empty: str
 
 
 def _carried(tables: Sequence[Table], places: Sequence[Ints], size: int) -> _Carried:
@@ -253,6 +266,9 @@ def _carried(tables: Sequence[Table], places: Sequence[Ints], size: int) -> _Car
         "respondents": placed(respondents, places, size) if len(respondents) == len(tables) else None,
         "holdings": placed(holdings, places, size) if len(holdings) == len(tables) else None,
         "frame_kind": kinds.pop() if len(kinds) == 1 else None,
+        "counts": all(table.counts for table in tables),
+        "weighted": any(table.weighted for table in tables),
+        "empty": CELLS if any(table.empty == CELLS for table in tables) else KNOWN,
     }
 
 
@@ -304,6 +320,7 @@ def _stacked(tables: Mapping[str, Table], dimensions: Sequence[Dimension]) -> Ta
         _merged_columns(parts, places, response.size),
         cell_decimals=_cell_decimals(parts, places, response.size),
         rounding=max(table.rounding for table in parts),
+        emptiness=linked(parts, places, np.zeros(response.size, dtype=bool)),
         **_carried(parts, places, response.size),
     )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tablecloak import weights as weighing
 from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
 from tablecloak.errors import InputError, check_kind, counted
+from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
 from tablecloak.model.levels import Levels as Levels
 from tablecloak.model.marks import Mark as Mark
 from tablecloak.model.marks import Reason as Reason
@@ -93,6 +94,8 @@ class Problem:
     """At most so many cells may be published otherwise than exactly (None: no bound)."""
     reasons: Mapping[int, tuple[Reason, ...]] = field(default_factory=dict)
     """Why cells are sensitive or marked, by cell, where that is known; the first one decided."""
+    cut: Ints = field(default_factory=lambda: frozen(np.zeros(0, dtype=np.int64)))
+    """Cells whose levels were cut because the page itself tells more (`tablecloak.model.emptiness`)."""
 
     @classmethod
     def of(
@@ -113,7 +116,7 @@ class Problem:
         """The validated problem.
 
         `sensitive`, `forced` (must be published) and `hidden` (must be hidden) are masks or lists of cells.
-        `known` = (low, high) is the outsider's box; by default [0, inf) when no value is negative, else none.
+        `known` = (low, high): the outsider's box beside public knowledge (`emptiness`); else [0, inf) or none.
         `hide_zeros=False` forces cells of value zero to be published, unless they are marked otherwise.
         `widen=True` widens an outsider's box that is narrower than a level instead of refusing it.
         `weights` is an array or a name of `tablecloak.weights`. Levels are rounded up to whole data units, boxes
@@ -147,12 +150,14 @@ class Problem:
         )
         unread += problem._shape_faults()
         if not unread:
-            problem = problem._with_whole_levels()
+            problem = with_public_knowledge(problem, hide_zeros)
+            wanted, problem = problem.levels, problem._with_whole_levels()
             problem = problem._widened() if widen else problem
             faults += [*problem._number_faults(wanted), *problem._bound_faults()]
         if faults := [*unread, *faults, *problem._attacker_faults()]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
-        return problem._with_whole_boxes()
+        attackers = tuple(knowing_the_page(problem, who) for who in problem.attackers)
+        return replace(problem, attackers=attackers)._with_whole_boxes()
 
     # ------------------------------------------------------------------ looking at it
 
@@ -356,8 +361,7 @@ class Problem:
             for cell in np.flatnonzero(np.bincount(who.cells, minlength=size) > 1):
                 yield f"attacker {who.name!r}: knows cell {self.table.label(cell)} more than once"
             for cell in who.cells[self._outside(who.low, who.high, who.cells)]:
-                where = f"outside what attacker {who.name!r} knows"
-                yield f"cell {self.table.label(cell)}: the true value lies {where}"
+                yield f"cell {self.table.label(cell)}: the true value lies outside what attacker {who.name!r} knows"
 
     def _bound_faults(self) -> Iterator[str]:
         hidden = int(self.must_hide.sum())

@@ -87,8 +87,10 @@ class Publication:
     note: str = ""
     symbol: str = "x"
     """Printed for a hidden cell."""
-    complete: bool = False
-    """Whether combinations of codes without a cell are zero, or just not shown."""
+    gap: str = "no such cell"
+    """What a combination of codes without a cell means."""
+    part_gaps: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    """The same in single tables of linked ones, by the names of their dimensions in order."""
     frame_kind: str | None = None
     unit: float | None = None
     """Every number is a multiple of this printed unit; None: they are printed as they are."""
@@ -160,7 +162,7 @@ class Publication:
         if self.is_status(INTERVAL).any():
             lines.append(("a to b", "the value lies between a and b, both included"))
         if self.has_gaps:
-            lines.append((NOTHING, "nothing there: exactly zero" if self.complete else "no such cell"))
+            lines.append((NOTHING, self.gap))
         if how := " or ".join(word for word in (ROUNDED, PERTURBED) if self.is_status(word).any()):
             if self.common_reach is None:
                 lines.append(("a ± b", f"{how}: the value lies within b of a"))
@@ -255,7 +257,10 @@ class Publication:
         if faults:
             raise InputError("Part of a publication", faults, advice=f"Dimensions: {', '.join(names)}.")
         part = self._selected([names.index(name) for name in dimensions], np.flatnonzero(kept))
-        return replace(part, response=fixed.get(RESPONSE, self.response))
+        firsts = {each.name: each.codes[0] for each in self.dimensions}
+        linked = all(code == firsts[name] for name, code in fixed.items() if name != RESPONSE)
+        gap = self.part_gaps.get(tuple(sorted(dimensions)), self.gap) if linked else self.gap
+        return replace(part, response=fixed.get(RESPONSE, self.response), gap=gap)
 
     def _selected(self, columns: list[int], cells: Ints) -> Publication:
         codes = self.codes[cells][:, columns]

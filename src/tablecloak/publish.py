@@ -15,6 +15,7 @@ from tablecloak.audit import checked_view
 from tablecloak.cells import FLOAT_NOISE
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError, UnsafePublication, check_kind, counted, listed
+from tablecloak.model.emptiness import gap_meaning, part_gap_meanings
 from tablecloak.model.printed import Printed, rounded_cells, stated_reach
 from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.problem import Problem
@@ -258,7 +259,8 @@ def _printed(problem: Problem, form: Pattern, view: View, labels: Labels) -> Pub
         frozen(within),
         decimals,
         table.response,
-        complete=table.complete,
+        gap=gap_meaning(table),
+        part_gaps=part_gap_meanings(table),
         frame_kind=table.frame_kind,
         unit=None if unit is None else unit.size,
         coarser=unit is not None and unit.is_coarser,

@@ -13,7 +13,8 @@ PPercent(p, n)      p/100 x_1 + (top_{n+1} - X) > 0                             
 PriorPosterior      p/100 x_1 + q/100 (top_{n+1} - X) > 0                        (p/q x_1 + top_{n+1} - X) / X
 Request             a requester of code c has more than percent_c/100 X, or      percent / 100
                     there is one and f < minimum
-Frequency           0 < f < minimum (with weights: the sum of them < minimum)    percent / 100
+Frequency           0 < f < minimum (with weights: the sum of them < minimum)    percent / 100 (20 unless given; in
+                                                                                 counts upward: minimum - V)
 ZeroUnsafe          V = 0 and f > 0                                              none: an upper `distance`
 ==================  ===========================================================  ===========================
 
@@ -32,7 +33,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, floats, frozen
 from tablecloak.concentration import (
     HOLDINGS,
     RESPONDENTS,
@@ -42,32 +42,19 @@ from tablecloak.concentration import (
     exceeds,
     first,
     is_zero,
+    missing_units,
     one_of,
     several_of,
     share,
     top,
     waived,
 )
+from tablecloak.concentration import Caught as Caught
 from tablecloak.errors import InputError, check_kind
 from tablecloak.table import Table
 
-
-@dataclass(frozen=True, eq=False)
-class Caught:
-    """What a rule found in a table. Confidential.
-
-    `relative` is the level each caught cell needs as a share of its value, zero elsewhere; NaN where the rule
-    cannot tell (X = 0). `distance` is the upper level of cells of value zero.
-    """
-
-    mask: Bools
-    relative: Floats
-    distance: float = 0.0
-
-    @classmethod
-    def of(cls, where: Bools, relative: Floats | float, distance: float = 0.0) -> Caught:
-        """What was caught, with a relative level for each cell or one for all."""
-        return cls(frozen(where), floats(np.where(where, relative, 0.0)), distance)
+FREQUENCY_PERCENT = 20.0
+"""The level of the frequency rule in percent, where none is given and the values are no counts."""
 
 
 class Rule:
@@ -219,17 +206,21 @@ class PriorPosterior(_Ambiguity):
 
 @dataclass(frozen=True)
 class Frequency(Rule):
-    """Fewer units than `minimum`; `percent` of the value is the level."""
+    """Fewer units than `minimum`; `percent` of the value is the level.
+
+    Without `percent` it is 20, but in tables of counts the upper level is minimum - V: the count could be one that is
+    not small.
+    """
 
     minimum: float
-    percent: float = 20.0
+    percent: float | None = None
     level: str = RESPONDENTS
     key: ClassVar[str] = "frequency"
     kind: ClassVar[str] = "frequency"
 
     def __post_init__(self) -> None:
-        least, percent = _number("minimum", self.minimum, above=0), _number("percent", self.percent, least=0)
-        _refuse("Frequency", least, percent, _level(self.level))
+        percent = [] if self.percent is None else _number("percent", self.percent, least=0)
+        _refuse("Frequency", _number("minimum", self.minimum, above=0), percent, _level(self.level))
 
     @property
     def name(self) -> str:
@@ -242,7 +233,10 @@ class Frequency(Rule):
     def caught(self, table: Table) -> Caught:
         who = contributions_at(table, self.level, self.name)
         few = (who.count > 0) & exceeds(np.full(len(who), float(self.minimum)), who.weight)
-        return Caught.of(few & (who.unwaived > 0), self.percent / 100)
+        few &= who.unwaived > 0
+        if self.percent is not None:
+            return Caught.of(few, self.percent / 100)
+        return Caught.of(few, FREQUENCY_PERCENT / 100, above=missing_units(table, self.minimum))
 
 
 @dataclass(frozen=True)

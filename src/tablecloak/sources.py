@@ -12,6 +12,8 @@ from typing import Any
 from tablecloak.cells import MOST_DECIMALS
 from tablecloak.dimension import Dimension, check_dimensions
 from tablecloak.errors import InputError
+from tablecloak.model.emptiness import KNOWN
+from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,8 @@ class CellData:
     holding_top: tuple[str, ...] = ()
     recompute: bool = False
     tolerance: float | None = None
+    weighted: bool = False
+    """Whether sampling weights are in the values."""
 
     def __post_init__(self) -> None:
         faults = [
@@ -90,6 +94,8 @@ class Layout:
     Without a response it is a table of counts (of weights, where there are any). Rules look at the `shadow`
     variable, which is the response unless named. `decimals` sets the data unit; leaves are rounded to it and
     totals added up from them, or (`round=False`) leaves with more decimals are refused.
+    `counts` says that the response is a number of units too. `empty`, `impossible` and `most_cells` say what becomes
+    of empty combinations, see `tabulate`.
     """
 
     dimensions: Sequence[Dimension]
@@ -97,6 +103,15 @@ class Layout:
     shadow: str | None = None
     decimals: int | None = None
     round: bool = True
+    counts: bool | None = None
+    empty: str = KNOWN
+    impossible: Impossible = None
+    most_cells: int = MOST_CELLS
+
+    @property
+    def empty_cells(self) -> EmptyCells:
+        """What becomes of empty combinations."""
+        return EmptyCells(self.empty, self.impossible, self.most_cells)
 
     def __post_init__(self) -> None:
         check_dimensions(self.dimensions)
@@ -107,6 +122,12 @@ class Layout:
         ]
         if not names:
             faults.append("a table needs at least one dimension")
+        try:
+            _ = self.empty_cells
+        except InputError as error:
+            faults += error.faults
+        if self.counts not in (None, True, False):
+            faults.append("counts must be true or false")
         if self.decimals is not None and self.decimals not in range(MOST_DECIMALS + 1):
             faults.append(f"decimals must be a whole number that is not negative, {MOST_DECIMALS} at most")
         if faults:

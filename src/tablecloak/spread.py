@@ -14,7 +14,7 @@ import numpy as np
 
 from tablecloak.arrays import Codes, Ints
 from tablecloak.dimension import Dimension
-from tablecloak.equations import Packing, _ancestors
+from tablecloak.equations import Packing, ancestors
 
 ROWS_A_PASS = 4_000_000
 """How many rows one pass should expand to; a single choice of layers may be more."""
@@ -28,7 +28,7 @@ def layers(dimension: Dimension) -> Codes:
     size = len(dimension.codes)
     if not dimension.parents:
         return np.arange(size, dtype=np.int32)[None]
-    below, above = _ancestors(dimension)
+    below, above = ancestors(dimension)
     inner = dimension.is_leaf[below] & (below != above)
     below, above = below[inner], above[inner]
     order = np.argsort(above, kind="stable")

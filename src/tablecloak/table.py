@@ -27,6 +27,8 @@ from tablecloak.dimension import Dimension, check_dimensions
 from tablecloak.dimension import label_of as label_of
 from tablecloak.equations import Packing, summation_equations
 from tablecloak.errors import InputError, near
+from tablecloak.model.emptiness import KNOWN, Emptiness
+from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible, of_kind
 from tablecloak.model.units import FLOAT_NOISE, amounts, checked_units, residuals, unit_of
 
 
@@ -62,6 +64,14 @@ class Table:
     """The decimals of the table that each cell is from, where linked tables differ in them."""
     rounding: float = 0.0
     """The largest change of a cell when leaves were rounded to the data unit and totals added up from them."""
+    counts: bool = False
+    """Whether the values are numbers of units (persons, firms)."""
+    weighted: bool = False
+    """Whether sampling weights are in the values, so that an empty combination only has no respondent."""
+    empty: str = KNOWN
+    """What empty combinations are: "known" (printed as empty), or "cells" of value zero that may be hidden."""
+    emptiness: Emptiness | None = None
+    """What linked tables tell about each other's cells; None: it follows from the fields above."""
 
     # ------------------------------------------------------------------ making one
 
@@ -76,6 +86,11 @@ class Table:
         recompute: bool = False,
         tolerance: float | None = None,
         round: bool = True,
+        counts: bool = False,
+        weighted: bool = False,
+        empty: str = KNOWN,
+        impossible: Impossible = None,
+        most_cells: int = MOST_CELLS,
     ) -> Table:
         """A table from a column of codes for each dimension and a column of values (a dict or a dataframe).
 
@@ -84,6 +99,10 @@ class Table:
         their parts by no more than this absolute amount are added up again. `recompute=True` ignores the totals
         given: leaves are rounded to the data unit (`round=False` refuses what would have to be) and all totals are
         added up from them. `Table.rounding` tells the largest change. Further numeric columns are kept in `columns`.
+
+        `counts` says that the values are numbers of units, `weighted` that they are weighted. With
+        ``empty="cells"`` combinations that are not listed become cells of value zero, up to `most_cells` cells,
+        unless they are `impossible` (`tablecloak.model.empty_cells.with_empty_cells`). See docs/counts.md.
         """
         check_dimensions(dimensions)
         if tolerance is not None and not (_is_number(tolerance) and 0 <= tolerance < np.inf):
@@ -100,7 +119,8 @@ class Table:
         if tolerance and not recompute:
             units, change = rebuilt_units(dimensions, read.codes, read.values, unit, exact=True)
             change = float(np.abs(amounts(units - table.units, unit)).max())
-        return replace(table, units=frozen(units), rounding=change)
+        table = replace(table, units=frozen(units), rounding=change)
+        return of_kind(table, EmptyCells(empty, impossible, most_cells), counts=counts, weighted=weighted)
 
     @classmethod
     def _of_cells(

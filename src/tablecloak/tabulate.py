@@ -35,6 +35,8 @@ from tablecloak.engines.scan import Part, file_parts, frame_part
 from tablecloak.equations import summation_equations
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import collected, frame_kind, make_frame, names_of, scannable
+from tablecloak.model.emptiness import KNOWN
+from tablecloak.model.empty_cells import MOST_CELLS, Impossible, of_kind
 from tablecloak.model.units import amounts, finest_decimals
 from tablecloak.sources import CellData, Layout, Microdata, is_path, naming
 from tablecloak.spread import Spread
@@ -56,6 +58,10 @@ def tabulate(
     round: bool = True,
     top: int = 3,
     memory: str = MEMORY,
+    counts: bool | None = None,
+    empty: str = KNOWN,
+    impossible: Impossible = None,
+    most_cells: int = MOST_CELLS,
 ) -> Table:
     """A table of the response over the dimensions, every hierarchical total included.
 
@@ -64,11 +70,16 @@ def tabulate(
     leaves are rounded to it and totals added up from them, `Table.rounding` tells the largest change; `round=False`
     refuses leaves with more decimals instead. `top` is how many of the largest contributions to keep for the rules.
     `memory` is what DuckDB may use before it works on disk, in a private folder that is removed afterwards.
+
+    `counts` says that the values are numbers of units (the default for microdata without a response): every
+    attacker then knows that a cell which is there has at least one. With ``empty="cells"`` empty combinations are cells
+    of value zero, `most_cells` cells at most, unless they are named `impossible`
+    (`tablecloak.model.empty_cells.with_empty_cells`). See docs/counts.md.
     """
+    layout = Layout(dimensions, response, shadow, decimals, round, counts, empty, impossible, most_cells)
     if isinstance(source, CellData):
-        return table_of_cells(source, dimensions, response, shadow=shadow, decimals=decimals, round=round)
+        return table_of_cells(source, layout)
     records = source if isinstance(source, Microdata) else Microdata(source)
-    layout = Layout(dimensions, response, shadow, decimals, round)
     return tabulate_linked(records, [layout], top=top, memory=memory)[0]
 
 
@@ -221,7 +232,8 @@ def _table(connection: Any, loaded: Loaded, layout: Layout, shape: Shape, top: i
         rounding=change,
     )
     table.check_additive()
-    return table
+    counts = layout.response is None if layout.counts is None else layout.counts
+    return of_kind(table, layout.empty_cells, counts=counts, weighted=loaded.weighted)
 
 
 def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -> int:

@@ -18,6 +18,7 @@ from tablecloak.engines.scan import Part, file_parts, read_columns
 from tablecloak.equations import noise
 from tablecloak.errors import InputError, public_names
 from tablecloak.frames import columns_of, frame_kind
+from tablecloak.model.empty_cells import of_kind
 from tablecloak.sources import CellData, Layout, is_path, naming
 from tablecloak.table import Table
 
@@ -27,21 +28,12 @@ MOST_COUNTED = 2.0**53
 """Counts from here on are not told apart from their neighbours."""
 
 
-def table_of_cells(
-    source: CellData,
-    dimensions: Sequence[Dimension],
-    response: str | None = None,
-    *,
-    shadow: str | None = None,
-    decimals: int | None = None,
-    round: bool = True,
-) -> Table:
+def table_of_cells(source: CellData, layout: Layout) -> Table:
     """The table, with its contributions where counts and the largest contributions are given.
 
     With `recompute` the counts and contributions of totals cannot be rebuilt: totals that are not listed with them
     are a fault.
     """
-    layout = Layout(dimensions, response, shadow, decimals, round)
     with naming(source.data):
         return _table(source, layout)
 
@@ -83,13 +75,14 @@ def _table(source: CellData, layout: Layout) -> Table:
         raise InputError(
             "Cells", faults, advice="Give whole counts and the largest contributions of every cell."
         )
-    return replace(
+    table = replace(
         table,
         response=value,
         respondents=levels.get("respondents"),
         holdings=levels.get("holdings"),
         frame_kind=_kind(source),
     )
+    return of_kind(table, layout.empty_cells, counts=bool(layout.counts), weighted=source.weighted)
 
 
 def _extra(source: CellData, shadow: str | None) -> list[str]:

@@ -33,6 +33,7 @@ from tablecloak.contributions import NOBODY, Contributions
 from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.emptiness import Emptiness
 from tablecloak.rules import Dominance, PPercent, PriorPosterior, Rule
 from tablecloak.table import Table
 
@@ -154,6 +155,7 @@ def _extended(table: Table, groups: Sequence[Group]) -> Unions:
         holdings=_with_unions(table.holdings, members),
         virtual=table.virtual + count,
         cell_decimals=_decimals(table, groups),
+        emptiness=Emptiness.of(table).extended(count),
     )
     return Unions(extended, members)
 

@@ -6,14 +6,15 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
+from tablecloak.model.emptiness import CELLS
 from tablecloak.table import Table
 
 CONTRIBUTORS = "contributors"
 
 
 def value(table: Table) -> Floats:
-    """w = |a|: the value hidden."""
-    return np.abs(table.values)
+    """w = |a|: the value hidden. Where empty combinations are cells (``empty="cells"``), at least one data unit."""
+    return floored(table, np.abs(table.values))
 
 
 def unit(table: Table) -> Floats:
@@ -22,13 +23,14 @@ def unit(table: Table) -> Floats:
 
 
 def log(table: Table) -> Floats:
-    """w = log(1 + |a|): between counting cells and adding values."""
-    return np.log1p(np.abs(table.values))
+    """w = log(1 + |a|): between counting cells and adding values; |a| as in `value`."""
+    return np.log1p(value(table))
 
 
 def contributors(table: Table) -> Floats:
-    """w = number of contributors, from the table's column of that name."""
-    return column(table, CONTRIBUTORS)
+    """w = number of contributors, from the table's column of that name; at least 1 with ``empty="cells"``."""
+    number = column(table, CONTRIBUTORS)
+    return np.maximum(number, 1.0) if table.empty == CELLS else number
 
 
 def column(table: Table, name: str) -> Floats:
@@ -41,6 +43,12 @@ def column(table: Table, name: str) -> Floats:
         ]
         raise InputError("Weights", faults)
     return weights
+
+
+def floored(table: Table, weights: Floats) -> Floats:
+    """The weights, at least one data unit on cells of value zero where empty combinations are cells."""
+    empty = (table.values == 0) & (table.empty == CELLS)
+    return np.where(empty, np.maximum(weights, table.unit), weights)
 
 
 def power(weights: Floats, exponent: float) -> Floats:
@@ -64,4 +72,4 @@ def named(table: Table, name: str) -> Floats:
     if name not in NAMED and name not in table.columns:
         choices = ", ".join(dict.fromkeys([*NAMED, *table.columns]))
         raise InputError("Weights", [f"there are no weights {name!r}; there are: {choices}"])
-    return NAMED[name](table) if name in NAMED else column(table, name)
+    return NAMED[name](table) if name in NAMED else floored(table, column(table, name))

@@ -59,6 +59,25 @@ def tabulate(
     round_leaves: Annotated[
         bool, typer.Option("--round/--no-round", help="Round leaves to the data unit, or refuse finer ones.")
     ] = True,
+    counts: Annotated[
+        bool | None,
+        typer.Option(
+            "--counts/--no-counts", help="The values are numbers of units (without --response: yes)."
+        ),
+    ] = None,
+    empty: Annotated[
+        str | None,
+        typer.Option(
+            metavar="known|cells",
+            help="Empty combinations: printed as empty (default), or cells of value zero that may be hidden.",
+        ),
+    ] = None,
+    impossible: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Combinations that cannot occur, with --empty cells.")
+    ] = None,
+    most_cells: Annotated[
+        int | None, typer.Option(min=1, help="At most so many cells with --empty cells (5 million).")
+    ] = None,
     cells: Annotated[
         bool, typer.Option("--cells", help="The data are cells with all totals, not microdata.")
     ] = False,
@@ -91,6 +110,9 @@ def tabulate(
     tolerance: Annotated[
         float | None, typer.Option(min=0.0, help="Cells: totals off by no more are added up again.")
     ] = None,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Cells: sampling weights are in the values.")
+    ] = False,
     quiet: Quiet = False,
     show_confidential: Confidential = False,
 ) -> None:
@@ -117,9 +139,18 @@ def tabulate(
             "holding_top": holding_top or None,
             "recompute": recompute or None,
             "tolerance": tolerance,
+            "weighted": weighted or None,
         }
-        layout = {"response": response, "shadow": shadow, "decimals": decimals}
-        layout["round"] = None if round_leaves else False
+        layout = {
+            "response": response,
+            "shadow": shadow,
+            "decimals": decimals,
+            "round": None if round_leaves else False,
+            "counts": counts,
+            "empty": empty,
+            "impossible": str(impossible) if impossible else None,
+            "most_cells": most_cells,
+        }
         job = _job(source, layout, _dimensions(dimension, further or [], total or []))
         check_writable([out], inputs=job.inputs())
         progress("tabulate", 0, 1)
@@ -138,7 +169,8 @@ def _job(source: dict[str, Any], layout: dict[str, Any], dimensions: Sequence[di
         "table": {key: value for key, value in layout.items() if value is not None},
     }
     names = {f"data.{key}": f"--{key.replace('_', '-')}" for key in source}
-    names |= {f"table.{key}": f"--{key}" for key in layout} | {"data.path": "DATA", "table": "--response"}
+    names |= {f"table.{key}": f"--{key.replace('_', '-')}" for key in layout}
+    names |= {"data.path": "DATA", "table": "--response"}
     names["data.request_codes"] = "--request-code"
     for i, each in enumerate(dimensions, 1):
         names |= {f"dimension[{i}].{key}": f"--dimension {each['name']}" for key in ("name", "hierarchy")}

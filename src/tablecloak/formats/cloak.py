@@ -34,6 +34,7 @@ from tablecloak.formats.cloak_archive import Archive, CloakLimits, Damaged
 from tablecloak.formats.cloak_checks import problem_faults, table_faults, type_faults
 from tablecloak.formats.files import read_bytes
 from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.emptiness import Emptiness
 from tablecloak.model.units import checked_units, is_whole, nearest_units
 from tablecloak.problem import Attacker, Levels, Problem, Reason
 from tablecloak.table import Table
@@ -47,7 +48,8 @@ This file holds true values of a statistical table. It must not leave the buildi
 It was written by tablecloak; read it with: tablecloak assess, protect, audit, publish.
 """
 CLASSES: dict[str, Any] = {
-    kind.__name__: kind for kind in (Table, Dimension, Hierarchy, Contributions, Problem, Levels, Reason)
+    kind.__name__: kind
+    for kind in (Table, Dimension, Hierarchy, Contributions, Emptiness, Problem, Levels, Reason)
 }
 """What a cloak file may hold; nothing else is ever made from one."""
 

@@ -20,6 +20,7 @@ from tablecloak.contributions import NOBODY, Contributions
 from tablecloak.equations import Packing
 from tablecloak.errors import InputError
 from tablecloak.frames import KINDS
+from tablecloak.model.emptiness import EMPTY
 from tablecloak.model.units import LARGEST_UNITS
 from tablecloak.problem import Mark, Problem
 from tablecloak.table import Table
@@ -102,6 +103,10 @@ def _array_faults(table: Table) -> Iterator[str]:
         yield "the number of decimals or of virtual cells is out of range"
     if table.frame_kind is not None and table.frame_kind not in KINDS:
         yield "there is no such kind of dataframe"
+    if table.empty not in EMPTY:
+        yield "there is no such kind of empty combinations"
+    if table.emptiness is not None and any(mask.shape != (cells,) for _, mask in _arrays(table.emptiness)):
+        yield f"emptiness: expected {cells} entries in each mask"
     for known in (table.respondents, table.holdings):
         if known is not None:
             yield from _contribution_faults(known, cells)
@@ -178,6 +183,8 @@ def problem_faults(problem: Problem) -> Iterator[str]:
     if marks.shape != (size,) or not np.isin(marks, list(Mark)).all():
         yield "marks: expected one mark of each cell"
         return
+    if problem.cut.ndim != 1 or not ((problem.cut >= 0) & (problem.cut < size)).all():
+        yield "cut: some of these cells there are not"
     outside = [cell for cell in problem.reasons if not 0 <= cell < size]
     if outside:
         yield f"reasons: {len(outside)} of them are about cells that there are not"

@@ -16,6 +16,7 @@ from tablecloak.formats.files import check_writable, is_file, is_folder
 from tablecloak.job.hierarchies import make_hierarchy, needs_codes, read_digits
 from tablecloak.job.keys import FOR_CELLS, FOR_MICRODATA, PUBLIC, SECTIONS, meant, named_files, tables_of
 from tablecloak.job.lines import Faults
+from tablecloak.model.emptiness import CELLS
 
 if TYPE_CHECKING:
     from tablecloak.insiders import Insiders
@@ -196,6 +197,8 @@ def _check_tables(document: Mapping[str, Any], cells: bool, faults: Faults) -> N
                 f"{path}.path",
                 "only cells may come from a file of their own; microdata are tabulated at once",
             )
+        if "impossible" in table and table.get("empty") != CELLS:
+            faults.add(f"{path}.impossible", f"it goes with empty = {CELLS!r} only")
         name = table.get("name", "")
         if name and name in names:
             faults.add(f"{path}.name", f"table {name!r} is there already: {names[name]}")

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from tablecloak.job.lines import Faults
+from tablecloak.model.emptiness import EMPTY
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ LABELS = Kind(
     lambda value: _text(value) or isinstance(value, bool) or _labels(value),
     "the name of a csv file, a table, or true for the labels in the csv files of the hierarchies",
 )
+COMBINATIONS = Kind(
+    lambda value: _text(value) or _all(_all(_text))(value),
+    'the name of a csv or parquet file, or a list of combinations of codes, [["North", "large"]]',
+)
 NUMBER_OR_TEXT = Kind(lambda value: _text(value) or _number(value), "a number or text")
 
 
@@ -109,7 +114,7 @@ SWITCHES = Key(SWITCH)
 PUBLIC = (".csv", ".parquet", ".xlsx", ".html", ".sdmx.csv")
 """How the names of public files end."""
 FOR_MICRODATA = ("weight", "respondent", "holding", "request", "request_codes", "waiver", "missing", "depth")
-FOR_CELLS = ("count", "top", "holding_count", "holding_top", "recompute", "tolerance")
+FOR_CELLS = ("count", "top", "holding_count", "holding_top", "recompute", "tolerance", "weighted")
 
 SECTIONS: dict[str, Section] = {
     "data": Section(
@@ -130,6 +135,7 @@ SECTIONS: dict[str, Section] = {
             "holding_top": COLUMNS,
             "recompute": SWITCHES,
             "tolerance": Key(POSITIVE),
+            "weighted": SWITCHES,
         },
         required=True,
     ),
@@ -151,6 +157,10 @@ SECTIONS: dict[str, Section] = {
             "shadow": COLUMN,
             "decimals": Key(WHOLE),
             "round": SWITCHES,
+            "counts": SWITCHES,
+            "empty": Key(TEXT, choices=EMPTY),
+            "impossible": Key(COMBINATIONS, role="file"),
+            "most_cells": Key(WHOLE),
             "path": FILE,
             "outputs": Key(TEXTS, role="output"),
         },

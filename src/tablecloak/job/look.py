@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from numpy.typing import NDArray
 
 from tablecloak.engines.duck import session
-from tablecloak.engines.scan import Part, csv_fault, file_parts
+from tablecloak.engines.scan import Part, csv_fault, file_parts, read_columns
 from tablecloak.errors import InputError
 
 KEPT_CODES = 2_000
@@ -70,6 +71,12 @@ def codes_in(path: Path, column: str, missing: str = "") -> list[str]:
         _stage(connection, path, [column])
         found = _texts(connection.execute("SELECT DISTINCT k0 FROM look").fetchall())
     return sorted({code or missing for (code,) in found} - {""})
+
+
+def columns_in(path: Path) -> dict[str, NDArray[Any]]:
+    """All columns of the files of a path, by name."""
+    with session() as connection:
+        return read_columns(connection, file_parts(connection, path))
 
 
 def look_at(path: Path) -> Look:

@@ -21,7 +21,7 @@ from tablecloak.formats.json_records import to_json
 from tablecloak.formats.pattern_csv import write_pattern
 from tablecloak.job.hierarchies import is_csv, make_dimension, needs_codes
 from tablecloak.job.labels import code_labels, read_labels
-from tablecloak.job.look import codes_in
+from tablecloak.job.look import codes_in, columns_in
 from tablecloak.job.record import (
     changed_inputs,
     check_unchanged,
@@ -191,7 +191,7 @@ def tabulated(job: Job) -> Table:
         made = [_from_cells(job, table, own) for table, own in zip(tables, chosen, strict=True)]
     else:
         layouts = [
-            Layout(own, table.get("response"), table.get("shadow"), **_unit(table))
+            Layout(own, table.get("response"), shadow=table.get("shadow"), **_settings(job, table))
             for table, own in zip(tables, chosen, strict=True)
         ]
         made = tabulate_linked(_microdata(job), layouts, top=job.depth)
@@ -214,20 +214,24 @@ def _microdata(job: Job) -> Microdata:
     return Microdata(job.file(data["path"]), **options)
 
 
+def _settings(job: Job, table: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table says about its values and its empty combinations."""
+    names = ("decimals", "round", "counts", "empty", "impossible", "most_cells")
+    settings = {name: table[name] for name in names if name in table}
+    if isinstance(settings.get("impossible"), str):
+        settings["impossible"] = columns_in(job.file(settings["impossible"]))
+    return settings
+
+
 def _from_cells(job: Job, table: Mapping[str, Any], dimensions: list[Dimension]) -> Table:
     data = job.section("data")
-    names = ("count", "holding_count", "recompute", "tolerance")
+    names = ("count", "holding_count", "recompute", "tolerance", "weighted")
     options: dict[str, Any] = {name: data[name] for name in names if name in data}
     options |= {name: tuple(data[name]) for name in ("top", "holding_top") if name in data}
     if "shadow" in table:
         options["shadow"] = table["shadow"]
     source = CellData(job.file(table.get("path", data["path"])), **options)
-    return tabulate(source, dimensions, table.get("response"), **_unit(table))
-
-
-def _unit(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What a table says about its data unit."""
-    return {key: table[key] for key in ("decimals", "round") if key in table}
+    return tabulate(source, dimensions, table.get("response"), **_settings(job, table))
 
 
 def _dimensions(job: Job) -> list[Dimension]:
@@ -271,7 +275,9 @@ def assessed(job: Job, table: Table) -> Problem:
 
 def chosen_weights(table: Table, name: str, power: float | None) -> str | Floats:
     """Weights by name, or a power of them."""
-    return name if power is None else weighing.power(weighing.named(table, name), power)
+    if power is None:
+        return name
+    return weighing.floored(table, weighing.power(weighing.named(table, name), power))
 
 
 # ---------------------------------------------------------------------- audit and publish

@@ -145,6 +145,7 @@ def _table(guess: Guess) -> str:
         lines += [f"# other columns of numbers: {others}"] if others else []
     else:
         lines.append("# no column of numbers was found: a table of counts")
+        lines.append('# empty = "cells"  # empty combinations may be hidden; see docs/counts.md')
     return "\n".join(lines) + "\n"
 
 
@@ -159,7 +160,7 @@ def _rules(guess: Guess) -> str:
             "[[rule]]",
             'rule = "frequency"',
             "minimum = 3",
-            "percent = 20  # the level, in percent",
+            *(["percent = 20  # the level, in percent"] if guess.responses else []),
             "",
         ]
     if "holding" in guess.roles:
