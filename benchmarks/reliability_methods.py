@@ -110,6 +110,9 @@ def examine_method(problem: Problem, name: str, seed: int) -> Findings:
     else:
         found.counts[result.status.name.lower()] += 1
         found.counts["left_open"] += not result.audit.safe
+        if result.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            about = f"stopped without a limit: {name}: {result.status.value}, {'; '.join(result.report.notes)[:120]}"
+            found.add(Fault(METHOD_RUNS, seed, about, problem, result.pattern), "stopped_without_a_limit")
         if result.audit.safe and not oracle_verdict(problem, result.pattern).safe:
             found.add(Fault(METHOD_RUNS, seed, f"unsafe: {name}", problem, result.pattern), "unsafe")
     return found

@@ -79,7 +79,7 @@ TARGETS = {
         "runs of all methods on random problems",
         "runs",
         30_000,
-        ("solver_errors", "foreign", "unsafe", "wrongly_infeasible"),
+        ("solver_errors", "foreign", "unsafe", "wrongly_infeasible", "stopped_without_a_limit"),
         5,
         600,
         examine_methods,

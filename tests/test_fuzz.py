@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tablecloak import InfeasibleProblem, SolverError, Suppression, audit, protect
+from tablecloak import InfeasibleProblem, SolverError, Status, Suppression, audit, protect
 from tablecloak.testing import (
     KINDS,
     PATTERNS,
@@ -179,6 +179,9 @@ def test_what_methods_do_wrong_is_seen(monkeypatch):
     for error, counted in ((SolverError("lost"), "solver_errors"), (KeyError("x"), "foreign")):
         monkeypatch.setattr(reliability_methods, "protect", _raising(error))
         assert examine_method(problem, "suppress-greedy", 0).counts[counted] == 1
+    stopped = replace(protect(problem, "suppress-greedy"), status=Status.TIME_LIMIT)
+    monkeypatch.setattr(reliability_methods, "protect", lambda problem, name, **options: stopped)
+    assert examine_method(problem, "suppress-greedy", 0).counts["stopped_without_a_limit"] == 1
     monkeypatch.setattr(reliability_methods, "protect", _raising(InfeasibleProblem("no")))
     assert examine_method(problem, "suppress-greedy", 0).counts["wrongly_infeasible"] == int(everything)
 

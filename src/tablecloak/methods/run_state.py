@@ -227,13 +227,15 @@ class Exact:
 
     def check(self, x: Floats, most: int | None = None) -> list[Row]:
         """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""
-        rows = self.separator.rows(x, self.tasks, most=most or self.rows_a_round, deadline=self.deadline)
+        found = self.separator.rows(x, self.tasks, most=most or self.rows_a_round, deadline=self.deadline)
+        rows = self.valid(found)
         if not rows:
-            if self.deadline.passed():  # then not every level was asked
+            if not found and self.deadline.passed():  # then not every level was asked
                 raise TimeUp
-            open_levels = self.adopt((x > 0.5) | self.problem.must_hide)
+            sure = self.is_network and not found
+            open_levels = self.adopt((x > 0.5) | self.problem.must_hide, sure=sure)
             rows = [self.separator.another_cell(task, x) for task in open_levels]
-        return [*self.valid(rows), *self.patterns.rows(x)] if rows else []
+        return [*rows, *self.patterns.rows(x)] if rows else []
 
     def valid(self, rows: list[Row]) -> list[Row]:
         """Without rows that a safe pattern misses: they would be wrong. They are counted."""
@@ -262,16 +264,16 @@ class Exact:
 
     # ------------------------------------------------------------------ patterns
 
-    def adopt(self, hidden: Bools) -> list[Task]:
+    def adopt(self, hidden: Bools, *, sure: bool | None = None) -> list[Task]:
         """Keep a safe pattern if it is the best; `changed` counts how often that was so.
 
-        Flows of whole numbers are exact. Elsewhere what floats call safe is audited first: gives the levels that are
+        Flows of whole numbers are `sure`. Elsewhere what floats call safe is audited first: gives the levels that are
         open all the same.
         """
         hidden, most = self.twins.complete(hidden), self.problem.most_touched
         if (most is not None and int(hidden.sum()) > most) or self.cost_of(hidden) >= self.cost:
             return []
-        if not self.is_network:
+        if not (self.is_network if sure is None else sure):
             open_levels = open_tasks(self.problem, audit(self.problem, suppression(hidden)))
             if open_levels:
                 return open_levels
