@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.basis import ExactBasis
@@ -156,14 +157,31 @@ class AttackerOracle:
             if missed > before / 2:
                 return None
             before = missed
-            rest = self._solve(low - whole, high - whole, residual.astype(np.float64), column, sign, missed)
-            if rest is None:
+            correction = self._correction(low - whole, high - whole, residual, column, sign, missed)
+            if correction is None:
                 return None
-            correction = rest.values * missed
             found = self.system.deviation(correction, low, high, whole)
             if found is not None:
                 return found
             whole = np.minimum(np.maximum(whole + np.rint(correction), low), high)
+        return None
+
+    def _correction(
+        self, low: Floats, high: Floats, residual: NDArray[np.object_], column: int, sign: int, missed: float
+    ) -> Floats | None:
+        """A correction e with M e = -residual, within low..high and a multiple of what is missed."""
+        for cap in CAPS:
+            most = cap * missed
+            rest = self._solve(
+                np.maximum(low, -most),
+                np.minimum(high, most),
+                residual.astype(np.float64),
+                column,
+                sign,
+                missed,
+            )
+            if rest is not None:
+                return rest.values * missed
         return None
 
     def _ray(self, found: Evidence, column: int, sign: int) -> None:
