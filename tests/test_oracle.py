@@ -137,3 +137,55 @@ def test_mirror_images_are_as_long_as_they_fit() -> None:
     shrunk = stretched(Deviation(np.array([8, -5, 0]), 1), low, high)
     assert shrunk is not None and [shrunk.of(c) for c in range(3)] == [-3, Fraction(15, 8), 0]
     assert stretched(Deviation(np.array([0, 0, 1]), 1), low, high) is None
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_floats_count_only_next_to_an_exact_deviation(seed: int) -> None:
+    """A point that keeps the equations up to noise, with slack, is next to an exact one; others are not."""
+    whole, low, high = random_case(3 * seed + 1)
+    matrix, rng = dense(whole), np.random.default_rng(seed)
+    free = np.flatnonzero((low < 0) & (high > 0))
+    directions = np.linalg.svd(matrix[:, free])[2][np.linalg.matrix_rank(matrix[:, free]) :]
+    if directions.size == 0:
+        return
+    amount = np.zeros(whole.count)
+    amount[free] = rng.normal(size=directions.shape[0]) @ directions
+    room = np.where(amount > 0, high, -low) / np.maximum(np.abs(amount), 1e-12)
+    amount *= min(0.5 * float(room[free].min()), 1e3)
+    amount[np.abs(amount) < 1e-9] = 0.0
+    margin = 1e-3 * float(np.abs(amount).max())
+    slack = np.minimum(amount - low, high - amount)
+    if margin == 0 or slack[amount != 0].min() <= margin:
+        return
+    assert whole.has_deviation_near(amount * (1 + 1e-13 * rng.normal(size=amount.size)), low, high, margin)
+    row = rng.integers(matrix.shape[0])
+    if np.abs(matrix[row]).sum() and np.abs(matrix[row] @ np.eye(whole.count)[free].T).any():
+        wrong = amount + 10 * margin * np.sign(matrix[row])
+        assert not whole.has_deviation_near(wrong, low, high, margin)
+    edge = amount.copy()
+    moved = int(np.flatnonzero(amount)[0])
+    edge[moved] = high[moved] if np.isfinite(high[moved]) else low[moved]
+    assert not whole.has_deviation_near(edge, low, high, margin), "no slack, no correction"
+
+
+def test_large_roundings_are_judged_like_small_ones() -> None:
+    """Where programs end at long fractions, floats with margins decide; the oracle of single questions agrees."""
+    from fixtures import flat, from_leaves
+    from tablecloak.audit import audit
+    from tablecloak.pattern import Rounding
+    from tablecloak.problem import Levels, Problem
+
+    rng = np.random.default_rng(5)
+    table = from_leaves(
+        [flat("r", 7), flat("c", 7), flat("s", 5)], np.floor(rng.lognormal(4, 1, (7, 7, 5))) + 1
+    )
+    cells = rng.choice(np.flatnonzero(table.is_leaf), 60, replace=False)
+    level = np.ceil(0.05 * table.values[cells])
+    problem = Problem.of(table, cells, Levels.at(len(table), cells, level, level))
+    for base in (5.0, 20.0):
+        pattern = Rounding.of(base * np.rint(table.values / base), base)
+        verdict, exact = audit(problem, pattern), audit(problem, pattern, intervals=True)
+        assert exact.low_proven.all() and exact.high_proven.all()
+        assert not verdict.undecided.any()
+        assert (verdict.safe_rows == exact.safe_rows).all()
+        assert (verdict.low >= exact.low).all() and (verdict.high <= exact.high).all()

@@ -5,6 +5,9 @@ by a common denominator). Cells tied by equations with two unknowns, d_i = +-d_j
 
 - *Met*: a deviation d = n / q (whole numbers n, one denominator q) with M n = 0 and q low <= n <= q high. It is
   found by rounding what a solver says and taken only if the check in whole numbers passes.
+  Large programs end at points with long denominators. For these a float d counts if an exact deviation is next to it:
+  all columns that move have slack, the residual r = M d is then in the range of these columns F, and the least
+  correction, M_F e = -r, is small beside the slack of every one of them.
 - *Open*: for any multipliers y, every deviation has  +-d_p = (+-e_p + M'y) d <= sum_i w_i^+ high_i + w_i^- (-low_i),
   w = +-e_p + M'y. The multipliers of a solver, rounded to fractions, give a bound that is computed exactly.
 
@@ -20,10 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import lsqr
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import group_bounds, merged
 from tablecloak.attacker.tolerances import (
+    CORRECTED,
     LARGEST_COMMON_DENOMINATOR,
     LARGEST_DENOMINATOR,
     NEAR_RATIONAL,
@@ -35,6 +41,8 @@ Amount = Fraction | float
 """A fraction, or infinity."""
 EXACT = 2.0**53
 """Whole numbers below this are exact in floats."""
+CORRECTION_STEPS = 300
+"""Steps of the least-squares method for the correction of a residual."""
 SUMMABLE = 2.0**62
 """Sums of whole numbers below this stay in int64."""
 
@@ -87,6 +95,30 @@ class WholeSystem:
             if fits(found, low, high) and self.keeps(found.numerator):
                 return found
         return None
+
+    def has_deviation_near(self, amount: Floats, low: Floats, high: Floats, margin: float) -> bool:
+        """Whether an exact deviation within low..high differs from these amounts by less than the margin everywhere.
+
+        Columns at rest stay at rest; all others must have slack on both sides for the correction of the residual.
+        """
+        moved = np.flatnonzero(amount)
+        slack = np.minimum(amount - low, high - amount)[moved]
+        if (slack <= 0.0).any():
+            return False
+        columns = csc_array(
+            (self.columns.data, self.columns.indices, self.columns.indptr), shape=self.columns.shape
+        )[:, moved]
+        residual = np.asarray(columns @ amount[moved])
+        correction = np.asarray(
+            lsqr(columns, -residual, atol=1e-15, btol=1e-15, iter_lim=CORRECTION_STEPS)[0]
+        )
+        left = np.abs(np.asarray(columns @ correction) + residual).max(initial=0.0)
+        size = np.abs(correction)
+        return bool(
+            left <= CORRECTED * margin
+            and size.max(initial=0.0) <= CORRECTED * margin
+            and (size <= CORRECTED * slack).all()
+        )
 
     def keeps(self, numerator: Ints) -> bool:
         """Whether whole amounts of the columns keep every equation."""

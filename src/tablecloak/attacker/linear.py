@@ -17,6 +17,7 @@ from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched
 from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
+from tablecloak.attacker.tolerances import CORRECTED, MARGIN
 from tablecloak.engines.lp import Outcome, Session, Solution
 from tablecloak.errors import SolverError
 
@@ -111,6 +112,8 @@ class _Push:
         need_up: Floats,
     ) -> None:
         self.attack, self.pool, self.scale = attack, pool, scale
+        self.margin = 0.0
+        """Room that programs leave at every bound, once their points turned out not to be simple fractions."""
         self.group, self.ratio = attack.system.group[cells], attack.system.ratio[cells]
         self.need = {False: need_down, True: need_up}
         wall = {False: -attack.component.low[cells], True: attack.component.high[cells]}
@@ -142,10 +145,8 @@ class _Push:
             reach = self.side[way].reach
             np.maximum(reach, amount // witness.denominator, out=reach)
 
-    def _remember(self, witness: Deviation | None) -> None:
+    def _remember(self, witness: Deviation) -> None:
         """Credit a witness and its mirror image, and keep them."""
-        if witness is None:
-            return
         mirror = stretched(witness, self.attack.low, self.attack.high)
         for one in (witness, mirror):
             if one is not None:
@@ -161,7 +162,8 @@ class _Push:
         if not found.settles(need):
             column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
             more = self.attack.oracle.settle(column, sign, need)
-            self._remember(None if more.reach == math.inf else more.deviation)
+            if more.deviation is not None and more.reach < math.inf:
+                self._remember(more.deviation)
             found.take(more.deviation, more.reach)
             found.bound = min(found.bound, more.bound)
         reach = max(found.reach, side.exact(question)[0])
@@ -178,51 +180,93 @@ class _Push:
         self._endless()
         if self.unmet(True).size == self.unmet(False).size == 0:
             return
-        session = self._session()
+        self.session = self._session()
         for upward in (False, True):
-            self._together(session, upward)
+            self._together(upward)
             while (left := self.unmet(upward)).size:
-                self._alone(session, int(left[0]), upward)
+                self._alone(int(left[0]), upward)
                 tick(0)
-        self.attack.solves = session.solves + self.attack.oracle.solves
+        self.attack.solves = self.session.solves + self.attack.oracle.solves
 
     def _session(self) -> Session:
         """Columns, all from zero: d+ and d- of every column up to the need, then what lies beyond for some.
 
         The point d = 0 is a vertex, so the simplex method starts feasible. Nothing moves further than `CAP` needs.
         """
-        attack, asked = self.attack, self.asked
+        asked, (low_wall, high_wall) = self.asked, self._walls()
         most = max(float(need.max(initial=0.0)) for need in self.need.values())
         cap = np.ceil(CAP * most)
-        far_high, far_low = np.minimum(attack.high, cap), np.minimum(-attack.low, cap)
+        far_high, far_low = np.minimum(high_wall, cap), np.minimum(low_wall, cap)
         high, low = far_high.copy(), far_low.copy()
         high[asked] = np.minimum(high[asked], self._group_need(True))
         low[asked] = np.minimum(low[asked], self._group_need(False))
         beyond_high = _difference(far_high[asked], high[asked])
         beyond_low = _difference(far_low[asked], low[asked])
-        return attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
+        return self.attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
+
+    def _walls(self) -> tuple[Floats, Floats]:
+        """How far columns may go down and up in programs: to their bounds, less the margin or a quarter of the room."""
+        low, high = -self.attack.low, self.attack.high
+        if self.margin:
+            low, high = (wall - np.minimum(self.margin, wall / 4) for wall in (low, high))
+        return low, high
 
     def _group_need(self, upward: bool) -> Floats:
         """How far each column asked about must be rewarded for going up (down), over the cells in it."""
         most = np.zeros(self.asked.size)
         need = np.where(self.flip, self.need[not upward], self.need[upward])
-        np.maximum.at(most, self.place, need)
+        np.maximum.at(most, self.place, np.where(need > 0, need + 2 * self.margin, 0.0))
         return most
 
-    def _together(self, session: Session, upward: bool) -> None:
+    def _together(self, upward: bool) -> None:
         """Push all unmet questions at once, as long as that settles many of them."""
         questions = self.unmet(upward)
         while questions.size > 1 and np.isfinite(self.need[upward][questions]).all():
             first = np.full(self.asked.size, -1)
             first[self.place[questions[::-1]]] = questions[::-1]
-            session.set_objective(self._rewards(first[first >= 0], upward))
-            solution = _solved(session)
+            solution = self._solved(first[first >= 0], upward)
             if solution is None:
                 return
-            self._remember(self._witness(solution))
+            if self._learn(solution) is None and not self.margin:
+                self._leave_margins()
+                continue
             before, questions = questions.size, self.unmet(upward)
             if questions.size > 0.7 * before:
                 return
+
+    def _solved(self, questions: Ints, upward: bool) -> Solution | None:
+        """The program that pushes some questions; None where the solver did not end well."""
+        self.session.set_objective(self._rewards(questions, upward))
+        return _solved(self.session)
+
+    def _leave_margins(self) -> None:
+        """From now on deviations keep away from bounds, and needs are exceeded: floats next to exact ones will do.
+
+        What a bound below the need settles anyhow is then pushed to within one unit of that bound.
+        """
+        self.margin = MARGIN * self.scale
+        for way, goal in self.goal.items():
+            wall = self.side[way].bound
+            self.goal[way] = np.where(np.isfinite(goal) & (wall < self.need[way]), wall - 1.0, goal)
+        self.session = self._session()
+
+    def _learn(self, solution: Solution) -> Deviation | None:
+        """Credit what a solution shows: an exact deviation, which is returned, or one next to it."""
+        count, asked, values = self.attack.system.count, self.asked, solution.values
+        columns = values[:count] - values[count : 2 * count]
+        columns[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
+        amount, (low, high) = columns * self.scale, (self.attack.low, self.attack.high)
+        witness = self.attack.system.deviation(amount, low, high)
+        if witness is not None:
+            self._remember(witness)
+        elif self.margin:
+            amount[np.abs(amount) <= CORRECTED * self.margin] = 0.0
+            if self.attack.system.has_deviation_near(amount, low, high, self.margin):
+                moved = self.ratio * amount[self.group]
+                for way, far in ((True, moved), (False, -moved)):
+                    reach = self.side[way].reach
+                    np.maximum(reach, np.floor(far - self.margin), out=reach)
+        return witness
 
     def _rewards(self, questions: Ints, upward: bool) -> Floats:
         """Costs that push the questions: reward the way up to the need, punish the way back."""
@@ -234,28 +278,19 @@ class _Push:
         costs[2 * count + place + np.where(rising, self.asked.size, 0)] = 1.0
         return costs
 
-    def _alone(self, session: Session, question: int, upward: bool) -> None:
+    def _alone(self, question: int, upward: bool) -> None:
         """Push one question to its need or to its exact maximum."""
         attack, found = self.attack, Evidence()
-        session.set_objective(self._rewards(np.array([question]), upward))
-        solution = _solved(session)
+        solution = self._solved(np.array([question]), upward)
         if solution is not None and solution.outcome is Outcome.OPTIMAL:
             column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
-            witness = self._witness(solution)
-            self._remember(witness)
+            witness = self._learn(solution)
             if self.side[upward].reach[question] >= self.goal[upward][question]:
                 return
             if witness is not None:
                 found.take(witness, sign * witness.of(column))
             found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
         self._settle(question, upward, found)
-
-    def _witness(self, solution: Solution) -> Deviation | None:
-        """The exact deviation next to a solution."""
-        count, asked, values = self.attack.system.count, self.asked, solution.values
-        columns = values[:count] - values[count : 2 * count]
-        columns[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
-        return self.attack.system.deviation(columns * self.scale, self.attack.low, self.attack.high)
 
     # ------------------------------------------------------------------ rays
 

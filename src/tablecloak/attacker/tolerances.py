@@ -1,6 +1,7 @@
 """Numerical tolerances of the attacker's problem, each named for what it guards.
 
-None of them decides a verdict: what a solver says in floats is rounded within these and then checked exactly.
+None of them decides a verdict: what a solver says in floats is rounded within these and then checked exactly, or
+exceeds what is required by far more than what separates it from an exact deviation.
 """
 
 from __future__ import annotations
@@ -15,3 +16,7 @@ LARGEST_COMMON_DENOMINATOR = 1_000_000
 """Denominators of whole deviations that are tried."""
 SOLVER_FEASIBILITY = 1e-9
 """Feasibility tolerance of programs that are solved on their own, in units of their scale."""
+MARGIN = 1e-6
+"""By how much deviations that are exact only next to a float exceed a need, in units of the scale of their program."""
+CORRECTED = 0.01
+"""The correction that makes such a deviation exact is at most this share of the margin, and of every slack."""
