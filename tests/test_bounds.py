@@ -53,8 +53,8 @@ OPTIONS = {
 GRIDS = {
     "000": TwoWay(FIGURE_000),
     "004": TwoWay(FIGURE_004),
-    "001": TwoWay(FIGURE_001),
-    "001-3": TwoWay(FIGURE_001_3),
+    "001": TwoWay(FIGURE_001, decimals=1),  # levels of 10%
+    "001-3": TwoWay(FIGURE_001_3, decimals=1),
 }
 
 

@@ -12,6 +12,7 @@ from tablecloak.engines import sifting
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.sifting import independent, sift
+from tablecloak.progress import Deadline
 from tablecloak.testing import KINDS, random_problem
 
 
@@ -80,7 +81,7 @@ def _stopping(search, clock):
     def solve():
         found = plain(search)
         if next(clock) > 0:
-            search.until = 0.0
+            search.deadline = Deadline.after(0.0)
         return found
 
     return solve

@@ -19,7 +19,7 @@ Position = tuple[int, int]
 class TwoWay:
     """A two-way table with totals; positions are 1-based, T is the total."""
 
-    def __init__(self, internal: list[list[float]]) -> None:
+    def __init__(self, internal: list[list[float]], decimals: int | None = None) -> None:
         inner = np.array(internal, dtype=float)
         self.rows, self.columns = inner.shape
         full = np.zeros((self.rows + 1, self.columns + 1))
@@ -33,7 +33,7 @@ class TwoWay:
             "value": full.ravel(),
         }
         dimensions = [Dimension.flat("row", row_codes, "T"), Dimension.flat("column", column_codes, "T")]
-        self.table = Table.from_cells(dimensions, cells)
+        self.table = Table.from_cells(dimensions, cells, decimals=decimals)
 
     def cell(self, position: Position) -> int:
         row, column = position

@@ -19,10 +19,10 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.errors import InputError, NotApplicable, SolverError, listed
+from tablecloak.errors import NotApplicable, SolverError, listed
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.ladder import Ladder
-from tablecloak.methods.rounding import LARGEST_WHOLE, WholeTable, adds_up, check_marks, whole_table
+from tablecloak.methods.rounding import WholeTable, adds_up, check_marks, whole_table
 from tablecloak.pattern import Rounding
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress
@@ -95,7 +95,3 @@ def _check(problem: Problem, whole: WholeTable, jump: Ints) -> None:
             needs="no forced totals",
             instead=INSTEAD,
         )
-    large = np.flatnonzero(np.abs(whole.values + jump) > LARGEST_WHOLE)
-    if large.size:
-        faults = [f"cell {label}: rounded, it has too many digits" for label in problem.table.labels(large)]
-        raise InputError(NAME, faults, advice="Use a larger unit.")
