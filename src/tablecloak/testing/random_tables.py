@@ -7,6 +7,7 @@ Everything is drawn from the generator that is handed in. Leaves are whole numbe
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,18 @@ Size = Literal["tiny", "usual", "large"]
 
 
 def random_scaled_table(kind: str, scale: str, rng: np.random.Generator, size: Size = "usual") -> Table:
-    """A table of a kind (`SHAPES`) with values of a scale (`SCALES`); all patterns of tiny ones can be enumerated."""
+    """A table of a kind (`SHAPES`) with values of a scale (`SCALES`); all patterns of tiny ones can be enumerated.
+
+    Half of the tables of small whole numbers are counts: everybody knows that what is there is at least one.
+    """
+    table = _scaled_table(kind, scale, rng, size)
+    small = scale in ("counts", "zeros and ones") and kind != "equations"
+    if small and table.decimals == 0 and table.units.min() >= 0 and table.units.sum() % 2 == 0:
+        return replace(table, counts=True)
+    return table
+
+
+def _scaled_table(kind: str, scale: str, rng: np.random.Generator, size: Size) -> Table:
     negative = bool(rng.random() < 0.15) and scale != "zeros and ones"
     decimals = _decimals(scale, rng)
 
