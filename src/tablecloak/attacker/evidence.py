@@ -233,8 +233,11 @@ def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | No
         return None
     mirror = -numerator * times
     common = math.gcd(int(np.gcd.reduce(mirror[moved])), denominator * parts)
-    found = Deviation(mirror // common, denominator * parts // common)
-    return found if fits(found, low, high) else None
+    found = Deviation(mirror if common == 1 else mirror // common, denominator * parts // common)
+    exact = (
+        float(amount.max()) < EXACT / 8
+    )  # then quotients of whole numbers are never rounded up to whole ones
+    return found if exact or fits(found, low, high) else None
 
 
 # ---------------------------------------------------------------------- rounding
