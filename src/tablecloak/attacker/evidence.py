@@ -109,9 +109,7 @@ class WholeSystem:
             (self.columns.data, self.columns.indices, self.columns.indptr), shape=self.columns.shape
         )[:, moved]
         residual = np.asarray(columns @ amount[moved])
-        correction = np.asarray(
-            lsqr(columns, -residual, atol=1e-15, btol=1e-15, iter_lim=CORRECTION_STEPS)[0]
-        )
+        correction = np.asarray(lsqr(columns, -residual, atol=1e-5, btol=1e-5, iter_lim=CORRECTION_STEPS)[0])
         left = np.abs(np.asarray(columns @ correction) + residual).max(initial=0.0)
         size = np.abs(correction)
         return bool(

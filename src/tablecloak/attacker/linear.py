@@ -29,6 +29,8 @@ DECADES = 2.0
 """Questions whose sizes differ by more powers of ten than this are put to different programs."""
 PRESOLVED = 2000
 """Programs with more columns than this are presolved before their first solve."""
+FEW = 8
+"""So few questions are left to exact evidence about each of them, even where points are no simple fractions."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
 
@@ -184,7 +186,9 @@ class _Push:
         for upward in (False, True):
             self._together(upward)
             while (left := self.unmet(upward)).size:
-                self._alone(int(left[0]), upward)
+                if not self._alone(int(left[0]), upward, left.size):
+                    self._leave_margins()
+                    self._together(upward)
                 tick(0)
         self.attack.solves = self.session.solves + self.attack.oracle.solves
 
@@ -228,8 +232,7 @@ class _Push:
             if solution is None:
                 return
             if self._learn(solution) is None and not self.margin:
-                self._leave_margins()
-                continue
+                return
             before, questions = questions.size, self.unmet(upward)
             if questions.size > 0.7 * before:
                 return
@@ -278,19 +281,30 @@ class _Push:
         costs[2 * count + place + np.where(rising, self.asked.size, 0)] = 1.0
         return costs
 
-    def _alone(self, question: int, upward: bool) -> None:
-        """Push one question to its need or to its exact maximum."""
+    def _alone(self, question: int, upward: bool, left: int) -> bool:
+        """Push one question to its need or to its exact maximum; false where points are no simple fractions.
+
+        Then margins are left for the questions that are left, this one included, unless they are few.
+        """
         attack, found = self.attack, Evidence()
         solution = self._solved(np.array([question]), upward)
         if solution is not None and solution.outcome is Outcome.OPTIMAL:
             column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
             witness = self._learn(solution)
             if self.side[upward].reach[question] >= self.goal[upward][question]:
-                return
+                return True
+            if (
+                witness is None
+                and not self.margin
+                and left > FEW
+                and math.isfinite(self.need[upward][question])
+            ):
+                return False
             if witness is not None:
                 found.take(witness, sign * witness.of(column))
             found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
         self._settle(question, upward, found)
+        return True
 
     # ------------------------------------------------------------------ rays
 

@@ -98,12 +98,13 @@ class AttackerOracle:
             high[column] = min(self.high[column], need)
         else:
             low[column] = max(self.low[column], -need)
-        solution = self._solve(low, high, np.zeros(self.system.rows), column, sign, scale)
+        cost = self._cost(column, sign)
+        solution = self._solve(low, high, np.zeros(self.system.rows), cost, scale)
         capped = bool((low > self.low).any() or (high < self.high).any()) and math.isfinite(cap)
         if solution is None:
             return capped
         amount = solution.values * scale
-        deviation = self.system.deviation(amount, low, high) or self._refined(amount, low, high, column, sign)
+        deviation = self.system.deviation(amount, low, high) or self.refined(amount, low, high, cost)
         if deviation is not None:
             found.take(deviation, sign * deviation.of(column))
         found.bound = min(found.bound, self.system.bound(column, sign, solution.duals, self.low, self.high))
@@ -121,12 +122,16 @@ class AttackerOracle:
         except TooMuchWork:
             return
 
-    def _solve(
-        self, low: Floats, high: Floats, residual: Floats, column: int, sign: int, scale: float
-    ) -> Solution | None:
-        """max sign * d_column with M d = -residual; None if the solver does not end well."""
+    def _cost(self, column: int, sign: int) -> Floats:
+        """Costs of a program that pushes one column."""
         cost = np.zeros(self.system.count)
         cost[column] = -sign
+        return cost
+
+    def _solve(
+        self, low: Floats, high: Floats, residual: Floats, cost: Floats, scale: float
+    ) -> Solution | None:
+        """min cost d with M d = -residual; None if the solver does not end well."""
         self._session = session = Session(
             self.system.columns,
             low / scale,
@@ -144,7 +149,7 @@ class AttackerOracle:
             return None
         return solution if solution.outcome is Outcome.OPTIMAL else None
 
-    def _refined(self, amount: Floats, low: Floats, high: Floats, column: int, sign: int) -> Deviation | None:
+    def refined(self, amount: Floats, low: Floats, high: Floats, cost: Floats) -> Deviation | None:
         """The exact deviation next to an approximate one, by correcting its residual at its own scale."""
         whole, before = np.rint(np.minimum(np.maximum(amount, low), high)), math.inf
         for _ in range(ROUNDS):
@@ -157,7 +162,7 @@ class AttackerOracle:
             if missed > before / 2:
                 return None
             before = missed
-            correction = self._correction(low - whole, high - whole, residual, column, sign, missed)
+            correction = self._correction(low - whole, high - whole, residual, cost, missed)
             if correction is None:
                 return None
             found = self.system.deviation(correction, low, high, whole)
@@ -167,7 +172,7 @@ class AttackerOracle:
         return None
 
     def _correction(
-        self, low: Floats, high: Floats, residual: NDArray[np.object_], column: int, sign: int, missed: float
+        self, low: Floats, high: Floats, residual: NDArray[np.object_], cost: Floats, missed: float
     ) -> Floats | None:
         """A correction e with M e = -residual, within low..high and a multiple of what is missed."""
         for cap in CAPS:
@@ -176,8 +181,7 @@ class AttackerOracle:
                 np.maximum(low, -most),
                 np.minimum(high, most),
                 residual.astype(np.float64),
-                column,
-                sign,
+                cost,
                 missed,
             )
             if rest is not None:
@@ -187,7 +191,7 @@ class AttackerOracle:
     def _ray(self, found: Evidence, column: int, sign: int) -> None:
         """Whether the column goes on for ever: columns move where their bounds are infinite, by at most 1."""
         low, high = np.where(np.isinf(self.low), -1.0, 0.0), np.where(np.isinf(self.high), 1.0, 0.0)
-        solution = self._solve(low, high, np.zeros(self.system.rows), column, sign, 1.0)
+        solution = self._solve(low, high, np.zeros(self.system.rows), self._cost(column, sign), 1.0)
         deviation = None if solution is None else self.system.deviation(solution.values, low, high)
         if deviation is not None and sign * deviation.of(column) > 0:
             found.take(deviation, math.inf)
