@@ -15,9 +15,9 @@ from tablecloak.audit import audit
 from tablecloak.compare import compare
 from tablecloak.errors import InfeasibleProblem, InputError, UnsafePublication
 from tablecloak.formats.pattern_csv import parse_pattern, write_pattern
-from tablecloak.methods.forms import room_by_box
 from tablecloak.methods.mixing import WAYS, joint_of
 from tablecloak.methods.plans import MixedParams, plan_of
+from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed, Rounding
 from tablecloak.problem import Attacker, Levels, Problem
 from tablecloak.protect import protect

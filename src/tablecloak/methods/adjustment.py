@@ -228,7 +228,7 @@ class Adjustment:
                 taken = left[np.argsort(unclear[left], kind="stable")[:count]]
                 given[taken] = share[taken] > 0.5
             outcome, move, share = self.solve(given, max(deadline.left, LEAST_SECONDS))
-            if outcome is Outcome.TIME_LIMIT:
+            if outcome.undecided:
                 if last and move.moved.size:
                     return move
                 raise SolverError(self.too_late())

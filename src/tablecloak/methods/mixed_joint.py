@@ -27,7 +27,7 @@ from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import length_unit, room_by_box
+from tablecloak.methods.forms import length_unit
 from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
 from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells, joint_of
 from tablecloak.methods.network_search import is_network
@@ -35,6 +35,7 @@ from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS
 from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -215,8 +216,9 @@ class _Asked:
         for x in points:
             pattern = self.joint.pattern(x, intervals)
             if self._passes(pattern):
-                late = replace(answer, outcome=Outcome.TIME_LIMIT, values=x)
-                return _Found(self.joint, x, pattern, intervals, late, self.left_open)
+                late = Outcome.TIME_LIMIT if self.deadline.passed() else Outcome.FAILED
+                answer = replace(answer, outcome=late, values=x)
+                return _Found(self.joint, x, pattern, intervals, answer, self.left_open)
         return None
 
     def _answer(self, levels: list[Task], widths: list[Task], offer: Floats | None) -> Answer:
@@ -224,9 +226,9 @@ class _Asked:
         problem, form, deadline = self.joint.problem, self.joint.form, self.deadline
         if self.params.model == "first" and not deadline.passed():
             found = solve_first(problem, form, levels, widths, deadline.left)
-            if found.values.size or found.outcome is not Outcome.TIME_LIMIT or offer is None:
+            if found.values.size or not found.outcome.undecided or offer is None:
                 there = found.values.size == form.size
-                safe = there and found.outcome in (Outcome.OPTIMAL, Outcome.TIME_LIMIT)
+                safe = there and (found.outcome is Outcome.OPTIMAL or found.outcome.undecided)
                 return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
         model = SecondModel(problem, form, levels, widths, deadline, self.progress)
         if offer is not None:
@@ -300,7 +302,7 @@ def _notes(plan: Plan, pattern: Mixed, exact: _Found) -> list[str]:
     """What a reader of the result should know."""
     table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
     if exact.left_open:
-        late = exact.answer.outcome is Outcome.TIME_LIMIT
+        late = exact.answer.outcome.undecided
         why = (
             "the time was up before numbers that protect"
             if late

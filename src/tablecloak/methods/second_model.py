@@ -224,7 +224,7 @@ class SecondModel:
             if self.bound >= limit * (1 - TINY):
                 return self._nothing_below(highest)
             if solution.values.size == 0:
-                return Outcome.TIME_LIMIT
+                return Outcome.FAILED if solution.outcome is Outcome.FAILED else Outcome.TIME_LIMIT
             x = self._last = np.where(self.form.whole, np.rint(solution.values), solution.values)
             self._tell("integer program")
             if not self._add_missed(x, [program], whole=True):
@@ -234,6 +234,8 @@ class SecondModel:
                 if near == 0.0 and solution.outcome is Outcome.OPTIMAL:
                     self.bound = max(self.bound, min(self.cost, solution.bound + self.form.constant))
                     return Outcome.OPTIMAL
+                if solution.outcome is Outcome.FAILED:
+                    return Outcome.FAILED
                 near = 0.0
             elif self.repair is not None:
                 for other in self.repair(x):
