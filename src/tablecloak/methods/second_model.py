@@ -105,10 +105,9 @@ class SecondModel:
         small = len(self.tasks) * len(problem.table) <= DEEP
         self.depth = DEPTH if small and self._grows() else 1
         self._share = Switched(form)
-        self.rounds, self.bound = 0, -math.inf
+        self.rounds, self.bound, self._asked = 0, -math.inf, False
         self.best: Floats = np.zeros(0)
         self._last: Floats = np.zeros(0)
-        self._asked = False
         self.cost, self._relaxed = math.inf, -math.inf
         self.repair: Callable[[Floats], Sequence[Floats]] | None = None
         """Safe points near a whole one that misses something."""
@@ -165,8 +164,7 @@ class SecondModel:
             self.bound = max(self.bound, self._relaxed)
             self._tell("relaxation")
             missed, simple = self._add(simple, x, x, [self._linear]) if simple else 0, []
-            if not missed:
-                missed = self._add_missed(x, [self._linear], stages)
+            missed = missed or self._add_missed(x, [self._linear], stages)
             if integer and stalled > STALLED:
                 return Outcome.OPTIMAL
             if not missed:
@@ -224,7 +222,7 @@ class SecondModel:
             if self.bound >= limit * (1 - TINY):
                 return self._nothing_below(highest)
             if solution.values.size == 0:
-                return Outcome.FAILED if solution.outcome is Outcome.FAILED else Outcome.TIME_LIMIT
+                return solution.outcome if solution.outcome.undecided else Outcome.FAILED
             x = self._last = np.where(self.form.whole, np.rint(solution.values), solution.values)
             self._tell("integer program")
             if not self._add_missed(x, [program], whole=True):
@@ -321,7 +319,7 @@ class SecondModel:
             deadline=self.deadline,
         )
         missed = {id(proof.task) for proof in proofs}
-        return proofs, np.array([t for t in asked.tolist() if id(self.tasks[t]) in missed], dtype=np.int64)
+        return proofs, asked[[id(self.tasks[t]) in missed for t in asked.tolist()]]
 
     def _room(self, x: Floats) -> tuple[Floats, Floats]:
         return np.maximum(self.form.below.at(x), 0.0), np.maximum(self.form.above.at(x), 0.0)
@@ -395,8 +393,8 @@ class _Narrowed:
         return self._spread(self._program.solve(seconds, gap=gap))
 
     def _spread(self, solution: MixedSolution) -> MixedSolution:
-        if solution.values.size < self._kept.size or self._kept.size == self._size:
-            return solution
-        values = np.zeros(self._size)
-        values[self._kept] = solution.values
-        return replace(solution, values=values)
+        if solution.values.size == self._kept.size < self._size:
+            values = np.zeros(self._size)
+            values[self._kept] = solution.values
+            return replace(solution, values=values)
+        return solution
