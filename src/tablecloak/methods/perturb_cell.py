@@ -99,7 +99,7 @@ def perturb_cell(
         raise _refusal(problem, params, rest)
     late = found is None or found.outcome.undecided
     why = (
-        "the time was up before all attackers were answered"
+        f"{'programs failed' if run.deadline.moment is None else 'the time was up'} before all attackers were answered"
         if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
