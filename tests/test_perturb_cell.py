@@ -379,5 +379,20 @@ def test_senses_that_balance_take_over_when_programs_have_nothing(monkeypatch) -
     assert (away >= least - 1e-9).all()
 
 
-def _emptied(attempt):
-    return replace(attempt, outcome=Outcome.TIME_LIMIT, pattern=None, safe=False)
+def _emptied(attempt, outcome=Outcome.TIME_LIMIT):
+    return replace(attempt, outcome=outcome, pattern=None, safe=False)
+
+
+def test_they_also_take_over_from_programs_that_failed_beside_conditional_widths(monkeypatch) -> None:
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.perturb_cell")
+    problem = FIXTURES["conditional"]()
+    for name in ("against_attackers", "without_attackers"):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, real=real, **o: _emptied(real(*a, **o), outcome=Outcome.FAILED)
+        )
+    found = protect(problem, METHOD, params=WIDE)
+    assert found.status is Status.FEASIBLE and adds_up(problem, found)
+    assert found.report.notes[0].startswith("programs failed before all attackers were answered")

@@ -91,7 +91,7 @@ def perturb_cell(
     limit = run.deadline.at_least(GRACE)
     if rest is None or not run.deadline.passed():
         rest = without_attackers(problem, ranges, limit, progress)
-    if rest.pattern is None and rest.outcome.undecided and problem.is_monotone:
+    if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
         rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
     if rest.pattern is None:
         if run.deadline.interrupted:
@@ -152,7 +152,8 @@ def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: boo
 
 def _refusal(problem: Problem, params: PerturbCellParams, rest: Attempt) -> InfeasibleProblem | SolverError:
     if rest.outcome is not Outcome.INFEASIBLE:
-        return SolverError("the time was up before any perturbation was found")
+        late = "the time was up" if rest.outcome is Outcome.TIME_LIMIT else "all programs failed"
+        return SolverError(f"{late} before any perturbation was found")
     within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
     senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"
     return InfeasibleProblem(
