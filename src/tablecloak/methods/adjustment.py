@@ -330,7 +330,7 @@ class Adjustment:
         unit = self.problem.table.unit
         constant = float(self.problem.weights[cells] @ np.abs(self.offset[cells]))
         bound = (solution.bound * self.cost_scale * self.scale + constant) * unit
-        finished = solution.outcome is not Outcome.TIME_LIMIT
+        finished = not solution.outcome.undecided
         if solution.values.size == 0:
             return None, bound, finished
         x = solution.values
