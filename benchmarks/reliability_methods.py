@@ -99,7 +99,11 @@ def examine_method(problem: Problem, name: str, seed: int) -> Findings:
     except InfeasibleProblem:
         found.counts["infeasible"] += 1
         everything = Suppression(~problem.forced)
-        if name.startswith("suppress") and problem.is_monotone and oracle_verdict(problem, everything).safe:
+        if (
+            name.startswith(("suppress", "interval-partial"))
+            and problem.is_monotone
+            and oracle_verdict(problem, everything).safe
+        ):
             found.add(Fault(METHOD_RUNS, seed, f"wrongly infeasible: {name}", problem), "wrongly_infeasible")
     except SolverError as error:
         found.add(

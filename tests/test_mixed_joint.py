@@ -10,20 +10,28 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack, vstack
 
-from fixtures import FIXTURES, flat, from_leaves, smallest_leaves, with_levels
+from fixtures import FIXTURES, flat, from_leaves, smallest_leaves, two_way_several, with_levels
 from tablecloak.audit import audit
 from tablecloak.compare import compare
-from tablecloak.errors import InfeasibleProblem, InputError, UnsafePublication
+from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
 from tablecloak.formats.pattern_csv import parse_pattern, write_pattern
-from tablecloak.methods.forms import room_by_box
+from tablecloak.methods.mixed_joint import _Asked
 from tablecloak.methods.mixing import WAYS, joint_of
 from tablecloak.methods.plans import MixedParams, plan_of
+from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed, Rounding
 from tablecloak.problem import Attacker, Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.publish import publish
 from tablecloak.result import Result, Status
-from tablecloak.testing import KINDS, assert_protected, feasible_intervals, random_problem
+from tablecloak.testing import (
+    KINDS,
+    assert_protected,
+    feasible_intervals,
+    random_case,
+    random_levels,
+    random_problem,
+)
 from two_way import FIGURE_004, T, TwoWay
 
 NAME = "mixed-joint"
@@ -488,3 +496,33 @@ def test_what_stays_open_for_want_of_time_states_no_more_than_the_box(
     assert interval.any()
     assert (view.low == problem.table.values - below)[interval].all()
     assert (view.high == problem.table.values + above)[interval].all()
+
+
+# ---------------------------------------------------------------------- what programs do not settle
+
+
+def test_what_the_audit_refuses_is_lengthened_by_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = two_way_several()
+    monkeypatch.setattr(_Asked, "accepted", lambda self, x: None)
+    found = protect(problem, "mixed-joint", params={"base": 5.0, "asymmetry": 0.0, "grid": 0.0})
+    assert found.audit.safe and found.status is Status.FEASIBLE
+    view, plan = found.pattern.view(problem), problem.table.is_leaf
+    assert np.isfinite(view.high[plan]).any(), "not as vague as it could be"
+
+
+def test_nothing_is_called_impossible_that_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = two_way_several()
+    monkeypatch.setattr(_Asked, "accepted", lambda self, x: None)
+    monkeypatch.setattr(_Asked, "_lengthened", lambda self, x: None)
+    with pytest.raises(SolverError, match="none is proven to be impossible"):
+        protect(problem, "mixed-joint", params={"base": 5.0})
+
+
+def test_a_refusal_says_how_far_rounded_cells_may_be_and_more_steps_can_help() -> None:
+    rng = np.random.default_rng([4, 124])
+    case = random_case(rng, size="tiny" if rng.random() < 0.3 else "usual")
+    problem = random_levels(case.problem, rng, conditional=bool(rng.random() < 0.15))
+    params = {"base": 5 * problem.table.unit}
+    with pytest.raises(InfeasibleProblem, match="within 2 bases of the truth"):
+        protect(problem, "mixed-joint", params={**params, "steps": 1})
+    assert protect(problem, "mixed-joint", params={**params, "steps": 2}).audit.safe

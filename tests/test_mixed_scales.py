@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -20,6 +21,7 @@ from tablecloak import (
     protect,
 )
 from tablecloak.attacker.presolve import working_equations
+from tablecloak.engines import growing
 from tablecloak.engines.growing import Program
 from tablecloak.engines.lp import Outcome
 from tablecloak.methods.deviations import Router, Side, Task
@@ -202,3 +204,32 @@ def test_programs_with_rows_of_extreme_size_are_solved():
     solution = program.relax()
     assert solution.outcome is Outcome.OPTIMAL
     assert solution.values == pytest.approx([5e7, 0.0])
+
+
+def narrow_boxes() -> Problem:
+    """Cells of 4e10 that everybody knows up to 0.2, and levels of as much: floats of this size are 8e-6 apart."""
+    table = three_by_two([4e10 + 0.1, 3e10 + 0.7, 2.3, 5.1, 4.4, 1e9 + 0.9], decimals=1)
+    value, sensitive = table.values, [0]
+    large = value > 1e8
+    known = (np.where(large, value - 0.2, 0.0), np.where(large, value + 0.2, np.inf))
+    levels = Levels.at(len(table), sensitive, lower=[0.2], upper=[0.2])
+    return Problem.of(table, sensitive, levels, known=known, weights="unit")
+
+
+@pytest.mark.parametrize("method", ["interval-partial", "interval-combined"])
+def test_intervals_where_boxes_are_narrow_and_values_large(method: str) -> None:
+    problem = narrow_boxes()
+    params = {"asymmetry": 0.0, "grid": 0.0}
+    found = protect(problem, method, params=params)
+    assert found.status is Status.OPTIMAL
+    assert oracle_verdict(problem, found.pattern).safe
+
+
+@pytest.mark.parametrize("method", ["interval-partial", "interval-combined"])
+def test_a_solver_that_fails_is_no_time_limit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "run", lambda highs, seconds, **_: highspy.HighsModelStatus.kUnknown)
+    none = np.zeros(0)
+    assert Program(np.ones(1), np.zeros(1), np.ones(1), none > 0).relax().outcome is Outcome.FAILED
+    found = protect(small_beside_huge(), method)
+    assert found.status is Status.FEASIBLE and found.audit.safe
+    assert found.report.stopped_by == "finished"

@@ -7,11 +7,13 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
+from tablecloak.engines.roads import RoadMap
 from tablecloak.methods import network_search
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import open_tasks, undominated
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.network_search import NetworkSearch, _Flows
+from tablecloak.methods.witnesses import FlowFinder
 from tablecloak.progress import NEVER, silent
 
 
@@ -82,3 +84,28 @@ def test_no_time_is_a_time_limit(method: str) -> None:
     result = protect(problem_with_total(30, 30, 2), method, params={"seconds": 0.0})
     assert result.status.value == "time-limit"
     assert result.audit.safe
+
+
+def test_levels_that_are_lost_in_rounding_cost_cells_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = problem_with_total(5, 4, 2)
+    usual = searched(problem).hidden
+    monkeypatch.setattr(NetworkSearch, "_routed", lambda *_: False)
+    lost = searched(problem).hidden
+    assert audit(problem, suppression(lost)).safe
+    assert (lost < largest_pattern(problem, silent)).any(), "the clean-up publishes what is not needed"
+    monkeypatch.undo()
+    monkeypatch.setattr(_Flows, "_witness", lambda *_: None)
+    kept = searched(problem).hidden
+    assert (kept >= usual).all() and audit(problem, suppression(kept)).safe
+
+
+@pytest.mark.parametrize("method", ["suppress-three-phase", "suppress-elimination"])
+def test_methods_do_not_give_up_where_routes_and_witnesses_are_lost(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_with_total(5, 4, 2)
+    monkeypatch.setattr(RoadMap, "route", lambda *_: False)
+    monkeypatch.setattr(FlowFinder, "find", lambda *_, **__: None)
+    assert protect(problem, method).audit.safe

@@ -292,13 +292,21 @@ def test_forced_cells_in_the_way_are_named():
 def test_what_attackers_leave_open_is_named():
     grid = TwoWay([[45, 51, 10], [13, 30, 35], [46, 25, 6]])
     totals = grid.cells([(1, T), (2, T), (3, T), (T, T), (T, 1), (T, 2), (T, 3)])
-    problem = grid.problem([(1, 2)], 10.2, 10.2, weights="unit", forced=totals)
-    result = protect(problem, METHOD, params={"share": 0.35})
+    problem = grid.problem([(1, 2)], 10.2, 10.2, weights="unit", forced=totals)  # 11 whole units
+    result = protect(problem, METHOD, params={"share": 0.37})
     assert result.audit.open_cells.tolist() == grid.cells([(1, 2)])
     assert not result.audit.too_close.size
     assert "keeps all attackers away" in result.report.notes[0]
     assert result.status is Status.FEASIBLE
     assert protect(problem, METHOD, params={"share": 0.6}).audit.safe
+
+
+def test_levels_that_fit_in_fractions_only_are_refused():
+    grid = TwoWay([[45, 51, 10], [13, 30, 35], [46, 25, 6]])
+    problem = grid.problem([(1, 2)], 10.2, 10.2, weights="unit")  # 11 whole units
+    with pytest.raises(InputError, match="row=1, column=2: its levels, as whole data units, do not fit"):
+        protect(problem, METHOD, params={"share": 0.35})
+    assert protect(problem, METHOD, params={"share": 0.36}).audit.safe
 
 
 def test_senses_that_cannot_be_say_so():
@@ -359,7 +367,8 @@ def test_senses_that_balance_take_over_when_programs_have_nothing(monkeypatch) -
     for name in ("against_attackers", "without_attackers"):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real, **o: _emptied(real(*a, **o)))
-    found = protect(problem, METHOD, params=WIDE)
+    assert protect(problem, METHOD, params=WIDE).status is Status.FEASIBLE, "no limit, no time limit"
+    found = protect(problem, METHOD, params={**WIDE, "seconds": 60.0})
     assert found.status is Status.TIME_LIMIT
     assert adds_up(problem, found)
     assert found.cost >= best.bound - 1e-9
@@ -370,5 +379,20 @@ def test_senses_that_balance_take_over_when_programs_have_nothing(monkeypatch) -
     assert (away >= least - 1e-9).all()
 
 
-def _emptied(attempt):
-    return replace(attempt, outcome=Outcome.TIME_LIMIT, pattern=None, safe=False)
+def _emptied(attempt, outcome=Outcome.TIME_LIMIT):
+    return replace(attempt, outcome=outcome, pattern=None, safe=False)
+
+
+def test_they_also_take_over_from_programs_that_failed_beside_conditional_widths(monkeypatch) -> None:
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.perturb_cell")
+    problem = FIXTURES["conditional"]()
+    for name in ("against_attackers", "without_attackers"):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, real=real, **o: _emptied(real(*a, **o), outcome=Outcome.FAILED)
+        )
+    found = protect(problem, METHOD, params=WIDE)
+    assert found.status is Status.FEASIBLE and adds_up(problem, found)
+    assert found.report.notes[0].startswith("programs failed before all attackers were answered")

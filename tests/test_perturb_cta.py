@@ -6,10 +6,12 @@ from dataclasses import replace
 from importlib import import_module
 from itertools import product
 
+import highspy
 import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.engines import limited
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
@@ -174,7 +176,7 @@ def test_the_descent_is_never_worse_than_its_start_nor_below_the_bound(monkeypat
 
 
 def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
-    problem = two_way(9, 18)
+    problem = two_way(9, 18, seed=3)  # no bound closes the gap before the blocks
     optimum = protect(problem, METHOD)
     monkeypatch.setattr(MODULE, "NODES", 1)
     monkeypatch.setattr(descent, "BLOCK", 8)
@@ -190,6 +192,20 @@ def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
     assert result.report.counters["blocks"] > 0
     assert distance(problem, optimum) <= distance(problem, result) * (1 + 1e-9)
     assert distance(problem, result) <= result.report.counters["start"] * (1 + 1e-9)
+
+
+def test_integer_programs_that_fail_leave_the_best_move_so_far(monkeypatch):
+    problem = two_way(9, 18, seed=3)
+    optimum = protect(problem, METHOD)
+    monkeypatch.setattr(limited, "run", lambda *_, **__: highspy.HighsModelStatus.kSolveError)
+    none = np.zeros(0)
+    failed = solve_limited(
+        np.zeros((0, 1)), (np.zeros(1), np.ones(1)), (none, none), np.ones(1), np.ones(1) > 0
+    )
+    assert (failed.outcome, failed.bound) == (Outcome.FAILED, -np.inf)
+    result = protect(problem, METHOD)
+    assert result.status is Status.FEASIBLE
+    assert distance(problem, optimum) <= distance(problem, result) * (1 + 1e-9)
 
 
 def test_a_known_move_is_where_the_integer_program_starts():

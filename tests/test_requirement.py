@@ -6,7 +6,7 @@ import numpy as np
 
 from tablecloak.audit import audit
 from tablecloak.audit.exact import ExactProblem
-from tablecloak.model.requirement import deviation_bounds, requirements
+from tablecloak.model.requirement import deviation_bounds, requirements, room_by_box
 from tablecloak.pattern import Intervals, Suppression
 from tablecloak.problem import Attacker, Levels, Problem
 from tablecloak.table import Table
@@ -36,6 +36,16 @@ def test_deviations_are_bounded_inward() -> None:
     stated = Intervals.of([1.15, 3.4, 4.01], [1.25, 3.4, 4.79]).view(problem)
     low, high = deviation_bounds(problem, stated, 0)
     assert low.tolist() == [0, 0, -5] and high.tolist() == [0, 0, 1]
+
+
+def test_the_room_of_a_large_cell_is_exact_where_the_difference_of_floats_is_not() -> None:
+    values = [4e10 + 0.7, 3.3, 4e10 + 4.0]
+    table = Table.from_equations(values, np.array([[1.0, 1.0, -1.0]]), decimals=1)
+    known = (np.array([4e10 + 0.5, 0.0, 0.0]), np.array([4e10 + 0.9, np.inf, 9e10]))
+    problem = Problem.of(table, [1], Levels.at(3, [1], lower=[0.2], upper=[0.2]), known=known)
+    assert values[0] - known[0][0] != 0.2
+    below, above = room_by_box(problem)
+    assert (below[0], above[0], above[1]) == (0.2, 0.2, np.inf)
 
 
 def test_audit_and_certificates_ask_for_the_same_numbers() -> None:

@@ -9,11 +9,11 @@ from tablecloak.arrays import Bools
 from tablecloak.audit import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.forms import Form, combined_form, room_by_box
+from tablecloak.methods.forms import Form, combined_form
 from tablecloak.methods.lengths import hidden_by_mark, repaired, stated
 from tablecloak.methods.rooms import all_levels
 from tablecloak.methods.touching import Touching, with_switches
-from tablecloak.model.units import units_above
+from tablecloak.model.requirement import room_by_box
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, silent
 from tablecloak.protect import protect
@@ -51,8 +51,11 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
             )
             room = repaired(problem, below, above, silent)
             assert room is not None
-            whole = units_above(below - 1e-4, problem.table.unit) * problem.table.unit
-            assert np.allclose(room[0], whole, rtol=1e-4, atol=1e-4), "nothing but whole units was missing"
+            unit = problem.table.unit  # fractions of a unit protect nothing: values are whole units
+            for now, before in zip(room, (below, above), strict=True):
+                whole = np.ceil(before / unit - 1e-4) * unit
+                assert (now >= before * (1 - 1e-4) - 1e-4).all()
+                assert (now <= whole * (1 + 1e-4) + 1e-4).all(), "nothing else was open"
             assert audit(problem, stated(problem, *room)).safe
             assert bound is not None and form.cost @ x - paid >= bound * (1 - 1e-6) - 1e-6
             compared += 1

@@ -7,6 +7,7 @@ needed, in whole data units or simple fractions of them. If the cells that it mo
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,16 +17,24 @@ from tablecloak.attacker.oracle import AttackerOracle
 from tablecloak.attacker.presolve import Component, Reduction, reduce, working_columns
 from tablecloak.engines.flow import Network
 from tablecloak.model.requirement import deviation_bounds
-from tablecloak.pattern import Suppression
+from tablecloak.pattern import Suppression, View
 from tablecloak.problem import Problem
 
 
 class WitnessFinder:
-    """Finds deviations in which only some cells move; by attacker, since boxes differ."""
+    """Finds deviations in which only some cells move; by attacker, since boxes differ.
 
-    def __init__(self, problem: Problem, allowed: Bools) -> None:
+    `allowed` cells move freely, the others as far as the `rest` of a publication lets them (without one: not at all).
+    """
+
+    def __init__(self, problem: Problem, allowed: Bools, rest: View | None = None) -> None:
         self.problem = problem
-        self._view = Suppression.of(problem.table, allowed).view(problem)
+        view = Suppression.of(problem.table, allowed).view(problem)
+        if rest is not None:
+            view = replace(
+                view, low=np.where(allowed, view.low, rest.low), high=np.where(allowed, view.high, rest.high)
+            )
+        self._view = view
         self._systems: dict[int, Reduction] = {}
 
     def find(self, cell: int, attacker: int, upward: bool, need: float) -> Floats | None:

@@ -124,19 +124,20 @@ class Program:
         if status not in _OUTCOMES:
             self._highs.clearSolver()
             status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
-        outcome = _OUTCOMES.get(status, Outcome.TIME_LIMIT)
+        outcome = _OUTCOMES.get(status, Outcome.FAILED)
         if outcome is Outcome.INFEASIBLE:
             return MixedSolution(outcome, math.inf, math.inf, np.zeros(0))
         has_point = info.primal_solution_status == 2
         if not has_point and (
             outcome is Outcome.OPTIMAL or status not in _OUTCOMES
         ):  # a failure of the solver
-            return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
+            return MixedSolution(Outcome.FAILED, math.inf, -math.inf, np.zeros(0))
         values = (
             np.asarray(self._highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
         )
         objective = float(info.objective_function_value) * self._scale
-        bound = float(info.mip_dual_bound) * self._scale if self._whole else objective
+        linear = objective if outcome is Outcome.OPTIMAL else -math.inf
+        bound = float(info.mip_dual_bound) * self._scale if self._whole else linear
         return MixedSolution(outcome, objective, bound, values)
 
     def _without_columns(self) -> MixedSolution:

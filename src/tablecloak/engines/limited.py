@@ -12,7 +12,6 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.engines.highs import quiet_highs, run
 from tablecloak.engines.lp import Outcome, model
 from tablecloak.engines.mip import MixedSolution
-from tablecloak.errors import SolverError
 
 LARGEST_COST = 1e6
 """Costs above this are scaled down."""
@@ -57,12 +56,12 @@ def solve_limited(
     info, statuses = highs.getInfo(), highspy.HighsModelStatus
     if status == statuses.kInfeasible:
         return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))
-    ended = (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt)
-    if status != statuses.kOptimal and status not in ended:
-        raise SolverError(
-            f"HiGHS ended with status {status} on a mixed-integer program of {cost.size} columns"
-        )
-    outcome = Outcome.OPTIMAL if status == statuses.kOptimal else Outcome.TIME_LIMIT
+    if status == statuses.kOptimal:
+        outcome = Outcome.OPTIMAL
+    elif status in (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt):
+        outcome = Outcome.TIME_LIMIT
+    else:  # numbers too far apart for it
+        return MixedSolution(Outcome.FAILED, math.inf, -math.inf, np.zeros(0))
     has_point = info.primal_solution_status == 2
     values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
     objective = float(info.objective_function_value) * scale

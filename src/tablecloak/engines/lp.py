@@ -27,6 +27,13 @@ class Outcome(Enum):
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
     TIME_LIMIT = "time limit"
+    FAILED = "failed"
+    """The solver lost its way: numerical trouble, however much time there is."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is open what the answer is."""
+        return self in (Outcome.TIME_LIMIT, Outcome.FAILED)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ _OUTCOMES = {
     highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
     highspy.HighsModelStatus.kUnbounded: Outcome.UNBOUNDED,
     highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
-    highspy.HighsModelStatus.kIterationLimit: Outcome.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Outcome.FAILED,
 }
 
 

@@ -228,7 +228,7 @@ class Adjustment:
                 taken = left[np.argsort(unclear[left], kind="stable")[:count]]
                 given[taken] = share[taken] > 0.5
             outcome, move, share = self.solve(given, max(deadline.left, LEAST_SECONDS))
-            if outcome is Outcome.TIME_LIMIT:
+            if outcome.undecided:
                 if last and move.moved.size:
                     return move
                 raise SolverError(self.too_late())
@@ -330,7 +330,7 @@ class Adjustment:
         unit = self.problem.table.unit
         constant = float(self.problem.weights[cells] @ np.abs(self.offset[cells]))
         bound = (solution.bound * self.cost_scale * self.scale + constant) * unit
-        finished = solution.outcome is not Outcome.TIME_LIMIT
+        finished = not solution.outcome.undecided
         if solution.values.size == 0:
             return None, bound, finished
         x = solution.values

@@ -49,12 +49,16 @@ class Run:
         self.stoppable = self.deadline.stoppable
 
     def status(self, finished: Status, *, complete: bool = True) -> Status:
-        """`finished` if that is proven or the work is complete in time, else what stopped it."""
+        """`finished` if that is proven or the work is complete in time, else what stopped it.
+
+        Without a limit no work is stopped by one: what is not complete then, a solver failed at.
+        """
         if finished is Status.OPTIMAL:
             return finished
         if self.deadline.interrupted:
             return Status.INTERRUPTED
-        return finished if complete and not self.deadline.passed() else Status.TIME_LIMIT
+        late = self.deadline.passed() or (not complete and self.deadline.moment is not None)
+        return Status.TIME_LIMIT if late else finished
 
 
 class MethodFunction(Protocol):

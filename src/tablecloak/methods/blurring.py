@@ -88,7 +88,7 @@ def proposal_of(
     finished = Status.OPTIMAL if found.same and proven else Status.FEASIBLE
     return Proposal(
         found.printed,
-        run.status(finished, complete=optimal),
+        run.status(finished, complete=answer.outcome is not Outcome.TIME_LIMIT),
         f"{model} model (HiGHS) on {structure_of(problem.table).description}",
         bound=None if bound is None else min(bound, before, found.printed.loss(problem)),
         counters={

@@ -22,6 +22,7 @@ from tablecloak.attacker.presolve import without_empty_rows
 from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.engines.roads import HALF, NOISE
+from tablecloak.model.requirement import room_by_box
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.result import Audit
@@ -153,6 +154,22 @@ def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
     return inside
 
 
+def exact_witness(problem: Problem, allowed: Bools, task: Task) -> Witness | None:
+    """An exact deviation of some cells that meets a task, whatever it costs; None if there is none."""
+    unit, found, missing = problem.table.unit, list[Floats](), task.level
+    finder = WitnessFinder(problem, allowed)
+    for upward in sides(task):
+        if missing > negligible(task):
+            deviation = finder.find(task.cell, task.attacker, upward, np.ceil(missing / unit - NOISE))
+            if deviation is not None:
+                found.append(deviation * unit)
+                missing -= abs(float(found[-1][task.cell]))
+    if missing > negligible(task):
+        return None
+    cells = np.flatnonzero(np.logical_or.reduce([deviation != 0.0 for deviation in found]))
+    return Witness(cells, *(deviation[cells] for deviation in found))
+
+
 class Router:
     """Finds cheapest deviations, looking near the cell first: programs stay small however large the table is.
 
@@ -177,8 +194,7 @@ class Router:
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
         """How far down and up each cell may deviate by the attacker's box."""
         if attacker not in self._capacity:
-            low, high = self.problem.box(attacker)
-            self._capacity[attacker] = (self.problem.table.values - low, high - self.problem.table.values)
+            self._capacity[attacker] = room_by_box(self.problem, attacker)
         return self._capacity[attacker]
 
     def cheapest(
@@ -216,19 +232,8 @@ class Router:
 
     def any_deviation(self, task: Task) -> Witness | None:
         """An exact deviation that meets a task, whatever it costs; None if there is none."""
-        unit, found, missing = self.problem.table.unit, list[Floats](), task.level
-        finder = WitnessFinder(self.problem, self.allowed)
-        for upward in sides(task):
-            if missing > negligible(task):
-                deviation = finder.find(task.cell, task.attacker, upward, np.ceil(missing / unit - NOISE))
-                self.solves += 1
-                if deviation is not None:
-                    found.append(deviation * unit)
-                    missing -= abs(float(found[-1][task.cell]))
-        if missing > negligible(task):
-            return None
-        cells = np.flatnonzero(np.logical_or.reduce([deviation != 0.0 for deviation in found]))
-        return Witness(cells, *(deviation[cells] for deviation in found))
+        self.solves += 1
+        return exact_witness(self.problem, self.allowed, task)
 
     def is_late(self) -> bool:
         """Whether the time is up."""

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.errors import SolverError
-from tablecloak.methods.deviations import Task
+from tablecloak.methods.deviations import Task, exact_witness
 from tablecloak.methods.witnesses import finder_of
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -94,18 +93,19 @@ class Elimination:
                 self.progress("publishing", number, order.size, self.cost if self.tell else None)
 
     def _witnessed(self) -> bool:
-        """A witness for every level; False if the time is up before."""
+        """A witness for every level; False if the time is up before, or one is lost in rounding."""
         for number, task in enumerate(self.tasks):
             if number % 64 == 0:
                 self.progress("witnesses", number, len(self.tasks))
             if task in self.moved:
                 continue
             moved = None if self.deadline.passed() else self._found(task, far=True)
-            if moved is None and self.deadline.passed():
-                return False
             if moved is None:
-                label = self.problem.table.label(task.cell)
-                raise SolverError(f"no deviation found for cell {label} although one exists")
+                exact = None if self.deadline.passed() else exact_witness(self.problem, self.hidden, task)
+                if exact is None:
+                    return False
+                self._keep({task: exact.cells})
+                continue
             near = [other for cell in moved.tolist() for other in self._by_cell.get(cell, ())]
             met = self.finder.also([other for other in near if other not in self.moved])
             self._keep(dict.fromkeys([task, *met], moved))

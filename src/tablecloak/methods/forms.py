@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.model.requirement import room_by_box
 from tablecloak.problem import Problem
 
 
@@ -154,12 +155,6 @@ def _only(matrix: csr_array, cells: Bools) -> csr_array:
 
 
 # ---------------------------------------------------------------------- the forms
-
-
-def room_by_box(problem: Problem) -> tuple[Floats, Floats]:
-    """How far below and above its true value the outsider knows each cell to be."""
-    value = problem.table.values
-    return np.maximum(value - problem.outsider_low, 0.0), np.maximum(problem.outsider_high - value, 0.0)
 
 
 def at_cells(cells: Ints, size: int, first: int, columns: int, entries: Floats | float = 1.0) -> csr_array:

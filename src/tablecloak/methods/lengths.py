@@ -12,11 +12,13 @@ from tablecloak.attacker.presolve import working_equations
 from tablecloak.audit import audit
 from tablecloak.errors import InputError
 from tablecloak.methods.base import suppression
+from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.deviations import Router, Task, Witness, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.forms import Form, room_by_box
+from tablecloak.methods.forms import Form
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.search import Search
+from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Mark, Problem
 from tablecloak.progress import NEVER, Deadline, Progress
@@ -199,20 +201,28 @@ def by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple
     if deadline.moment is None or deadline.passed():
         return None
     soon, allowed = deadline.share(START_SHARE), largest_pattern(problem, progress)
-    search: Search | NetworkSearch
-    if is_network(problem):
-        verdict = audit(problem, suppression(problem.must_hide), progress=progress)
-        search = NetworkSearch(problem, allowed, open_tasks(problem, verdict), progress, soon)
-    else:
-        search = Search(problem, allowed, progress, soon)
-    search.construct()
-    if not search.complete:
+    hidden = cheap_pattern(problem, allowed, progress, soon)
+    if hidden is None:
         return None
-    search.clean_up()
-    endless = np.where(search.hidden, np.inf, 0.0)
-    if int(search.hidden.sum()) > MOST_TIGHTENED or soon.passed():
+    endless = np.where(hidden, np.inf, 0.0)
+    if int(hidden.sum()) > MOST_TIGHTENED or soon.passed():
         return endless, endless
-    return tightened(problem, endless, endless, search.hidden, progress)
+    return tightened(problem, endless, endless, hidden, progress)
+
+
+def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> Bools | None:
+    """The cells of a cheap safe suppression, found in whole data units; None if the time is up first."""
+    whole = in_data_units(problem)
+    search: Search | NetworkSearch
+    if is_network(whole):
+        verdict = audit(whole, suppression(whole.must_hide), progress=progress)
+        search = NetworkSearch(whole, allowed, open_tasks(whole, verdict), progress, deadline)
+    else:
+        search = Search(whole, allowed, progress, deadline)
+    search.construct()
+    if search.complete:
+        search.clean_up()
+    return search.hidden if search.complete else None
 
 
 def columns_of(form: Form, below: Floats, above: Floats) -> Floats:

@@ -21,26 +21,33 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import length_unit, room_by_box
+from tablecloak.methods.forms import length_unit
 from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
 from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells, joint_of
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS
 from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
+from tablecloak.methods.repair import ROUNDS, lengthened, missing_deviations
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 NAME = "mixed-joint"
+UNDECIDED = (
+    "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
+    "cells as intervals or suppress them, lower levels, or give it more seconds"
+)
 MOST_STEPS = 3
 """So many steps of rounding are tried when none were asked for and nothing adds up."""
 MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.0))
@@ -89,7 +96,7 @@ def mixed_joint(
             check_possible(larger, progress)
             printed = _cheapest(larger, params, [exact.joint.steps], deadline, progress, exact)
             break
-        except InfeasibleProblem:
+        except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
             asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
     pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
     notes = _notes(plan, pattern, exact)
@@ -132,13 +139,15 @@ def _cheapest(
     every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
     kept = _without(plan, every[0]), _without(plan, every[1])
     kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
+    proven = True
     for left_open in kinds if before is None else [before.left_open]:
         model = _Asked(joint, params, kept if left_open else every, left_open, deadline, progress)
         last = before is None and left_open == kinds[-1]
         found = model.solve(joint.widest(numbers), least, last=last)
-        if found is not None:
+        if isinstance(found, _Found):
             return found
-    raise model.refusal(joint.widest(numbers))
+        proven = found is Outcome.INFEASIBLE
+    raise model.refusal(joint.widest(numbers)) if proven else SolverError(UNDECIDED)
 
 
 def _without(plan: Plan, tasks: list[Task]) -> list[Task]:
@@ -178,12 +187,12 @@ class _Asked:
     deadline: Deadline
     progress: Progress
 
-    def solve(self, start: Floats, least: float, *, last: bool) -> _Found | None:
-        """The cheapest that meets what is asked, audited; None if there is none (or not in time, if not the last).
+    def solve(self, start: Floats, least: float, *, last: bool) -> _Found | Outcome:
+        """The cheapest that meets what is asked, audited, or why there is none: infeasible only if that is proven.
 
         `least` is what it costs in any case.
         """
-        plan, bound = self.joint.plan, -math.inf
+        plan, bound, latest = self.joint.plan, -math.inf, None
         offer = start if self.accepted(start) is not None else None
         for share, units in MARGINS if plan.perturbed.any() else MARGINS[:2]:
             more = units * plan.problem.table.unit
@@ -193,10 +202,12 @@ class _Asked:
             )
             answer = self._answer(levels, widths, offer)
             bound = max(answer.bound, least) if bound == -math.inf else bound
-            if not answer.safe and (answer.outcome is Outcome.INFEASIBLE or not last):
-                return None
+            exactly = share == units == 0.0
+            if not answer.safe and ((exactly and answer.outcome is Outcome.INFEASIBLE) or not last):
+                return answer.outcome
             if not answer.safe:
                 break
+            latest = answer
             x = np.where(self.joint.form.whole, np.rint(answer.values), answer.values)
             intervals = self.accepted(x)
             if intervals is not None:
@@ -204,29 +215,49 @@ class _Asked:
                     intervals = self._tightened(x, intervals)
                 pattern = self.joint.pattern(x, intervals)
                 return _Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
-        found = self._vague([x, start] if answer.safe else [start], replace(answer, bound=bound))
-        if found is None and self.deadline.interrupted:
+        late = Outcome.TIME_LIMIT if self.deadline.passed() else Outcome.FAILED
+        for x in [start] if latest is None else [latest.values, start]:
+            x = np.where(self.joint.form.whole, np.rint(x), x)
+            intervals = self._lengthened(x)
+            if intervals is not None:
+                answer = replace(latest or answer, outcome=late, values=x, bound=bound)
+                return _Found(
+                    self.joint, x, self.joint.pattern(x, intervals), intervals, answer, self.left_open
+                )
+        if self.deadline.interrupted:
             raise KeyboardInterrupt
-        return found
+        return late
 
-    def _vague(self, points: list[Floats], answer: Answer) -> _Found | None:
-        """Intervals that state nothing more than the outsider's box, where programs fail; None if that is open too."""
-        intervals = self._stated(*room_by_box(self.joint.problem))
-        for x in points:
+    def _lengthened(self, x: Floats) -> Intervals | None:
+        """Intervals that hold a deviation for each level that they miss at a point, where programs fail.
+
+        At last they state nothing more than the outsider's box. None if that is open too.
+        """
+        problem, plan = self.joint.problem, self.joint.plan
+        vague = self._stated(*room_by_box(problem))
+        if not self._passes(self.joint.pattern(x, vague)):
+            return None
+        intervals = self._stated(*self.joint.room(x))
+        for _ in range(0 if self.deadline.passed() else ROUNDS):
             pattern = self.joint.pattern(x, intervals)
             if self._passes(pattern):
-                late = replace(answer, outcome=Outcome.TIME_LIMIT, values=x)
-                return _Found(self.joint, x, pattern, intervals, late, self.left_open)
-        return None
+                return intervals
+            finder = WitnessFinder(problem, plan.interval, pattern.view(problem))
+            verdict = audit(problem, pattern, progress=self.progress)
+            longer = lengthened(problem, intervals, missing_deviations(problem, finder, verdict))
+            intervals = Intervals(
+                np.where(plan.interval, longer.low, 0.0), np.where(plan.interval, longer.high, 0.0)
+            )
+        return vague
 
     def _answer(self, levels: list[Task], widths: list[Task], offer: Floats | None) -> Answer:
         """The optimum, or what there is when the time is up."""
         problem, form, deadline = self.joint.problem, self.joint.form, self.deadline
         if self.params.model == "first" and not deadline.passed():
             found = solve_first(problem, form, levels, widths, deadline.left)
-            if found.values.size or found.outcome is not Outcome.TIME_LIMIT or offer is None:
+            if found.values.size or not found.outcome.undecided or offer is None:
                 there = found.values.size == form.size
-                safe = there and found.outcome in (Outcome.OPTIMAL, Outcome.TIME_LIMIT)
+                safe = there and (found.outcome is Outcome.OPTIMAL or found.outcome.undecided)
                 return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
         model = SecondModel(problem, form, levels, widths, deadline, self.progress)
         if offer is not None:
@@ -239,6 +270,8 @@ class _Asked:
         widest = self.joint.pattern(start, self._stated(*self.joint.room(start)))
         cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
         most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
+        if self.joint.plan.rounded.any():
+            most += f" (rounded cells within {counted(self.joint.steps + 1, 'base')} of the truth)"
         least = f" Among others these cells are open:\n{listed(cells)}" if cells else ""
         return InfeasibleProblem(
             f"No publication in these ways{most} adds up and meets all levels.{least}\n"
@@ -300,7 +333,7 @@ def _notes(plan: Plan, pattern: Mixed, exact: _Found) -> list[str]:
     """What a reader of the result should know."""
     table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
     if exact.left_open:
-        late = exact.answer.outcome is Outcome.TIME_LIMIT
+        late = exact.answer.outcome.undecided
         why = (
             "the time was up before numbers that protect"
             if late

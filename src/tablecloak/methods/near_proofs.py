@@ -26,10 +26,10 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Floats, Ints
 from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.methods.deviations import DIRECTIONS, Task
-from tablecloak.methods.forms import room_by_box
 from tablecloak.methods.network_search import Boxes, is_network
 from tablecloak.methods.rooms import Proof
 from tablecloak.methods.surroundings import Surroundings
+from tablecloak.model.requirement import room_by_box
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline
 

@@ -17,8 +17,8 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.flow import Network
 from tablecloak.engines.roads import RoadMap, Rooms
-from tablecloak.errors import SolverError
 from tablecloak.methods.deviations import Side, Task, negligible
+from tablecloak.model.requirement import room_by_box
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -35,9 +35,7 @@ class Boxes:
 
     def __getitem__(self, attacker: int) -> tuple[Floats, Floats]:
         if attacker not in self._known:
-            low, high = self.problem.box(attacker)
-            values = self.problem.table.values
-            self._known[attacker] = (np.maximum(values - low, 0.0), np.maximum(high - values, 0.0))
+            self._known[attacker] = room_by_box(self.problem, attacker)
         return self._known[attacker]
 
 
@@ -112,9 +110,10 @@ class NetworkSearch:
             if not self._routed(roads, task, int(place[task.cell]), rooms[task.attacker]):
                 if self.deadline.passed():
                     return
-                raise SolverError(
-                    f"no route found for cell {self.problem.table.label(task.cell)} although one exists"
-                )
+                self.hidden |= (
+                    self.allowed
+                )  # lost in rounding: all of them do, the clean-up shows which are needed
+                break
         self.hidden[cells[roads.is_open]] = True
         self.complete = True
 
@@ -132,9 +131,11 @@ class NetworkSearch:
     # ------------------------------------------------------------------ clean-up
 
     def clean_up(self) -> None:
-        """Publish again what no level needs, dearest first."""
+        """Publish again what no level needs, dearest first; nothing where flows lose a level in rounding."""
         cells = np.flatnonzero(self.hidden)
         flows = _Flows(self, cells)
+        if not flows.meet_all:
+            return
         candidates = np.flatnonzero(~self.problem.must_hide[cells])
         order = candidates[np.argsort(-self.problem.weights[cells[candidates]], kind="stable")]
         for number, arc in enumerate(order.tolist()):
@@ -169,11 +170,15 @@ class _Flows:
         self.leaning: list[set[int]] = [set() for _ in range(cells.size)]
         self.cuts: dict[int, Bools] = {}
         """By task, a minimum cut of the last arc that it could not do without: the side where its flow starts."""
-        for t in range(len(self.tasks)):
-            used = self._witness(t)
-            if used is None:
-                raise SolverError("a level that was met is not met any more")
+        self.meet_all = all(self._starts(t) for t in range(len(self.tasks)))
+        """Whether every level has a flow; in whole data units those that are met have one."""
+
+    def _starts(self, t: int) -> bool:
+        """Find the first flow of a task."""
+        used = self._witness(t)
+        if used is not None:
             self._lean(t, used)
+        return used is not None
 
     def _lean(self, t: int, used: list[int]) -> None:
         """A task leans on these arcs from now on."""

@@ -91,15 +91,15 @@ def perturb_cell(
     limit = run.deadline.at_least(GRACE)
     if rest is None or not run.deadline.passed():
         rest = without_attackers(problem, ranges, limit, progress)
-    if rest.pattern is None and rest.outcome is Outcome.TIME_LIMIT and problem.is_monotone:
+    if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
         rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
     if rest.pattern is None:
         if run.deadline.interrupted:
             raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
-    late = found is None or found.outcome is Outcome.TIME_LIMIT
+    late = found is None or found.outcome.undecided
     why = (
-        "the time was up before all attackers were answered"
+        f"{'programs failed' if run.deadline.moment is None else 'the time was up'} before all attackers were answered"
         if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
@@ -129,7 +129,7 @@ def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: boo
     assert found.pattern is not None
     closed = abs(found.cost - found.bound) <= CLOSE * found.cost
     lower = found.bound > found.cost and not closed  # whole units and the reach as stated: outside the model
-    complete = complete and found.outcome is not Outcome.TIME_LIMIT
+    complete = complete and not found.outcome.undecided
     status = run.status(
         Status.OPTIMAL if complete and closed and not notes else Status.FEASIBLE, complete=complete
     )
@@ -152,7 +152,8 @@ def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: boo
 
 def _refusal(problem: Problem, params: PerturbCellParams, rest: Attempt) -> InfeasibleProblem | SolverError:
     if rest.outcome is not Outcome.INFEASIBLE:
-        return SolverError("the time was up before any perturbation was found")
+        late = "the time was up" if rest.outcome is Outcome.TIME_LIMIT else "all programs failed"
+        return SolverError(f"{late} before any perturbation was found")
     within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
     senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"
     return InfeasibleProblem(

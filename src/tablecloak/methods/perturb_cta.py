@@ -220,7 +220,7 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
         raise _refusal(run.problem)
     run.bound = max(run.bound, relaxed.bound)
     run.shares = np.full(adjustment.choice.size, 0.5)
-    if outcome is Outcome.TIME_LIMIT:
+    if outcome.undecided:
         run.finished = False
         if run.best is None:
             raise SolverError(adjustment.too_late())

@@ -143,7 +143,7 @@ def ranges_of(method: str, problem: Problem, rule: ReachRule) -> Ranges:
         raise InputError(
             method,
             [
-                f"cell {label}: its levels do not fit into the stated reach"
+                f"cell {label}: its levels, as whole data units, do not fit into the stated reach"
                 for label in table.labels(hopeless)
             ],
             advice="Raise `share` (a level of x times the value asks for 2x / (1 + x) at least) or `least`.",

@@ -32,7 +32,7 @@ def repair(problem: Problem, pattern: Pattern, verdict: Audit, judge: Judge) -> 
     for _ in range(ROUNDS):
         if verdict.safe:
             break
-        deviations = _missing(problem, finder, verdict)
+        deviations = missing_deviations(problem, finder, verdict)
         if not deviations:
             break
         pattern = _widened(problem, pattern, deviations)
@@ -40,7 +40,7 @@ def repair(problem: Problem, pattern: Pattern, verdict: Audit, judge: Judge) -> 
     return pattern, verdict
 
 
-def _missing(problem: Problem, finder: WitnessFinder, verdict: Audit) -> list[Floats]:
+def missing_deviations(problem: Problem, finder: WitnessFinder, verdict: Audit) -> list[Floats]:
     """Deviations for all open requirements, in data units."""
     unit, found = problem.table.unit, list[Floats | None]()
     for row in np.flatnonzero(~verdict.safe_rows).tolist():
@@ -62,10 +62,15 @@ def _widened(
     if isinstance(pattern, Suppression):
         moved: Bools = np.any([deviation != 0 for deviation in deviations], axis=0)
         return Suppression.of(problem.table, pattern.hidden | moved)
+    return lengthened(problem, pattern, deviations)
+
+
+def lengthened(problem: Problem, intervals: Intervals, deviations: list[Floats]) -> Intervals:
+    """Intervals that hold these deviations, in data units, as well."""
     table = problem.table
     value = whole_units(table.values, table.unit)
-    low, high = pattern.low, pattern.high
+    low, high = intervals.low, intervals.high
     for deviation in deviations:
         low = np.minimum(low, table.amounts(np.floor(value + np.minimum(deviation, 0.0))))
         high = np.maximum(high, table.amounts(np.ceil(value + np.maximum(deviation, 0.0))))
-    return Intervals(floats(low), floats(high), pattern.touch)
+    return Intervals(floats(low), floats(high), intervals.touch)

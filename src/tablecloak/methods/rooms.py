@@ -22,6 +22,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.deviations import Side, Task, undominated
+from tablecloak.model.requirement import required_amounts
 from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline
 
@@ -67,7 +68,7 @@ def all_levels(problem: Problem) -> list[Task]:
     cells = np.flatnonzero(problem.sensitive)
     tasks = []
     for attacker in range(len(problem.attacker_names)):
-        lower, upper, sliding = problem.required(attacker, cells)
+        lower, upper, sliding = required_amounts(problem, attacker, cells)
         for side, need in ((Side.UP, upper), (Side.DOWN, lower), (Side.SLIDE, sliding)):
             wanted = need > 0 if side is not Side.SLIDE else need > np.maximum(lower + upper, 0.0)
             tasks += [
@@ -82,7 +83,7 @@ def conditional_widths(problem: Problem, cells: Bools) -> list[Task]:
     which = np.flatnonzero(cells & (problem.levels.conditional > 0))
     tasks = []
     for attacker in range(len(problem.attacker_names) if which.size else 0):
-        _, _, widths = problem.required(attacker, which)
+        widths = required_amounts(problem, attacker, which).sliding
         tasks += [
             Task(cell, attacker, Side.SLIDE, width)
             for cell, width in zip(which.tolist(), widths.tolist(), strict=True)

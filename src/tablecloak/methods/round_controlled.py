@@ -109,7 +109,7 @@ def round_controlled(
         if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
             answer = replace(answer, safe=answer.safe and imposed)
             return _proposal(problem, params, shown, answer, steps, notes, run)
-        if answer.outcome is Outcome.TIME_LIMIT or deadline.passed():
+        if answer.outcome.undecided or deadline.passed():
             return _annealed(problem, params, base, rng, progress, notes, run)
         notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
     raise _refusal(problem, bare, base, _why_not(steps), deadline)
@@ -135,7 +135,7 @@ def _annealed(
         raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
     moved = np.abs(found.shown - problem.table.values)
     reach = np.where(problem.forced, 0.0, found.reach * base)
-    notes.append("the time was up before a program found a rounding: this one was made by annealing")
+    notes.append("no program found a rounding (in time): this one was made by annealing")
     return Proposal(
         Rounding.of(found.shown, reach),
         run.status(Status.FEASIBLE, complete=False),

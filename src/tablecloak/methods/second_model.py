@@ -21,11 +21,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.engines.growing import Program
 from tablecloak.engines.lp import Outcome
-from tablecloak.engines.mip import MixedSolution
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.forms import Form
+from tablecloak.methods.narrowed import Narrowed
 from tablecloak.methods.network_search import Boxes
 from tablecloak.methods.proof_rows import RowMaker, Switched
 from tablecloak.methods.provers import prover_of
@@ -97,7 +96,7 @@ class SecondModel:
         self.problem, self.form, self.deadline, self.progress = problem, form, deadline, progress
         self.tasks, self.levels = [*tasks, *widths], len(tasks)
         self.prover, self._maker = prover_of(problem), RowMaker(form, Boxes(problem))
-        self._linear = _Narrowed(form, np.ones(form.size, dtype=bool), relaxed=True)
+        self._linear = Narrowed(form, np.ones(form.size, dtype=bool), relaxed=True)
         self._found: list[tuple[csr_array, Floats]] = []
         self._proofs: list[Proof] = []
         self._known = self._for_these_levels(known)
@@ -105,10 +104,9 @@ class SecondModel:
         small = len(self.tasks) * len(problem.table) <= DEEP
         self.depth = DEPTH if small and self._grows() else 1
         self._share = Switched(form)
-        self.rounds, self.bound = 0, -math.inf
+        self.rounds, self.bound, self._asked = 0, -math.inf, False
         self.best: Floats = np.zeros(0)
         self._last: Floats = np.zeros(0)
-        self._asked = False
         self.cost, self._relaxed = math.inf, -math.inf
         self.repair: Callable[[Floats], Sequence[Floats]] | None = None
         """Safe points near a whole one that misses something."""
@@ -165,8 +163,7 @@ class SecondModel:
             self.bound = max(self.bound, self._relaxed)
             self._tell("relaxation")
             missed, simple = self._add(simple, x, x, [self._linear]) if simple else 0, []
-            if not missed:
-                missed = self._add_missed(x, [self._linear], stages)
+            missed = missed or self._add_missed(x, [self._linear], stages)
             if integer and stalled > STALLED:
                 return Outcome.OPTIMAL
             if not missed:
@@ -203,17 +200,19 @@ class SecondModel:
             highest = least * (1 + share) + TINY
             if least <= 0 or highest >= self.cost or share > MOST_GUESSED:
                 highest = math.inf
+            highest = self._as_far(highest)
             outcome = self._within(highest)
             if outcome is not Outcome.INFEASIBLE or math.isinf(highest):
                 return outcome
             self.bound = max(self.bound, highest)
-            share *= LARGER
+            while least * (1 + share) + TINY <= highest and share <= MOST_GUESSED:
+                share *= LARGER
         return Outcome.TIME_LIMIT
 
     def _within(self, highest: float) -> Outcome:
         """The best point that costs at most `highest`: INFEASIBLE if there is none."""
         limit = min(highest, self.cost)
-        program, near = _Narrowed(self.form, self._few(limit)), GAP
+        program, near = Narrowed(self.form, self._few(limit)), GAP
         for matrix, right in self._found:
             program.add_rows(matrix, right)
         while not self.deadline.passed():
@@ -224,7 +223,7 @@ class SecondModel:
             if self.bound >= limit * (1 - TINY):
                 return self._nothing_below(highest)
             if solution.values.size == 0:
-                return Outcome.TIME_LIMIT
+                return solution.outcome if solution.outcome.undecided else Outcome.FAILED
             x = self._last = np.where(self.form.whole, np.rint(solution.values), solution.values)
             self._tell("integer program")
             if not self._add_missed(x, [program], whole=True):
@@ -234,6 +233,8 @@ class SecondModel:
                 if near == 0.0 and solution.outcome is Outcome.OPTIMAL:
                     self.bound = max(self.bound, min(self.cost, solution.bound + self.form.constant))
                     return Outcome.OPTIMAL
+                if solution.outcome is Outcome.FAILED:
+                    return Outcome.FAILED
                 near = 0.0
             elif self.repair is not None:
                 for other in self.repair(x):
@@ -252,11 +253,24 @@ class SecondModel:
     def _few(self, limit: float) -> Bools:
         """The columns that points of at most this cost may use, by the reduced costs of the relaxation."""
         form = self.form
-        if math.isinf(limit) or form.switches is None:
-            return np.ones(form.size, dtype=bool)
-        room = limit - self._relaxed + HAIR * max(1.0, abs(limit))
-        out = form.whole & (form.low == 0.0) & (self._linear.reduced > room)
+        out = self._out(limit)
         return np.asarray(~out & ~((form.switch >= 0) & out[form.switch]))
+
+    def _out(self, limit: float) -> Bools:
+        """The switches that are off in all points of at most this cost."""
+        form = self.form
+        if math.isinf(limit) or form.switches is None:
+            return np.zeros(form.size, dtype=bool)
+        room = limit - self._relaxed + HAIR * max(1.0, abs(limit))
+        return np.asarray(form.whole & (form.low == 0.0) & (self._linear.reduced > room))
+
+    def _as_far(self, limit: float) -> float:
+        """The largest limit with no more columns than this one: its program would be the same."""
+        out = self._out(limit)
+        if not out.any():
+            return math.inf
+        further = self._relaxed + float(self._linear.reduced[out].min())
+        return max(limit, further - 2 * HAIR * max(1.0, abs(further)))
 
     def _tell(self, phase: str) -> None:
         self.rounds += 1
@@ -268,7 +282,7 @@ class SecondModel:
     def _add_missed(
         self,
         x: Floats,
-        programs: Sequence[_Narrowed],
+        programs: Sequence[Narrowed],
         stages: list[tuple[float, float]] | None = None,
         whole: bool = False,
     ) -> int:
@@ -294,7 +308,7 @@ class SecondModel:
         return self._add(proofs, x, x, programs)
 
     def _add_inside(
-        self, x: Floats, programs: Sequence[_Narrowed], stage: tuple[float, float], asked: Ints
+        self, x: Floats, programs: Sequence[Narrowed], stage: tuple[float, float], asked: Ints
     ) -> int:
         """Rows that a point further inside misses."""
         inside = self._inside(x, *stage)
@@ -319,12 +333,12 @@ class SecondModel:
             deadline=self.deadline,
         )
         missed = {id(proof.task) for proof in proofs}
-        return proofs, np.array([t for t in asked.tolist() if id(self.tasks[t]) in missed], dtype=np.int64)
+        return proofs, asked[[id(self.tasks[t]) in missed for t in asked.tolist()]]
 
     def _room(self, x: Floats) -> tuple[Floats, Floats]:
         return np.maximum(self.form.below.at(x), 0.0), np.maximum(self.form.above.at(x), 0.0)
 
-    def _add(self, proofs: Sequence[Proof], at: Floats, x: Floats, programs: Sequence[_Narrowed]) -> int:
+    def _add(self, proofs: Sequence[Proof], at: Floats, x: Floats, programs: Sequence[Narrowed]) -> int:
         """Rows of proofs that were found at a point, as far as x misses them."""
         if not proofs:
             return 0
@@ -359,42 +373,3 @@ class SecondModel:
             for key, proof in zip(keys, known, strict=True)
             if key in mine and proof.cells.size > 1
         ]
-
-
-class _Narrowed:
-    """The program of a form over some of its columns, the others 0; it takes and gives all columns."""
-
-    def __init__(self, form: Form, kept: Bools, *, relaxed: bool = False) -> None:
-        self._kept = np.flatnonzero(kept)
-        self._size = kept.size
-        whole = np.zeros(self._kept.size, dtype=bool) if relaxed else form.whole[self._kept]
-        self._program = Program(form.cost[self._kept], form.low[self._kept], form.high[self._kept], whole)
-        matrix = csr_array(form.rows.matrix[:, self._kept])
-        asks = (np.diff(matrix.indptr) > 0) | (form.rows.low > 0) | (form.rows.high < 0)
-        self._program.add_rows(matrix[np.flatnonzero(asks)], form.rows.low[asks], form.rows.high[asks])
-
-    @property
-    def reduced(self) -> Floats:
-        """Reduced costs of the last linear program (infinite where there is no column)."""
-        reduced = np.full(self._size, np.inf)
-        reduced[self._kept] = self._program.reduced
-        return reduced
-
-    def add_rows(self, matrix: csr_array, right: Floats) -> None:
-        """matrix x >= right, over all columns."""
-        self._program.add_rows(matrix[:, self._kept], right, np.full(right.size, np.inf))
-
-    def relax(self, seconds: float) -> MixedSolution:
-        """The linear program."""
-        return self._spread(self._program.relax(seconds))
-
-    def solve(self, seconds: float, *, gap: float) -> MixedSolution:
-        """The integer program, up to a relative gap."""
-        return self._spread(self._program.solve(seconds, gap=gap))
-
-    def _spread(self, solution: MixedSolution) -> MixedSolution:
-        if solution.values.size < self._kept.size or self._kept.size == self._size:
-            return solution
-        values = np.zeros(self._size)
-        values[self._kept] = solution.values
-        return replace(solution, values=values)

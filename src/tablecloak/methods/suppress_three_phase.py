@@ -30,7 +30,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.roads import RoadMap
-from tablecloak.errors import InputError, NotApplicable, SolverError
+from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
@@ -274,12 +274,11 @@ class _Solver:
             if not roads.route(arc, upward, task.level, (up, down), self.deadline.passed):
                 if self.deadline.passed():
                     return list(exposed)
-                label = self.problem.table.label(task.cell)
-                raise SolverError(f"no route found for cell {label} although one exists")
+                hidden = hidden | self.allowed  # lost in rounding: the clean-up shows which are needed
             before, opened = opened, int(roads.is_open.sum())
             if opened > before:
                 listed.append(task)
-        completed = np.zeros(self.allowed.size, dtype=bool)
+        completed = hidden.copy()
         completed[cells[roads.is_open]] = True
         self.search.tasks, self.search.hidden = self.tasks, completed
         self.search.clean_up()

@@ -21,10 +21,8 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.forms import Form, interval_form
-from tablecloak.methods.lengths import columns_of, hidden_by_mark
-from tablecloak.methods.network_search import NetworkSearch, is_network
+from tablecloak.methods.lengths import cheap_pattern, columns_of, hidden_by_mark
 from tablecloak.methods.rooms import Proof
-from tablecloak.methods.search import Search
 from tablecloak.methods.second_model import SecondModel
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, silent
@@ -65,20 +63,9 @@ class Touching:
 
     def start(self, allowed: Bools) -> list[Floats]:
         """Points from a cheap suppression pattern, and from slopes on all cells of tables that are not large."""
-        pattern = self._pattern(allowed)
+        pattern = cheap_pattern(self.problem, allowed, silent, self.deadline)
         found = [] if pattern is None else self.points(pattern)
         return found + (self.points(allowed) if allowed.size <= MOST_CELLS else [])
-
-    def _pattern(self, allowed: Bools) -> Bools | None:
-        search: Search | NetworkSearch
-        if is_network(self.problem):
-            search = NetworkSearch(self.problem, allowed, self.tasks, silent, self.deadline)
-        else:
-            search = Search(self.problem, allowed, silent, self.deadline)
-        search.construct()
-        if search.complete:
-            search.clean_up()
-        return search.hidden if search.complete else None
 
     def points(self, cells: Bools, like: Floats | None = None) -> list[Floats]:
         """Safe points on some cells, where there are any; lengths `like` those of a cell give the first slopes."""

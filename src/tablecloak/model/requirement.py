@@ -42,6 +42,21 @@ def requirements(problem: Problem, attacker: int, cells: Ints, touched: bool = T
     )
 
 
+def required_amounts(problem: Problem, attacker: int, cells: Ints) -> Requirements:
+    """The requirements in the units of the table's values instead of data units."""
+    return Requirements(*(problem.table.amounts(each) for each in requirements(problem, attacker, cells)))
+
+
+def room_by_box(problem: Problem, attacker: int = 0) -> tuple[Floats, Floats]:
+    """How far below and above its true value an attacker (0: the outsider) knows each cell to be, as amounts.
+
+    Whole data units: the difference of two large floats would be off by more than a small level.
+    """
+    value, (low, high) = problem.table.units.astype(np.float64), problem.box_units(attacker)
+    below, above = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
+    return problem.table.amounts(below), problem.table.amounts(above)
+
+
 def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
     """low <= 0 <= high: how far each cell may deviate by view and box alone, in whole data units."""
     table = problem.table
