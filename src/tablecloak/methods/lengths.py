@@ -14,6 +14,7 @@ from tablecloak.errors import InputError
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Router, Task, Witness, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import first_pattern
 from tablecloak.methods.forms import Form, room_by_box
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.search import Search
@@ -191,28 +192,33 @@ def repaired(
     return endless, endless
 
 
-def by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
+def by_hiding(
+    problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress
+) -> tuple[Floats, Floats] | None:
     """Safe room to fall back on when the time is up: what the outsider can work out about hidden cells.
 
     None without a time limit, and when it takes too long. Not for conditional levels and bounds on touched cells.
     """
     if deadline.moment is None or deadline.passed():
         return None
-    soon, allowed = deadline.share(START_SHARE), largest_pattern(problem, progress)
+    soon = deadline.share(START_SHARE)
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=progress))
+    first = first_pattern(problem, allowed, tasks, progress, soon)
     search: Search | NetworkSearch
     if is_network(problem):
-        verdict = audit(problem, suppression(problem.must_hide), progress=progress)
-        search = NetworkSearch(problem, allowed, open_tasks(problem, verdict), progress, soon)
+        search = NetworkSearch(problem, allowed, tasks, progress, soon)
     else:
         search = Search(problem, allowed, progress, soon)
     search.construct()
-    if not search.complete:
+    if search.complete:
+        search.clean_up()
+    hidden = search.hidden if search.complete else first
+    if hidden is None:
         return None
-    search.clean_up()
-    endless = np.where(search.hidden, np.inf, 0.0)
-    if int(search.hidden.sum()) > MOST_TIGHTENED or soon.passed():
+    endless = np.where(hidden, np.inf, 0.0)
+    if int(hidden.sum()) > MOST_TIGHTENED or soon.passed():
         return endless, endless
-    return tightened(problem, endless, endless, search.hidden, progress)
+    return tightened(problem, endless, endless, hidden, progress)
 
 
 def columns_of(form: Form, below: Floats, above: Floats) -> Floats:
