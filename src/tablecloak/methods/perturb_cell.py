@@ -89,11 +89,13 @@ def perturb_cell(
         return _proposal(found, (), run)
     rest = found if found is not None and found.pattern is not None else start
     limit = run.deadline.at_least(GRACE)
-    if rest is None or not run.deadline.passed():
+    if rest is None and run.deadline.passed() and problem.is_monotone:  # no time for programs
+        rest = by_balancing(problem, ranges, 0.0, rng, progress, limit)
+    elif rest is None or not run.deadline.passed():
         rest = without_attackers(problem, ranges, limit, progress)
-    if rest.pattern is None and rest.outcome is Outcome.TIME_LIMIT and problem.is_monotone:
-        rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
-    if rest.pattern is None:
+        if rest.pattern is None and rest.outcome is Outcome.TIME_LIMIT and problem.is_monotone:
+            rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
+    if rest is None or rest.pattern is None:
         if run.deadline.interrupted:
             raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
@@ -150,8 +152,10 @@ def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: boo
     )
 
 
-def _refusal(problem: Problem, params: PerturbCellParams, rest: Attempt) -> InfeasibleProblem | SolverError:
-    if rest.outcome is not Outcome.INFEASIBLE:
+def _refusal(
+    problem: Problem, params: PerturbCellParams, rest: Attempt | None
+) -> InfeasibleProblem | SolverError:
+    if rest is None or rest.outcome is not Outcome.INFEASIBLE:
         return SolverError("the time was up before any perturbation was found")
     within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
     senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"
