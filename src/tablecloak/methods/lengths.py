@@ -131,6 +131,8 @@ class Widener:
         for cells in [everything] if self.problem.is_monotone else [touched & everything, everything]:
             self.router.allowed[:] = cells
             found = None if again else self.router.cheapest(task, self._slope(task))
+            if found is None and self.router.is_late():
+                return None
             found = found or self.router.any_deviation(task)
             if found is not None:
                 return found
