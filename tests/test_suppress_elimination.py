@@ -209,3 +209,15 @@ def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
     for cell in alone:
         finder.close(cell)
     assert finder.find(task, far=True) is None
+
+
+def test_systems_too_large_for_the_time_left_are_not_eliminated(monkeypatch):
+    """Nothing looks at the clock in an elimination; linear programs do."""
+    module = import_module("tablecloak.methods.witnesses")
+    problem = FIXTURES["three way"]()
+    assert "tableaus" in protect(problem, METHOD, params={"seconds": 1000.0}).report.engine
+    monkeypatch.setattr(module, "ENTRIES_A_SECOND", 1e-3)
+    result = protect(problem, METHOD, params={"seconds": 1000.0})
+    assert "linear programs" in result.report.engine
+    assert_protected(problem, result.pattern)
+    assert "tableaus" in protect(problem, METHOD).report.engine
