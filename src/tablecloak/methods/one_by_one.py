@@ -141,7 +141,7 @@ def one_by_one(
                 break
     status = run.status(Status.FEASIBLE, complete=best is not None and not frame.cut_short)
     described = f"{engine} on {structure_of(problem.table).description}"
-    if best is None:
+    if best is None or (frame.cut_short and frame.has_cheaper(best)):
         hidden, note = frame.fallback()
         return Proposal(suppression(hidden), status, described, bound=frame.bound, notes=(note,))
     return Proposal(
@@ -199,6 +199,10 @@ class _Frame:
         if self.params.initial == "bound":
             self._hide_by_bound()
         self.cells = self._cells()
+
+    def has_cheaper(self, best: _Attempt) -> bool:
+        """Whether the quick pattern is cheaper than what a stopped run came to."""
+        return self.first is not None and self._cost(self.first) < best.cost
 
     def fallback(self) -> tuple[Bools, str]:
         """What is hidden if no attempt came to its end, and the note that says so."""
