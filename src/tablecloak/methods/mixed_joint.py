@@ -85,7 +85,14 @@ def mixed_joint(
     half = deadline.share(0.5) if asymmetry > 0 else deadline
     steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
     numbers = _adding_up(plan, params, steps, deadline, progress, rng.spawn(1)[0])
-    printed = exact = _cheapest(plan, params, numbers, half, progress)
+    found = _cheapest(plan, params, numbers, half, progress) or _cheapest(
+        plan, params, numbers, deadline, progress
+    )
+    if found is None:
+        raise SolverError(
+            "the time was up before a publication that protects was found; give it more seconds"
+        )
+    printed = exact = found
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
         larger = _skewed(plan, blurred, asymmetry, share)
@@ -94,7 +101,7 @@ def mixed_joint(
             numbers = joint_of(larger, exact.joint.steps), exact.x, 0.0
             if plan.perturbed.any():
                 numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
-            printed = _cheapest(larger, params, numbers, deadline, progress, exact)
+            printed = _cheapest(larger, params, numbers, deadline, progress, exact) or exact
             break
         except InfeasibleProblem:
             more = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
@@ -126,11 +133,11 @@ def _cheapest(
     deadline: Deadline,
     progress: Progress,
     before: _Found | None = None,
-) -> _Found:
+) -> _Found | None:
     """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
 
     It begins with numbers that add up (`found`: program, columns, what they cost at least). After another one
-    (`before`) it is of the same kind.
+    (`before`) it is of the same kind. None: the time was up first.
     """
     joint, numbers, least = found
     every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
@@ -143,9 +150,7 @@ def _cheapest(
         if best is not None:
             return best
     if before is None and deadline.passed():
-        raise SolverError(
-            "the time was up before a publication that protects was found; give it more seconds"
-        )
+        return None
     raise model.refusal(joint.widest(numbers), explained=before is None)
 
 
