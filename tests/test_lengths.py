@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tablecloak.methods.lengths import on_grid, repaired, skewed, snapped, stated, tightened
+from fixtures import FIXTURES
+from tablecloak.audit import audit
+from tablecloak.methods.base import suppression
+from tablecloak.methods.deviations import Router, open_tasks
+from tablecloak.methods.lengths import Widener, on_grid, repaired, skewed, snapped, stated, tightened
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Levels, Problem
 from tablecloak.progress import Deadline, silent
@@ -90,3 +94,14 @@ def test_noise_of_linear_programs_is_snapped() -> None:
     room[:4] = [11.9999999, 3.0000001, 2.5, np.inf]
     assert snapped(problem, room, most, 0.0)[:4].tolist() == [12.0, 3.0, 2.5, 100.0]
     assert snapped(problem, room, most, 1e-6)[:4].tolist() == [12.0, 3.0, 3.0, 100.0], "whole data units"
+
+
+def test_a_widener_that_is_late_asks_for_no_exact_deviations(monkeypatch):
+    """Exact deviations take seconds each on large tables, and no program looks at the clock in them."""
+    problem = FIXTURES["three way"]()
+    asked = []
+    monkeypatch.setattr(Router, "any_deviation", lambda self, task: asked.append(task))
+    zero = np.zeros(len(problem.table))
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    assert Widener(problem, problem.weights, Deadline.after(0.0)).widen(zero, zero, tasks) is None
+    assert not asked

@@ -172,6 +172,25 @@ def test_status_of_a_run(monkeypatch):
         raise KeyboardInterrupt
 
 
+def test_a_watched_deadline_ends_a_judgement(monkeypatch):
+    told = []
+
+    def listen(phase, done, total, incumbent=None, bound=None):
+        told.append((phase, done, total, incumbent, bound))
+
+    NEVER.watched(listen)("audit", 1, 2, 3.0, 4.0)
+    assert told == [("audit", 1, 2, 3.0, 4.0)] and NEVER.later(1.0) is NEVER
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    deadline = Deadline.after(1.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 2.0)
+    deadline.later(1.5).watched(listen)("audit", 1, 2)
+    with pytest.raises(TimeUp):
+        deadline.watched(listen)("audit", 1, 2)
+    with deadline.stoppable():
+        raise KeyboardInterrupt
+    assert deadline.interrupted and deadline.later(0.5).left == 0.5
+
+
 def test_compiled_code_is_loaded_before_the_limit_begins(monkeypatch):
     loaded = []
     module = import_module("tablecloak.protect")

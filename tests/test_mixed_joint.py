@@ -526,3 +526,48 @@ def test_a_refusal_says_how_far_rounded_cells_may_be_and_more_steps_can_help() -
     with pytest.raises(InfeasibleProblem, match="within 2 bases of the truth"):
         protect(problem, "mixed-joint", params={**params, "steps": 1})
     assert protect(problem, "mixed-joint", params={**params, "steps": 2}).audit.safe
+
+
+def test_numbers_by_annealing_where_programs_are_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that find nothing in time leave numbers that add up all the same."""
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.mixed_joint")
+    table = from_leaves(
+        [flat("r", 6), flat("c", 5), flat("s", 3)], np.random.default_rng(1).integers(1, 90, (6, 5, 3))
+    )
+    problem = with_levels(table, smallest_leaves(table, 6))
+
+    class Late(module.SecondModel):  # type: ignore[name-defined,misc]
+        def solve(self) -> Any:
+            return replace(super().solve(), outcome=module.Outcome.TIME_LIMIT, safe=False)
+
+    monkeypatch.setattr(module, "SecondModel", Late)
+    result = protect(problem, NAME, params={"base": 10.0, "seconds": 1000.0, **PLAIN})
+    assert_protected(problem, result.pattern)
+    assert result.status is Status.TIME_LIMIT
+    with pytest.raises(SolverError, match="the time was up before numbers that add up"):
+        protect(
+            problem, NAME, params={"base": 10.0, "seconds": 1000.0, "steps": 0, "bases": _two_bases(problem)}
+        )
+
+
+def _two_bases(problem: Problem) -> list[float]:
+    """Bases of which annealing knows nothing."""
+    return [5.0 if odd else 10.0 for odd in np.arange(len(problem.table)) % 2]
+
+
+def test_an_audit_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method ends with a clear error, and does not wait for a judgement longer than its limit."""
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.mixed_joint")
+
+    def endless(problem: Problem, pattern: Any, *, progress: Any) -> Any:
+        while True:
+            progress("audit", 0, 1)
+
+    _, problem = figure()
+    monkeypatch.setattr(module, "audit", endless)
+    with pytest.raises(SolverError, match="the time was up before a publication"):
+        protect(problem, NAME, params={"seconds": 0.0, **PLAIN})

@@ -12,6 +12,7 @@ from tablecloak.bounds import relaxation_p
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.exposure import exposure
 from tablecloak.methods.base import Method
+from tablecloak.methods.first_pattern import FIRST_KEPT
 from tablecloak.methods.one_by_one import OneByOneParams, Own, one_by_one
 from tablecloak.protect import protect
 from tablecloak.result import Status
@@ -118,3 +119,23 @@ def test_without_time_everything_is_hidden_and_the_note_says_so():
     assert result.status is Status.TIME_LIMIT
     assert_protected(problem, result.pattern)
     assert "stopped before" in result.report.notes[0]
+
+
+def test_a_builder_that_is_cut_short_gives_way_to_a_cheaper_first_pattern(monkeypatch):
+    """Only then: a builder that comes to its end has its own pattern returned, whatever it costs."""
+    problem = FIXTURES["three way"]()
+    moments = iter(range(10**6))
+    monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: float(next(moments)))
+
+    def late(requests):
+        while not requests.deadline.passed():
+            pass
+        return everything(requests)
+
+    params = {"clean_up": False, "seconds": 1e4}
+    stopped = protect(problem, method_of(late), params=params)
+    assert stopped.status is Status.TIME_LIMIT
+    assert FIRST_KEPT in stopped.report.notes
+    whole = protect(problem, method_of(everything), params={"clean_up": False})
+    assert whole.status is Status.FEASIBLE and stopped.cost < whole.cost
+    assert_protected(problem, stopped.pattern)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -396,3 +397,16 @@ def test_they_also_take_over_from_programs_that_failed_beside_conditional_widths
     found = protect(problem, METHOD, params=WIDE)
     assert found.status is Status.FEASIBLE and adds_up(problem, found)
     assert found.report.notes[0].startswith("programs failed before all attackers were answered")
+
+
+def test_an_audit_that_takes_too_long_is_given_up(monkeypatch):
+    """A perturbation is returned all the same; what it leaves open the audit of `protect` names."""
+    module = import_module("tablecloak.methods.perturbing")
+
+    def endless(problem, pattern, *, progress):
+        while True:
+            progress("audit", 0, 1)
+
+    monkeypatch.setattr(module, "audit", endless)
+    result = protect(FIXTURES["two way"](), METHOD, params={"seconds": 0.0, "share": 0.9, "least": 30.0})
+    assert result.status is Status.TIME_LIMIT

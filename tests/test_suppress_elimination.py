@@ -14,6 +14,7 @@ from tablecloak.audit import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT
 from tablecloak.methods.witnesses import FlowFinder, ProgramFinder, TableauFinder
 from tablecloak.progress import NEVER
 from tablecloak.protect import protect
@@ -148,7 +149,10 @@ def test_it_can_be_stopped_anywhere(fixture):
             result = protect(problem, METHOD)
         assert result.status is Status.INTERRUPTED
         assert_protected(problem, result.pattern)
-        assert int(whole.sum()) - stop <= int(result.pattern.hidden.sum())
+        if FIRST_KEPT in result.report.notes:  # cheaper than what the elimination came to
+            assert result.cost < problem.weights[whole & ~problem.must_hide].sum()
+        else:
+            assert int(whole.sum()) - stop <= int(result.pattern.hidden.sum())
 
 
 def test_without_time_everything_stays_hidden_and_the_note_says_so():
@@ -205,3 +209,15 @@ def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
     for cell in alone:
         finder.close(cell)
     assert finder.find(task, far=True) is None
+
+
+def test_systems_too_large_for_the_time_left_are_not_eliminated(monkeypatch):
+    """Nothing looks at the clock in an elimination; linear programs do."""
+    module = import_module("tablecloak.methods.witnesses")
+    problem = FIXTURES["three way"]()
+    assert "tableaus" in protect(problem, METHOD, params={"seconds": 1000.0}).report.engine
+    monkeypatch.setattr(module, "ENTRIES_A_SECOND", 1e-3)
+    result = protect(problem, METHOD, params={"seconds": 1000.0})
+    assert "linear programs" in result.report.engine
+    assert_protected(problem, result.pattern)
+    assert "tableaus" in protect(problem, METHOD).report.engine

@@ -45,7 +45,7 @@ def test_nothing_to_do_when_the_sensitive_cells_protect_each_other():
 
 
 def test_ctrl_c_while_building_returns_everything_hidden_and_says_so():
-    problem = three_way()
+    problem = FIXTURES["any equations"]()
 
     def interrupt(phase, done, total, incumbent=None, bound=None):
         if phase == "protecting levels":
@@ -87,7 +87,7 @@ def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
 
     def listen(phase, done, total, incumbent=None, bound=None):
         told.append((phase, incumbent))
-        if incumbent is not None:
+        if incumbent is not None and phase not in ("first pattern", "exchanges"):  # see test_first_pattern
             pattern = Suppression.of(problem.table, searches[-1].hidden.copy())
             assert pattern.loss(problem) == pytest.approx(incumbent)
             assert_protected(problem, pattern)

@@ -177,7 +177,7 @@ def test_wrong_parameters_are_told_together_and_touched_cells_refused():
 
 
 def test_ctrl_c_while_building_returns_everything_hidden():
-    problem = three_way()
+    problem = FIXTURES["any equations"]()
 
     def interrupt(phase, done, total, incumbent=None, bound=None):
         if phase == "protecting levels":

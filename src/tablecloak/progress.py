@@ -59,6 +59,12 @@ class Deadline:
         """The deadline, or one in a few seconds if less is left: for steps without which there is no result at all."""
         return self if self.left >= seconds else Deadline.after(seconds)
 
+    def later(self, seconds: float) -> Deadline:
+        """The deadline a few seconds later, also after an interrupt: for judging what was found by then."""
+        if self.interrupted:
+            return Deadline.after(seconds)
+        return self if self.moment is None else Deadline(self.moment + seconds, self.interrupt)
+
     def passed(self) -> bool:
         """Whether the moment has come, or the user has interrupted."""
         return self.interrupted or (self.moment is not None and time.monotonic() >= self.moment)
@@ -91,6 +97,18 @@ class Deadline:
             self.interrupt.raised = True
         except TimeUp:
             pass
+
+    def watched(self, progress: Progress) -> Progress:
+        """Progress that raises `TimeUp` once the moment has come: for a judgement that is of no use when it is late."""
+
+        def told(
+            phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+        ) -> None:
+            progress(phase, done, total, incumbent, bound)
+            if self.passed():
+                raise TimeUp
+
+        return told
 
 
 NEVER = Deadline(None)

@@ -182,8 +182,9 @@ class _Push:
         self._endless()
         if self.unmet(True).size == self.unmet(False).size == 0:
             return
-        self.session = self._session()
+        self.session, self.attack.oracle.tick = self._session(), tick
         for upward in (False, True):
+            tick(0)
             self._together(upward)
             while (left := self.unmet(upward)).size:
                 if not self._alone(int(left[0]), upward, left.size):

@@ -13,6 +13,7 @@ Reference: Gleixner, Steffy & Wolter (2016), Iterative refinement for linear pro
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -58,6 +59,8 @@ class AttackerOracle:
 
     def __init__(self, system: WholeSystem, low: Floats, high: Floats) -> None:
         self.system, self.low, self.high = system, low, high
+        self.tick: Callable[[int], None] | None = None
+        """Called with 0 before every program: who waits may raise."""
         self.solves = 0
         self._session: Session | None = None
 
@@ -132,6 +135,8 @@ class AttackerOracle:
         self, low: Floats, high: Floats, residual: Floats, cost: Floats, scale: float
     ) -> Solution | None:
         """min cost d with M d = -residual; None if the solver does not end well."""
+        if self.tick is not None:
+            self.tick(0)
         self._session = session = Session(
             self.system.columns,
             low / scale,

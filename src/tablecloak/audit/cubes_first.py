@@ -21,10 +21,11 @@ from tablecloak.table import Table
 if TYPE_CHECKING:
     from tablecloak.engines.cubes import Cubes
 
-MANY_CELLS, MANY_QUESTIONS = 5_000, 500
-"""Smaller tables, and fewer questions, are answered by linear programs quickly enough."""
-STARTS = 3
-"""From so many orders of the dimensions a hypercube is sought."""
+MANY_CELLS, MANY_QUESTIONS = 5_000, 50
+"""Smaller tables, and fewer questions, are answered by linear programs quickly enough. On 10,571 cells with 270 cells
+asked about, everything hidden, hypercubes take 0.05 s and linear programs 0.6 s."""
+STARTS = 12
+"""From so many orders of the dimensions a hypercube is sought; each that is missed costs a linear program."""
 
 
 def cubes_of(table: Table, questions: int) -> Cubes | None:

@@ -8,6 +8,8 @@ is feasible). Binary programs keep it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +41,13 @@ def solve_mixed(
     integral: Bools,
     seconds: float = math.inf,
     presolve: bool = False,
+    stop: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> MixedSolution:
-    """min cost x over row_low <= matrix x <= row_high, low <= x <= high, x integral where marked."""
+    """min cost x over row_low <= matrix x <= row_high, low <= x <= high, x integral where marked.
+
+    `stop`: makes the context in which the program is solved. If it takes an interrupt, the best point found by then is
+    returned.
+    """
     highs = quiet_highs(
         presolve="on" if presolve else "off",
         mip_rel_gap=0.0,
@@ -51,8 +58,9 @@ def solve_mixed(
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[int(flag)] for flag in integral]
     highs.passModel(lp)
-    status = run(highs, seconds, integer=True)
-    info = highs.getInfo()
+    with stop():
+        run(highs, seconds, integer=True)
+    status, info = highs.getModelStatus(), highs.getInfo()
     has_point = info.primal_solution_status == 2
     values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
     statuses = highspy.HighsModelStatus

@@ -39,6 +39,7 @@ from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counte
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.exchanges import Exchanges
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import first_pattern
 from tablecloak.methods.integer_phase import branch, resolve
 from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
 from tablecloak.methods.parts import in_parts
@@ -137,6 +138,10 @@ class ExactRun:
             state.hidden = self.problem.must_hide.copy()
             state.raise_bound(state.cost)
             return
+        if self.start is None and not state.is_network:  # there the search is as quick
+            first = first_pattern(self.problem, state.allowed, state.tasks, state.quietly, state.deadline)
+            if first is not None:
+                state.adopt(first)
         if self.start is not None:
             state.adopt(self.start)
         if self.start is None or (state.is_network and state.leads.sum() <= MANY):  # there searches are fast

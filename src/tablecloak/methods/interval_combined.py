@@ -116,7 +116,7 @@ def _cheapest(
     """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
     allowed = may_be_touched(problem, progress)
     form, far = _form(problem, params, allowed)
-    start = by_hiding(problem, deadline, progress) if problem.is_monotone else None
+    start = by_hiding(problem, allowed, deadline, progress) if problem.is_monotone else None
     answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
     below, above = form.below.at(answer.values), form.above.at(answer.values)
     room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)

@@ -112,7 +112,7 @@ def _narrowest(
     form = interval_form(
         problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
-    start = by_hiding(problem, deadline, progress)
+    start = by_hiding(problem, allowed, deadline, progress)
     answer, proofs = _answer(problem, params, form, deadline, progress, known)
     if answer.outcome is Outcome.INFEASIBLE:
         largest_pattern(problem, progress)  # tells which cells cannot be protected

@@ -15,6 +15,7 @@ from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.deviations import Router, Task, Witness, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import first_pattern
 from tablecloak.methods.forms import Form
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.search import Search
@@ -132,6 +133,8 @@ class Widener:
         for cells in [everything] if self.problem.is_monotone else [touched & everything, everything]:
             self.router.allowed[:] = cells
             found = None if again else self.router.cheapest(task, self._slope(task))
+            if found is None and self.router.is_late():
+                return None
             found = found or self.router.any_deviation(task)
             if found is not None:
                 return found
@@ -193,15 +196,20 @@ def repaired(
     return endless, endless
 
 
-def by_hiding(problem: Problem, deadline: Deadline, progress: Progress) -> tuple[Floats, Floats] | None:
+def by_hiding(
+    problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress
+) -> tuple[Floats, Floats] | None:
     """Safe room to fall back on when the time is up: what the outsider can work out about hidden cells.
 
     None without a time limit, and when it takes too long. Not for conditional levels and bounds on touched cells.
     """
     if deadline.moment is None or deadline.passed():
         return None
-    soon, allowed = deadline.share(START_SHARE), largest_pattern(problem, progress)
-    hidden = cheap_pattern(problem, allowed, progress, soon)
+    soon, whole = deadline.share(START_SHARE), in_data_units(problem)
+    tasks = open_tasks(whole, audit(whole, suppression(whole.must_hide), progress=progress))
+    first = first_pattern(whole, allowed, tasks, progress, soon)
+    found = cheap_pattern(problem, allowed, progress, soon)
+    hidden = first if found is None else found
     if hidden is None:
         return None
     endless = np.where(hidden, np.inf, 0.0)

@@ -29,6 +29,7 @@ from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
+from tablecloak.methods.joint_start import annealed_numbers
 from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
 from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells, joint_of
 from tablecloak.methods.network_search import is_network
@@ -40,7 +41,7 @@ from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import Deadline, Progress, TimeUp
 from tablecloak.result import Status
 
 NAME = "mixed-joint"
@@ -53,6 +54,8 @@ MOST_STEPS = 3
 MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.0))
 """Levels are raised by a share and by data units, one after the other, until the audit accepts what comes out; units
 only where cells are perturbed, for their whole units may take away room that a solution in fractions had."""
+NUMBERS_SHARE = 0.5
+"""The share of the time that programs have for numbers that add up."""
 HAIRS = (0.0, HAIR, 10 * HAIR)
 """By such shares intervals are lengthened first: what linear programs leave open."""
 
@@ -88,16 +91,28 @@ def mixed_joint(
     asymmetry = params.asymmetry if blurred.any() else 0.0
     half = deadline.share(0.5) if asymmetry > 0 else deadline
     steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
-    printed = exact = _cheapest(plan, params, steps, half, progress, whole=deadline)
+    numbers = _adding_up(plan, params, steps, deadline, progress, rng.spawn(1)[0])
+    found = _cheapest(plan, params, numbers, half, progress) or _cheapest(
+        plan, params, numbers, deadline, progress
+    )
+    if found is None:
+        raise SolverError(
+            "the time was up before a publication that protects was found; give it more seconds"
+        )
+    printed = exact = found
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
         larger = _skewed(plan, blurred, asymmetry, share)
         try:
             check_possible(larger, progress)
-            printed = _cheapest(larger, params, [exact.joint.steps], deadline, progress, exact)
+            numbers = joint_of(larger, exact.joint.steps), exact.x, 0.0
+            if plan.perturbed.any():
+                numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
+            printed = _cheapest(larger, params, numbers, deadline, progress, exact) or exact
             break
         except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
-            asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
+            more = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
+            asymmetry = asymmetry / 2 if more else 0.0
     pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
     notes = _notes(plan, pattern, exact)
     if blurred.any() and asymmetry < params.asymmetry:
@@ -121,21 +136,17 @@ def _skewed(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
 def _cheapest(
     plan: Plan,
     params: MixedParams,
-    steps: list[int],
+    found: tuple[Joint, Floats, float],
     deadline: Deadline,
     progress: Progress,
     before: _Found | None = None,
-    whole: Deadline | None = None,
-) -> _Found:
+) -> _Found | None:
     """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
 
-    After another one (`before`) it is of the same kind, and begins with the same numbers. Numbers that add up, without
-    which there is nothing, have all the time (`whole`).
+    It begins with numbers that add up (`found`: program, columns, what they cost at least). After another one
+    (`before`) it is of the same kind. None: the time was up first.
     """
-    if before is not None and not plan.perturbed.any():
-        joint, numbers, least = joint_of(plan, before.joint.steps), before.x, 0.0
-    else:
-        joint, numbers, least = _adding_up(plan, steps, whole or deadline, progress)
+    joint, numbers, least = found
     every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
     kept = _without(plan, every[0]), _without(plan, every[1])
     kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
@@ -143,11 +154,15 @@ def _cheapest(
     for left_open in kinds if before is None else [before.left_open]:
         model = _Asked(joint, params, kept if left_open else every, left_open, deadline, progress)
         last = before is None and left_open == kinds[-1]
-        found = model.solve(joint.widest(numbers), least, last=last)
-        if isinstance(found, _Found):
-            return found
-        proven = found is Outcome.INFEASIBLE
-    raise model.refusal(joint.widest(numbers)) if proven else SolverError(UNDECIDED)
+        best = model.solve(joint.widest(numbers), least, last=last)
+        if isinstance(best, _Found):
+            return best
+        proven = best is Outcome.INFEASIBLE
+    if before is None and deadline.passed():
+        return None
+    if not proven:
+        raise SolverError(UNDECIDED)
+    raise model.refusal(joint.widest(numbers), explained=before is None)
 
 
 def _without(plan: Plan, tasks: list[Task]) -> list[Task]:
@@ -156,10 +171,18 @@ def _without(plan: Plan, tasks: list[Task]) -> list[Task]:
 
 
 def _adding_up(
-    plan: Plan, steps: list[int], deadline: Deadline, progress: Progress
+    plan: Plan,
+    params: MixedParams,
+    steps: list[int],
+    deadline: Deadline,
+    progress: Progress,
+    rng: np.random.Generator,
 ) -> tuple[Joint, Floats, float]:
-    """The program with the fewest steps of rounding for which numbers add up, such numbers, and what they cost."""
-    limit = deadline.at_least(GRACE)
+    """The program with the fewest steps of rounding for which numbers add up, such numbers, and what they cost.
+
+    Where programs take too long the numbers are those of an annealed rounding, with the steps that it needs.
+    """
+    limit = deadline.share(NUMBERS_SHARE).at_least(GRACE)
     for number in steps if plan.rounded.any() else [0]:
         joint = joint_of(plan, number)
         if not plan.changed.any():
@@ -168,6 +191,10 @@ def _adding_up(
         if answer.safe:
             return joint, answer.values, answer.bound
         if answer.outcome is not Outcome.INFEASIBLE:
+            within = deadline.at_least(GRACE)
+            found = annealed_numbers(NAME, plan, params.steps, rng, within, progress)
+            if found is not None:
+                return *found, 0.0
             if deadline.interrupted:
                 raise KeyboardInterrupt
             raise SolverError("the time was up before numbers that add up were found; give it more seconds")
@@ -264,11 +291,15 @@ class _Asked:
             model.offer(offer)
         return model.solve()
 
-    def refusal(self, start: Floats) -> InfeasibleProblem:
-        """What to say when nothing meets what is asked; names cells that are open even where all else is vague."""
-        problem = self.joint.problem
-        widest = self.joint.pattern(start, self._stated(*self.joint.room(start)))
-        cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
+    def refusal(self, start: Floats, *, explained: bool) -> InfeasibleProblem:
+        """What to say when nothing meets what is asked; names cells that are open even where all else is vague.
+
+        `explained`: whether they are worked out; not where a smaller asymmetry is tried next.
+        """
+        problem, cells = self.joint.problem, []
+        if explained:
+            widest = self.joint.pattern(start, self._stated(*self.joint.room(start)))
+            cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
         most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         if self.joint.plan.rounded.any():
             most += f" (rounded cells within {counted(self.joint.steps + 1, 'base')} of the truth)"
@@ -301,7 +332,11 @@ class _Asked:
 
     def _passes(self, pattern: Mixed) -> bool:
         """Whether the audit finds no fault, but open cells that may be so."""
-        verdict = audit(self.joint.problem, pattern, progress=self.progress)
+        try:
+            watched = self.deadline.later(GRACE).watched(self.progress)
+            verdict = audit(self.joint.problem, pattern, progress=watched)
+        except TimeUp:  # an audit of roundings may take many times as long as the limit
+            return False
         may_be = self.joint.plan.changed & self.left_open
         wrong = verdict.too_many_touched or verdict.against_marks.size > 0
         return not wrong and bool(may_be[verdict.open_cells].all())

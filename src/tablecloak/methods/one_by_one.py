@@ -7,6 +7,9 @@
 4. *Clean-up*: what no level needs is published again, dearest first.
 5. *Several starts*: the same in random orders; the cheapest pattern is kept.
 
+A run that is stopped before step 3 is complete ends with a quick pattern that it began with (`first_pattern`). With a
+time limit the paper's algorithm has a share of it, so that the repair can complete what it has begun.
+
 References: the papers of the methods; Castro (2002), Figure 3, for the common frame; our notes, 4.1 and 4.10.
 """
 
@@ -26,6 +29,7 @@ from tablecloak.exposure import exposure
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression, wrong_words
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.lines import Lines, fixed_by
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.patterns import PatternRows
@@ -37,6 +41,8 @@ from tablecloak.result import Status
 
 WHOLE = 1 - 1e-6
 """A linear program hides a cell whole from here on."""
+BUILD_SHARE = 0.7
+"""The share of the time left that the paper's algorithm has; the rest is for the repair and the clean-up."""
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each line are columns of that program from the start."""
 
@@ -113,26 +119,31 @@ def one_by_one(
     progress: Progress,
     build: Builder,
     engine: str,
+    *,
+    first: bool = True,
 ) -> Proposal:
-    """The cheapest of some attempts, each the paper's pattern, repaired and cleaned up."""
+    """The cheapest of some attempts, each the paper's pattern, repaired and cleaned up.
+
+    `first`: whether to make a quick pattern to begin with; methods as quick as that need none.
+    """
     params.check()
     _check(problem)
     run = Run(params.seconds)
     frame = _Frame(problem, params, rng, progress, run.deadline)
     best: _Attempt | None = None
     with run.stoppable():
-        frame.prepare()
+        frame.prepare(first=first)
         for number in range(params.starts):
             attempt = frame.attempt(build, shuffled=number > 0)
             if attempt is not None and (best is None or attempt.cost < best.cost):
                 best = attempt
             if frame.deadline.passed():
                 break
-    status = run.status(Status.FEASIBLE, complete=best is not None)
+    status = run.status(Status.FEASIBLE, complete=best is not None and not frame.cut_short)
     described = f"{engine} on {structure_of(problem.table).description}"
-    if best is None:
-        hidden = suppression(frame.allowed)
-        return Proposal(hidden, status, described, bound=frame.bound, notes=(HIDES_EVERYTHING,))
+    if best is None or (frame.cut_short and frame.has_cheaper(best)):
+        hidden, note = frame.fallback()
+        return Proposal(suppression(hidden), status, described, bound=frame.bound, notes=(note,))
     return Proposal(
         suppression(best.hidden),
         status,
@@ -172,16 +183,30 @@ class _Frame:
         self.cells: Ints = np.zeros(0, dtype=np.int64)
         self.tasks: list[Task] = []
         """All levels of all attackers that the cells hidden anyway do not meet."""
+        self.first: Bools | None = None
+        """A safe pattern to fall back on."""
+        self.cut_short = False
+        """Whether the paper's algorithm was stopped before its end."""
 
-    def prepare(self) -> None:
+    def prepare(self, *, first: bool) -> None:
         """What comes before the first attempt and can be interrupted."""
         problem = self.problem
-        if self.params.initial == "bound":
-            self._hide_by_bound()
-        self.cells = self._cells()
         self.tasks = open_tasks(
             problem, audit(problem, suppression(problem.must_hide), progress=self.progress)
         )
+        if first:
+            self.first = first_pattern(problem, self.allowed, self.tasks, self.progress, self.deadline)
+        if self.params.initial == "bound":
+            self._hide_by_bound()
+        self.cells = self._cells()
+
+    def has_cheaper(self, best: _Attempt) -> bool:
+        """Whether the quick pattern is cheaper than what a stopped run came to."""
+        return self.first is not None and self._cost(self.first) < best.cost
+
+    def fallback(self) -> tuple[Bools, str]:
+        """What is hidden if no attempt came to its end, and the note that says so."""
+        return (self.allowed, HIDES_EVERYTHING) if self.first is None else (self.first, FIRST_KEPT)
 
     def _cells(self) -> Ints:
         """The sensitive cells whose levels are asked for."""
@@ -219,12 +244,22 @@ class _Frame:
         """The paper's pattern, made safe against everybody and cleaned up. None: not in time."""
         problem, cells = self.problem, self._ordered(shuffled)
         lower, upper, sliding = problem.required(0, cells)
+        within = self.deadline.share(BUILD_SHARE)
         own = build(
             Requests(
-                problem, self.allowed, self.hidden, cells, lower, upper, sliding, self.deadline, self.progress,
+                problem,
+                self.allowed,
+                self.hidden,
+                cells,
+                lower,
+                upper,
+                sliding,
+                within,
+                self.progress,
                 self.rng,
             )
-        )  # fmt: skip
+        )
+        self.cut_short = self.cut_short or within.passed()
         if self.deadline.passed():
             return None
         found = audit(problem, suppression(own.hidden), progress=self.progress)

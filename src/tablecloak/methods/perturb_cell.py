@@ -89,11 +89,13 @@ def perturb_cell(
         return _proposal(found, (), run)
     rest = found if found is not None and found.pattern is not None else start
     limit = run.deadline.at_least(GRACE)
-    if rest is None or not run.deadline.passed():
+    if rest is None and run.deadline.passed() and problem.is_monotone:  # no time for programs
+        rest = by_balancing(problem, ranges, 0.0, rng, progress, limit)
+    elif rest is None or not run.deadline.passed():
         rest = without_attackers(problem, ranges, limit, progress)
-    if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
-        rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
-    if rest.pattern is None:
+        if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
+            rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
+    if rest is None or rest.pattern is None:
         if run.deadline.interrupted:
             raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
@@ -150,9 +152,12 @@ def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: boo
     )
 
 
-def _refusal(problem: Problem, params: PerturbCellParams, rest: Attempt) -> InfeasibleProblem | SolverError:
-    if rest.outcome is not Outcome.INFEASIBLE:
-        late = "the time was up" if rest.outcome is Outcome.TIME_LIMIT else "all programs failed"
+def _refusal(
+    problem: Problem, params: PerturbCellParams, rest: Attempt | None
+) -> InfeasibleProblem | SolverError:
+    if rest is None or rest.outcome is not Outcome.INFEASIBLE:
+        failed = rest is not None and rest.outcome is not Outcome.TIME_LIMIT
+        late = "all programs failed" if failed else "the time was up"
         return SolverError(f"{late} before any perturbation was found")
     within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
     senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"

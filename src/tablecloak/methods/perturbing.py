@@ -25,6 +25,7 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.methods.adjustment import Adjustment
 from tablecloak.methods.balancing import quick_move
+from tablecloak.methods.base import GRACE
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Affine, Form, length_unit
 from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
@@ -34,7 +35,7 @@ from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, w
 from tablecloak.methods.whole_units import adds_up, fewest_digits
 from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import Deadline, Progress, TimeUp
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
@@ -132,7 +133,7 @@ def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, prog
     answer = SecondModel(
         problem, shown.form, [], [], deadline.share(PROGRAM_SHARE), _priced(problem, progress)
     ).solve()
-    return _attempt(problem, ranges, shown, answer, deadline)
+    return _attempt(problem, ranges, shown, answer, deadline, progress)
 
 
 def by_balancing(
@@ -156,7 +157,7 @@ def by_balancing(
     if not adds_up(problem, moved):
         return None
     pattern = pattern_of(problem, ranges, moved)
-    cost, safe = cost_of(problem, moved), audit(problem, pattern).safe
+    cost, safe = cost_of(problem, moved), _is_safe(problem, pattern, deadline, progress)
     return Attempt(Outcome.TIME_LIMIT, moved, pattern, safe, cost, min(bound, cost), 0, 0, whole=whole)
 
 
@@ -176,7 +177,7 @@ def _solved(
     else:
         told = _priced(problem, progress)
         answer = SecondModel(problem, shown.form, tasks, widths, limit, told).solve()
-    return _attempt(problem, ranges, shown, answer, deadline)
+    return _attempt(problem, ranges, shown, answer, deadline, progress)
 
 
 def _priced(problem: Problem, progress: Progress) -> Progress:
@@ -199,7 +200,9 @@ def _answer(solution: MixedSolution, form: Form) -> Answer:
     return Answer(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
 
 
-def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, deadline: Deadline) -> Attempt:
+def _attempt(
+    problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, deadline: Deadline, progress: Progress
+) -> Attempt:
     """The answer in whole units, audited. Whole units have a moment also when the time is up."""
     unit = problem.table.unit
     if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
@@ -215,8 +218,16 @@ def _attempt(problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, dea
     pattern = pattern_of(problem, ranges, moved)
     cost = cost_of(problem, moved)
     bound = max(answer.bound * price_unit(problem), 0.0)
-    safe = audit(problem, pattern).safe
+    safe = _is_safe(problem, pattern, deadline, progress)
     return Attempt(answer.outcome, moved, pattern, safe, cost, bound, answer.rounds, answer.rows, whole=whole)
+
+
+def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progress: Progress) -> bool:
+    """Whether the audit finds no cell open; one that takes longer than there is time is given up."""
+    try:
+        return audit(problem, pattern, progress=deadline.later(GRACE).watched(progress)).safe
+    except TimeUp:
+        return False
 
 
 def _none(problem: Problem, answer: Answer) -> Attempt:

@@ -127,6 +127,8 @@ class Search:
     def _protect_exactly(self, tasks: list[Task]) -> None:
         """Hide every cell of some deviation for each level, however little it moves."""
         for task in tasks:
+            if self.deadline.passed():
+                return
             witness = self._router().any_deviation(task)
             if witness is not None:
                 self._adopt(task, witness)

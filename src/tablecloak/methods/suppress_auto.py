@@ -65,7 +65,7 @@ LONG = 600.0
 class AutoSettings:
     """The work that is done without a time limit: counted, so that the same seed gives the same pattern anywhere.
 
-    Meant to end within about a minute on 30,000 cells (`benchmarks/limits.py`).
+    Meant to end within about a minute on 30,000 cells (`benchmarks/run.py methods`, tau_testW).
     """
 
     first_method_cells: int = 5_000

@@ -32,8 +32,9 @@ from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.problem import Problem
-from tablecloak.progress import Progress
+from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 MOST_COLUMNS = 400_000
@@ -69,7 +70,8 @@ def suppress_compact(
     run = Run(params.seconds)
     relaxed = problem if problem.most_touched is None else replace(problem, most_touched=None)
     allowed = largest_pattern(relaxed, progress)
-    blocks = _blocks(relaxed, allowed)
+    tasks = open_tasks(relaxed, audit(relaxed, suppression(problem.must_hide)))
+    blocks = _blocks(relaxed, allowed, tasks)
     columns = int(allowed.sum()) * (1 + sum(2 if b.task.side is Side.SLIDE else 1 for b in blocks))
     if columns > MOST_COLUMNS:
         raise NotApplicable(
@@ -80,21 +82,25 @@ def suppress_compact(
     network = all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
     model = _Model(problem, allowed, blocks, 1.0 if network else params.reach)
     progress("integer program", 0, 1)
-    solution = MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
+    first, known = None, MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
     with run.stoppable():
-        solution = model.solve(run.deadline.left)
-    return _proposal(problem, allowed, model, solution, run)
+        first = first_pattern(problem, allowed, tasks, progress, run.deadline)
+        known = model.solve(run.deadline)
+    return _proposal(problem, allowed, first, model, known, run)
 
 
-def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSolution, run: Run) -> Proposal:
+def _proposal(
+    problem: Problem, allowed: Bools, first: Bools | None, model: _Model, solution: MixedSolution, run: Run
+) -> Proposal:
     if solution.outcome is Outcome.INFEASIBLE:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
             f"No suppression pattern{within} meets all levels by deviations within `reach`."
         )
-    hidden = allowed
+    notes: tuple[str, ...] = (HIDES_EVERYTHING if first is None else FIRST_KEPT,)
+    hidden = allowed if first is None else first
     if solution.values.size:
-        hidden = np.zeros(allowed.size, dtype=bool)
+        hidden, notes = np.zeros(allowed.size, dtype=bool), ()
         hidden[model.cells] = solution.values[: model.cells.size] > 0.5
     elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
         if run.deadline.interrupted:
@@ -105,7 +111,6 @@ def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSo
     cost = float(problem.weights[hidden & ~problem.must_hide].sum())
     proven = solution.outcome is Outcome.OPTIMAL
     status = run.status(Status.OPTIMAL if proven else Status.FEASIBLE, complete=proven)
-    notes: tuple[str, ...] = () if solution.values.size else (HIDES_EVERYTHING,)
     if model.reach != 1.0:
         notes += (f"proven for deviations of at most {model.reach:g} levels in any cell",)
     return Proposal(
@@ -122,9 +127,8 @@ def _proposal(problem: Problem, allowed: Bools, model: _Model, solution: MixedSo
     )
 
 
-def _blocks(problem: Problem, allowed: Bools) -> list[_Block]:
+def _blocks(problem: Problem, allowed: Bools, tasks: list[Task]) -> list[_Block]:
     """Levels not met by the cells that must be hidden, and the conditional widths of cells that may be hidden."""
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
     blocks = [_Block(task, False) for task in tasks if problem.must_hide[task.cell]]
     conditional = np.flatnonzero((problem.levels.conditional > 0) & allowed & ~problem.must_hide)
     for attacker in range(len(problem.attacker_names)):
@@ -203,11 +207,14 @@ class _Model:
             row[0, place] = -1.0
         return csr_array(row)
 
-    def solve(self, seconds: float) -> MixedSolution:
+    def solve(self, deadline: Deadline) -> MixedSolution:
+        """The optimum, or what there is when the time is up or the user interrupts."""
         size, width = self.cells.size, self.matrix.shape[1]
         low, high = np.full(width, -self.reach), np.full(width, self.reach)
         low[:size], high[:size] = np.where(self.must, 1.0, 0.0), 1.0
         cost = np.zeros(width)
         cost[:size] = self.problem.weights[self.cells]
         integral = np.arange(width) < size
-        return solve_mixed(self.matrix, (low, high), self.rows, cost, integral, seconds)
+        return solve_mixed(
+            self.matrix, (low, high), self.rows, cost, integral, deadline.left, stop=deadline.stoppable
+        )

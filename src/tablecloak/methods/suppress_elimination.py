@@ -33,6 +33,7 @@ from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.eliminating import Elimination
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.lines import Lines, fixed_by
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.patterns import PatternRows
@@ -81,6 +82,7 @@ def suppress_elimination(
     case = _Case(problem, params, progress, run.deadline)
     best: _Attempt | None = None
     with run.stoppable():
+        case.prepare()
         for number in range(params.starts):
             attempt = case.attempt(case.order(rng, shuffled=number > 0))
             if best is None or attempt.cost < best.cost:
@@ -90,6 +92,7 @@ def suppress_elimination(
     status = run.status(Status.FEASIBLE)
     if best is None:
         best = case.finished()
+    best = case.cheaper(best)
     return Proposal(
         suppression(best.hidden),
         status,
@@ -135,8 +138,20 @@ class _Case:
         found = audit(problem, suppression(problem.must_hide), progress=progress)
         self.every = [*open_tasks(problem, found), *self._conditional()]
         self.tasks = self._minded()
+        self.first: Bools | None = None
         self.bound: float | None = None
         self.run: Elimination | None = None
+
+    def prepare(self) -> None:
+        """A quick pattern, for a run that is stopped early."""
+        problem = self.problem
+        self.first = first_pattern(problem, self.allowed, self.every, self.progress, self.deadline)
+
+    def cheaper(self, best: _Attempt) -> _Attempt:
+        """What was found, or the quick pattern, if that is cheaper than what a stopped run came to."""
+        if self.first is None or not self.deadline.passed() or self.cost(self.first) >= best.cost:
+            return best
+        return _Attempt(self.first, self.cost(self.first), best.counters, (FIRST_KEPT,))
 
     def _conditional(self) -> list[Task]:
         """The widths that cells ask for as long as they are hidden."""
@@ -215,6 +230,10 @@ class _Case:
         own = self.run.hidden
         if self.deadline.passed() and np.array_equal(own, self.allowed):
             return self._everything("stopped before anything was published", self.run.counters)
+        if (
+            self.deadline.passed() and self.params.levels == "all"
+        ):  # every level has a witness; `protect` audits
+            return _Attempt(own.copy(), self.cost(own), self.run.counters, ())
         found = audit(self.problem, suppression(own), progress=self.progress)
         counters = {
             **self.run.counters,

@@ -5,6 +5,7 @@
    in the largest feasible pattern, because adding hidden cells only widens intervals.
 2. Hide only what must be hidden and audit. The levels not met are the tasks, largest first, the outsider's first.
 3. For each task hide the cells of its cheapest deviation (`deviations`). A deviation often meets other tasks too.
+   A run that is stopped before all are met ends with a quick pattern made in the beginning (`first_pattern`).
 4. Clean up: in order of decreasing weight, try to publish each complementary cell. Only tasks whose witness moves that
    cell must be routed anew without it.
 
@@ -19,9 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.attacker.presolve import structure_of
+from tablecloak.audit import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
+from tablecloak.methods.deviations import open_tasks
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress
@@ -59,14 +63,17 @@ def suppress_greedy(
     progress("is it feasible at all", 0, 1)
     allowed = largest_pattern(problem, progress)
     search = Search(problem, allowed, progress, run.deadline, reweight=params.reweight)
+    hidden, notes = allowed, (HIDES_EVERYTHING,)
     with run.stoppable():
+        tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=progress))
+        first = first_pattern(problem, allowed, tasks, progress, run.deadline)
+        if first is not None:
+            hidden, notes = first, (FIRST_KEPT,)
         search.construct()
         if params.clean_up and not run.deadline.passed():
             search.clean_up()
-    hidden = search.hidden if search.complete else allowed
-    notes = () if search.complete else (HIDES_EVERYTHING,)
     return Proposal(
-        suppression(hidden),
+        suppression(search.hidden if search.complete else hidden),
         run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={
@@ -75,5 +82,5 @@ def suppress_greedy(
             "published again": search.published_again,
             "rounds": search.rounds,
         },
-        notes=notes,
+        notes=() if search.complete else notes,
     )

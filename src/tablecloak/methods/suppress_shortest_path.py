@@ -97,7 +97,8 @@ def suppress_shortest_path(
     def build(requests: Requests) -> Own:
         return _Heuristic(requests, params).run()
 
-    return one_by_one(problem, params, rng, progress, build, f"shortest paths by {params.costs}")
+    engine = f"shortest paths by {params.costs}"
+    return one_by_one(problem, params, rng, progress, build, engine, first=False)
 
 
 class _Heuristic:

@@ -1,0 +1,97 @@
+"""First patterns: safe, quick, and what stopped runs fall back on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES
+from tablecloak.audit import audit
+from tablecloak.engines.flow import load_kernels
+from tablecloak.methods.base import suppression
+from tablecloak.methods.deviations import open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
+from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.protect import protect
+from tablecloak.result import Status
+from tablecloak.testing import assert_protected
+
+STOPPED = [
+    "suppress-greedy",
+    "suppress-kelly-lp",
+    "suppress-network-flow",
+    "suppress-elimination",
+    "suppress-compact",
+]
+
+
+def found(problem, deadline=NEVER, progress=silent):
+    """The first pattern of a problem."""
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    return first_pattern(problem, largest_pattern(problem), tasks, progress, deadline)
+
+
+@pytest.mark.parametrize(
+    "fixture", ["two way", "two way several", "three way", "one hierarchy", "two hierarchies"]
+)
+def test_it_is_safe_and_its_cost_is_told(fixture):
+    problem, told = FIXTURES[fixture](), []
+    hidden = found(
+        problem, progress=lambda phase, done, total, cost=None, bound=None: told.append((phase, cost))
+    )
+    assert hidden is not None
+    assert_protected(problem, suppression(hidden))
+    assert told[-1] == ("first pattern", float(problem.weights[hidden & ~problem.must_hide].sum()))
+    assert np.array_equal(hidden, found(problem))
+
+
+def test_where_there_is_none():
+    problem = FIXTURES["three way"]()
+    assert found(problem, Deadline.after(0.0)) is None
+    assert found(replace(problem, most_touched=len(problem.table))) is None
+    assert found(FIXTURES["conditional"]()) is None
+    assert found(FIXTURES["any equations"]()) is None
+
+
+@pytest.mark.parametrize("method", STOPPED)
+def test_an_interrupted_run_falls_back_on_it(method):
+    """The interrupt comes at the first report after the one that told the first pattern."""
+    load_kernels()
+    problem, first = FIXTURES["three way"](), []
+
+    def once(phase, done, total, incumbent=None, bound=None):
+        if phase == "audit" or (first and first[-1] is None):
+            return
+        if first:
+            first.append(None)
+            raise KeyboardInterrupt
+        if phase == "first pattern":
+            first.append(incumbent)
+
+    result = protect(problem, method, progress=once)
+    if first[-1] is None:
+        assert result.status is Status.INTERRUPTED
+        assert FIRST_KEPT in result.report.notes
+        assert result.cost == first[0] < problem.weights[largest_pattern(problem) & ~problem.must_hide].sum()
+    assert_protected(problem, result.pattern)
+
+
+def test_compact_keeps_what_its_program_has_found(monkeypatch):
+    """An interrupt within the integer program leaves its best point, if it has one."""
+    module = import_module("tablecloak.engines.mip")
+    solved = module.run
+
+    def interrupted(highs, seconds, *, integer):
+        solved(highs, seconds, integer=integer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "run", interrupted)
+    problem = FIXTURES["three way"]()
+    result = protect(problem, "suppress-compact")
+    monkeypatch.undo()
+    assert FIRST_KEPT not in result.report.notes
+    assert result.cost == protect(problem, "suppress-compact").cost
