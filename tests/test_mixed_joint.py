@@ -545,7 +545,7 @@ def test_numbers_by_annealing_where_programs_are_too_slow(monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "SecondModel", Late)
     result = protect(problem, NAME, params={"base": 10.0, "seconds": 1000.0, **PLAIN})
     assert_protected(problem, result.pattern)
-    assert result.status is Status.TIME_LIMIT
+    assert result.status is Status.FEASIBLE, "the time was not up"
     with pytest.raises(SolverError, match="the time was up before numbers that add up"):
         protect(
             problem, NAME, params={"base": 10.0, "seconds": 1000.0, "steps": 0, "bases": _two_bases(problem)}

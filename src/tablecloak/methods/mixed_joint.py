@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import structure_of
 from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
@@ -29,11 +28,10 @@ from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
+from tablecloak.methods.joint_result import Found, notes_of, proposal_of
 from tablecloak.methods.joint_start import annealed_numbers
 from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
-from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells, joint_of
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS
+from tablecloak.methods.mixing import Joint, Plan, joint_of
 from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
 from tablecloak.methods.repair import ROUNDS, lengthened, missing_deviations
 from tablecloak.methods.rooms import all_levels, conditional_widths
@@ -42,7 +40,6 @@ from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress, TimeUp
-from tablecloak.result import Status
 
 NAME = "mixed-joint"
 UNDECIDED = (
@@ -58,18 +55,6 @@ NUMBERS_SHARE = 0.5
 """The share of the time that programs have for numbers that add up."""
 HAIRS = (0.0, HAIR, 10 * HAIR)
 """By such shares intervals are lengthened first: what linear programs leave open."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A publication, how the program ended, and sensitive cells that their own way could not protect. Confidential."""
-
-    joint: Joint
-    x: Floats
-    pattern: Mixed
-    intervals: Intervals
-    answer: Answer
-    left_open: bool
 
 
 def mixed_joint(
@@ -114,10 +99,10 @@ def mixed_joint(
             more = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
             asymmetry = asymmetry / 2 if more else 0.0
     pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
-    notes = _notes(plan, pattern, exact)
+    notes = notes_of(plan, pattern, exact)
     if blurred.any() and asymmetry < params.asymmetry:
         notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
-    return _proposal(problem, params, pattern, exact, notes, run)
+    return proposal_of(problem, params, pattern, exact, notes, run)
 
 
 def _skewed(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
@@ -139,8 +124,8 @@ def _cheapest(
     found: tuple[Joint, Floats, float],
     deadline: Deadline,
     progress: Progress,
-    before: _Found | None = None,
-) -> _Found | None:
+    before: Found | None = None,
+) -> Found | None:
     """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
 
     It begins with numbers that add up (`found`: program, columns, what they cost at least). After another one
@@ -155,7 +140,7 @@ def _cheapest(
         model = _Asked(joint, params, kept if left_open else every, left_open, deadline, progress)
         last = before is None and left_open == kinds[-1]
         best = model.solve(joint.widest(numbers), least, last=last)
-        if isinstance(best, _Found):
+        if isinstance(best, Found):
             return best
         proven = best is Outcome.INFEASIBLE
     if before is None and deadline.passed():
@@ -214,7 +199,7 @@ class _Asked:
     deadline: Deadline
     progress: Progress
 
-    def solve(self, start: Floats, least: float, *, last: bool) -> _Found | Outcome:
+    def solve(self, start: Floats, least: float, *, last: bool) -> Found | Outcome:
         """The cheapest that meets what is asked, audited, or why there is none: infeasible only if that is proven.
 
         `least` is what it costs in any case.
@@ -241,14 +226,14 @@ class _Asked:
                 if answer.outcome is Outcome.OPTIMAL:
                     intervals = self._tightened(x, intervals)
                 pattern = self.joint.pattern(x, intervals)
-                return _Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
+                return Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
         late = Outcome.TIME_LIMIT if self.deadline.passed() else Outcome.FAILED
         for x in [start] if latest is None else [latest.values, start]:
             x = np.where(self.joint.form.whole, np.rint(x), x)
             intervals = self._lengthened(x)
             if intervals is not None:
                 answer = replace(latest or answer, outcome=late, values=x, bound=bound)
-                return _Found(
+                return Found(
                     self.joint, x, self.joint.pattern(x, intervals), intervals, answer, self.left_open
                 )
         if self.deadline.interrupted:
@@ -362,69 +347,3 @@ class _Asked:
         high[cells] = np.maximum(np.minimum(high[cells], found.high[rows]), value)
         tight = Intervals(low, high)
         return tight if self._passes(self.joint.pattern(x, tight)) else intervals
-
-
-def _notes(plan: Plan, pattern: Mixed, exact: _Found) -> list[str]:
-    """What a reader of the result should know."""
-    table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
-    if exact.left_open:
-        late = exact.answer.outcome.undecided
-        why = (
-            "the time was up before numbers that protect"
-            if late
-            else "no numbers of this base or reach protect"
-        )
-        notes.append(f"{why} every cell{' were found' if late else ''}; the audit names those left open")
-    if exact.joint.steps:
-        away = exact.joint.steps + 1
-        notes.append(f"rounded cells may be {away} bases away from the truth: that is the stated reach")
-    if plan.perturbed.any():
-        notes.append(COUNTED_ON)
-        moved = (view.shown - table.values)[plan.perturbed] / table.unit
-        if (np.abs(moved - np.rint(moved)) > 1e-6).any():
-            notes.append(FRACTIONS)
-    if (plan.suppress.any() or counts_cells(plan.problem)) and not is_network(plan.problem):
-        notes.append(f"proven for deviations of at most {FAR:g} levels in hidden cells")
-    silent = np.isnan(view.shown)
-    full = abs(table.equations) @ silent.astype(float) == 0
-    off = np.abs(table.equations @ np.where(silent, 0.0, view.shown) - table.rhs) > table.unit / 2
-    if count := int((full & off).sum()):
-        notes.append(
-            f"in {counted(count, 'equation')} all intervals came out as points, beside numbers that are only within "
-            "their reach of the truth: what is printed there need not add up"
-        )
-    return notes
-
-
-def _proposal(
-    problem: Problem, params: MixedParams, pattern: Mixed, exact: _Found, notes: list[str], run: Run
-) -> Proposal:
-    answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
-    first, last = exact.pattern.view(problem), pattern.view(problem)
-    same = bool((first.low == last.low).all() and (first.high == last.high).all())
-    optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
-    slack = 20 * HAIR * max(1.0, bound)
-    proven = optimal and abs(before - bound) <= slack and not exact.left_open
-    if optimal and not same:
-        notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
-    ended = Status.OPTIMAL if same and proven else Status.FEASIBLE
-    late = answer.outcome is Outcome.TIME_LIMIT
-    beyond = (
-        exact.joint.ranges is not None and bound > before + slack
-    )  # whole units and the reach as it is stated
-    return Proposal(
-        pattern,
-        run.status(ended, complete=not late),
-        f"{params.model} model (HiGHS) on {structure_of(problem.table).description}",
-        bound=None if beyond else min(bound, before, cost),
-        counters={
-            "cost before blurring": before,
-            "touched cells": int(exact.pattern.touched(problem).sum()),
-            "published before": int(exact.joint.plan.published.sum()),
-            "steps": exact.joint.steps,
-            "rounds": answer.rounds,
-            "rows": answer.rows,
-        },
-        notes=tuple(notes),
-        may_leave_open=exact.left_open,
-    )

@@ -1,0 +1,101 @@
+"""What mixed-joint returns: the publication that was found, notes for its reader, and the proposal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Floats
+from tablecloak.attacker.presolve import structure_of
+from tablecloak.engines.lp import Outcome
+from tablecloak.errors import counted
+from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.lengths import HAIR
+from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells
+from tablecloak.methods.network_search import is_network
+from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS
+from tablecloak.methods.plans import MixedParams
+from tablecloak.methods.second_model import Answer
+from tablecloak.pattern import Intervals, Mixed
+from tablecloak.problem import Problem
+from tablecloak.result import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A publication, how the program ended, and sensitive cells that their own way could not protect. Confidential."""
+
+    joint: Joint
+    x: Floats
+    pattern: Mixed
+    intervals: Intervals
+    answer: Answer
+    left_open: bool
+
+
+def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
+    """What a reader of the result should know."""
+    table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
+    if exact.left_open:
+        late = exact.answer.outcome.undecided
+        why = (
+            "the time was up before numbers that protect"
+            if late
+            else "no numbers of this base or reach protect"
+        )
+        notes.append(f"{why} every cell{' were found' if late else ''}; the audit names those left open")
+    if exact.joint.steps:
+        away = exact.joint.steps + 1
+        notes.append(f"rounded cells may be {away} bases away from the truth: that is the stated reach")
+    if plan.perturbed.any():
+        notes.append(COUNTED_ON)
+        moved = (view.shown - table.values)[plan.perturbed] / table.unit
+        if (np.abs(moved - np.rint(moved)) > 1e-6).any():
+            notes.append(FRACTIONS)
+    if (plan.suppress.any() or counts_cells(plan.problem)) and not is_network(plan.problem):
+        notes.append(f"proven for deviations of at most {FAR:g} levels in hidden cells")
+    silent = np.isnan(view.shown)
+    full = abs(table.equations) @ silent.astype(float) == 0
+    off = np.abs(table.equations @ np.where(silent, 0.0, view.shown) - table.rhs) > table.unit / 2
+    if count := int((full & off).sum()):
+        notes.append(
+            f"in {counted(count, 'equation')} all intervals came out as points, beside numbers that are only within "
+            "their reach of the truth: what is printed there need not add up"
+        )
+    return notes
+
+
+def proposal_of(
+    problem: Problem, params: MixedParams, pattern: Mixed, exact: Found, notes: list[str], run: Run
+) -> Proposal:
+    """The proposal of a mixed publication, with what is proven about its cost."""
+    answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
+    first, last = exact.pattern.view(problem), pattern.view(problem)
+    same = bool((first.low == last.low).all() and (first.high == last.high).all())
+    optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
+    slack = 20 * HAIR * max(1.0, bound)
+    proven = optimal and abs(before - bound) <= slack and not exact.left_open
+    if optimal and not same:
+        notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
+    ended = Status.OPTIMAL if same and proven else Status.FEASIBLE
+    late = answer.outcome is Outcome.TIME_LIMIT
+    beyond = (
+        exact.joint.ranges is not None and bound > before + slack
+    )  # whole units and the reach as it is stated
+    return Proposal(
+        pattern,
+        run.status(ended, complete=not late),
+        f"{params.model} model (HiGHS) on {structure_of(problem.table).description}",
+        bound=None if beyond else min(bound, before, cost),
+        counters={
+            "cost before blurring": before,
+            "touched cells": int(exact.pattern.touched(problem).sum()),
+            "published before": int(exact.joint.plan.published.sum()),
+            "steps": exact.joint.steps,
+            "rounds": answer.rounds,
+            "rows": answer.rows,
+        },
+        notes=tuple(notes),
+        may_leave_open=exact.left_open,
+    )
