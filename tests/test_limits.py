@@ -153,7 +153,8 @@ def test_an_interrupt_at_any_report(method, fixture, count):
 def test_status_of_a_run(monkeypatch):
     run = Run(None)
     assert run.status(Status.FEASIBLE) is Status.FEASIBLE
-    assert run.status(Status.FEASIBLE, complete=False) is Status.TIME_LIMIT
+    assert run.status(Status.FEASIBLE, complete=False) is Status.FEASIBLE, "without a limit none was struck"
+    assert Run(1000.0).status(Status.FEASIBLE, complete=False) is Status.TIME_LIMIT
     with run.stoppable():
         raise TimeUp
     assert not run.deadline.passed()
