@@ -637,3 +637,8 @@ def test_coefficients_with_decimals() -> None:
     assert table.equations.data.tolist() == [1.19, -1, 0.19, -1]
     with pytest.raises(InputError, match="equation 0"):
         Table.from_equations([100, 118, 19], [[1.19, -1, 0], [0.19, 0, -1]])
+
+
+def test_coefficients_as_large_as_floats_are_refused_like_others() -> None:
+    with pytest.raises(InputError, match="does not add up"):
+        Table.from_equations([3, 4, 9], [[1.7e308, 1.5e308, -1.1]])

@@ -30,6 +30,8 @@ LARGEST_SUM = 2.0**62
 """Sums of products are added up in 64 bits if they stay below this in size."""
 MULTIPLIERS = (*range(2, 13), *(10**power for power in range(2, 13)))
 """What equations with fractions as coefficients are multiplied by to have whole ones."""
+BEYOND = 10**300
+"""Residuals are told up to this size."""
 DIGITS = 15
 """Decimals of up to this many digits survive the way into a float and back."""
 
@@ -170,7 +172,8 @@ def residuals(matrix: csr_array, rhs: Floats, units: Ints, decimals: int) -> Flo
     Whole coefficients and short decimals (0.5, 1.19, 1/3) are added up in 64 bits, all others as fractions of the
     decimals that they stand for. A right-hand side may have the float noise of the sum it was computed as.
     """
-    rows, factor = _whole_rows(matrix)
+    with np.errstate(invalid="ignore", over="ignore"):  # coefficients may be as large as floats are
+        rows, factor = _whole_rows(matrix)
     size = abs(rows) @ np.abs(units).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         right = nearest_units(rhs * factor, decimals)
@@ -181,7 +184,8 @@ def residuals(matrix: csr_array, rhs: Floats, units: Ints, decimals: int) -> Flo
     sums = csr_array((data, rows.indices, rows.indptr), shape=rows.shape) @ units
     found = (sums - np.where(good, right, 0.0).astype(np.int64)) / np.maximum(factor, 1.0)
     for row in _at(~good):
-        found[row] = float(_exact_residual(matrix, float(rhs[row]), units, decimals, row))
+        exact = _exact_residual(matrix, float(rhs[row]), units, decimals, row)
+        found[row] = float(max(Fraction(-BEYOND), min(exact, Fraction(BEYOND))))
     return np.asarray(found, dtype=np.float64)
 
 
