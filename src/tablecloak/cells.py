@@ -199,7 +199,7 @@ def _rounded(values: Floats, decimals: int) -> Floats:
 
 
 def _are_written(values: Floats, decimals: int) -> Bools:
-    """Which values so many decimals write, up to rounding noise."""
+    """Which values this number of decimals writes, up to rounding noise."""
     off = np.abs(_rounded(values, decimals) - values)
     return np.asarray(off <= FLOAT_NOISE * np.abs(values))
 

@@ -47,7 +47,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """The deadline in so many seconds; never for None or an infinite number."""
+        """The deadline after this number of seconds; none for None or an infinite number."""
         limited = seconds is not None and math.isfinite(seconds)
         return cls(time.monotonic() + seconds if seconds is not None and limited else None, Interrupt())
 

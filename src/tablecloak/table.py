@@ -332,7 +332,7 @@ def _decimals(values: Floats, given: int | None) -> int:
 
 
 def _kept(dimensions: Sequence[Dimension], cells: Cells, decimals: int) -> Ints:
-    """The values as they are, in whole units; those that are no whole multiples are listed."""
+    """The values as they are, in whole units; those that are not whole multiples are listed."""
     advice = (
         "decimals= sets the data unit; round the values, or for cells with codes pass recompute=True: leaves are "
         "rounded and totals added up from them."

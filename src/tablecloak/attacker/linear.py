@@ -30,7 +30,7 @@ DECADES = 2.0
 PRESOLVED = 2000
 """Programs with more columns than this are presolved before their first solve."""
 FEW = 8
-"""So few questions are left to exact evidence about each of them, even where points are no simple fractions."""
+"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
 

@@ -136,7 +136,7 @@ def cell_sums(
 def rounded_sums(
     connection: Connection, shape: Shape, loaded: Loaded, passes: Passes, cells: int, decimals: int
 ) -> Floats:
-    """The totals of the response, rounded to so many decimals where all tables of it meet.
+    """The totals of the response, rounded to this number of decimals where all tables of it meet.
 
     These tables are then sums of the same whole numbers, so that they agree on their common cells.
     """

@@ -28,7 +28,7 @@ MOST_ENTRIES = 40_000_000
 MOST_FREEDOM = 2_000_000
 """Systems whose table would have more entries are left to a general solver."""
 FURTHEST = (1e3, np.inf)
-"""Cells deviate by at most so many times what is asked of one of them; where that is too little, by any amount."""
+"""Cells deviate by at most these multiples of what is required of one of them; the last one is no limit."""
 SOUND = 1e-8
 """A deviation satisfies the equations if what is missing is no more than this share of what was asked."""
 REFRESH = 400

@@ -111,7 +111,7 @@ def write_files(
     An existing file keeps its old content until all new contents are complete; what fails before that leaves
     nothing behind. Only their owner can read the files, but for those that are `public`. `commit` is called when
     all drafts are complete, right before they are renamed. Drafts that dead processes left in the same folders are
-    removed. Paths that are no regular files (a terminal, a pipe, /dev/null) are written straight.
+    removed. Paths that are not regular files (a terminal, a pipe, /dev/null) are written straight.
     """
     drafts: list[tuple[Path, Draft, int]] = []
     path = Path()

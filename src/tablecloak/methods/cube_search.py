@@ -175,7 +175,7 @@ class CubeSearch:
     # ------------------------------------------------------------------ exchanges
 
     def exchange(self, searches: float = np.inf) -> None:
-        """Until nothing is won, the time is up, or so many hypercubes were sought."""
+        """Until nothing is gained, the time is up, or the maximum number of hypercubes was sought."""
         last = self._asked + searches
         for _ in range(PASSES):
             cells = np.flatnonzero(self.hidden & ~self.problem.must_hide)

@@ -36,7 +36,7 @@ SUPPORT = 1e-7
 
 
 FURTHEST = (100.0, np.inf)
-"""Other cells deviate by at most so many levels; where that is too little, by any amount."""
+"""Other cells deviate by at most these multiples of the level; the last one is no limit."""
 
 
 class Side(Enum):

@@ -34,7 +34,7 @@ POLISHED = 30
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each equation are columns from the start."""
 SAFE_PATTERNS = 200
-"""So many of the last safe patterns are kept to check rows with."""
+"""Number of recent safe patterns that cuts are checked against."""
 WRONG = 1e-6
 """A row that a safe pattern misses by more than this is wrong."""
 ALIKE = 0.5
