@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from instances import csplib_problem, insee_problem
+from instances import CSPLIB, csplib_problem, insee_problem
 from parts.base import Make, Part, sizes
 from parts.castro import tidy
 from runner import Case, Row
@@ -66,8 +66,8 @@ TABLES: dict[str, Make] = {
     "200x200": partial(flat_grid, (200, 200), 0.10),
     "30x30x10": partial(flat_grid, (30, 30, 10), 0.03),
     "21x21x13 hierarchical": partial(hierarchical, 0.05),
-    "hier13x13x13a": partial(csplib_problem, "hier13x13x13a"),
     "insee": insee_problem,
+    **{name: partial(csplib_problem, name) for name in CSPLIB},
 }
 
 
