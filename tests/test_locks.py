@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from tablecloak.errors import InputError
 from tablecloak.formats.files import write_file, write_files
-from tablecloak.locks import Draft, normal_mode, private_folder, remove_dead
+from tablecloak.locks import Draft, normal_mode, private_folder, remove_dead, temporary_place
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="modes, flock and SIGTERM do not apply on Windows"
@@ -197,3 +198,27 @@ def test_a_public_file_is_private_until_it_has_its_name(
     monkeypatch.setattr(Draft, "become", become)
     write_file(tmp_path / "public.csv", "p", public=True)
     assert seen == [0o600]
+
+
+def test_the_place_for_temporary_files_is_found_without_a_file_that_a_kill_would_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `tempfile` chooses it, which writes a file there to see whether it can."""
+
+    def refuse(*given: object) -> int:
+        raise AssertionError("nothing is written to find the place")
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    assert temporary_place() == Path(tempfile.gettempdir())
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(os, "write", refuse)
+    monkeypatch.setenv("TMP", str(tmp_path))
+    assert temporary_place() == tmp_path
+    monkeypatch.setenv("TEMP", str(tmp_path / "there is no such folder"))
+    assert temporary_place() == tmp_path
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path.parent))
+    assert temporary_place() == tmp_path.parent
+    with private_folder() as folder:
+        assert folder.parent == tmp_path.parent

@@ -13,6 +13,7 @@ import secrets
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -65,12 +66,32 @@ class Draft:
             os.close(descriptor)
 
 
+def temporary_place() -> Path:
+    """The system's folder for temporary files, as `tempfile` chooses it.
+
+    `tempfile` writes a file there to see whether it can, and a process killed at that moment leaves it; permissions
+    are read here instead.
+    """
+    candidates = [tempfile.tempdir, *(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))]
+    if os.name == "posix":
+        candidates += ["/tmp", "/var/tmp", "/usr/tmp"]
+    for candidate in candidates:
+        if (
+            candidate
+            and Path(place := os.fsdecode(candidate)).is_dir()
+            and os.access(place, os.W_OK | os.X_OK)
+        ):
+            return Path(place).absolute()
+    return Path(tempfile.gettempdir())
+
+
 @contextmanager
-def private_folder(place: Path) -> Iterator[Path]:
-    """A locked folder in `place` that only its owner can enter; it is gone afterwards.
+def private_folder(place: Path | None = None) -> Iterator[Path]:
+    """A locked folder that only its owner can enter, in `place` or among temporary files; it is gone afterwards.
 
     Those that dead processes left in the same place are removed first.
     """
+    place = temporary_place() if place is None else place
     remove_dead(place)
     folder, descriptor = place / f"tablecloak-{secrets.token_hex(8)}.private", -1
     try:

@@ -7,11 +7,9 @@ killed process left is removed by the next session in the same place.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
@@ -36,7 +34,7 @@ def session(memory: str = MEMORY, threads: int | None = None) -> Iterator[duckdb
     """
     if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
         raise InputError("Memory", [f"{memory!r} is no amount of memory"], advice="Write it like '1GB'.")
-    with private_folder(Path(tempfile.gettempdir())) as folder:
+    with private_folder() as folder:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory,
             "temp_directory": str(folder / "spilled"),

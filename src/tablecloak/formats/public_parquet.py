@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
+from tablecloak.locks import private_folder
 from tablecloak.publication import Publication
 
 
@@ -30,10 +28,10 @@ def write_parquet(publication: Publication) -> bytes:
         "autoinstall_known_extensions": False,
     }
     with (
-        tempfile.TemporaryDirectory(prefix="tablecloak-") as folder,
+        private_folder() as folder,
         duckdb.connect(":memory:", config=settings) as connection,
     ):
-        path = Path(folder) / "publication.parquet"
+        path = folder / "publication.parquet"
         connection.register("publication", held)
         connection.execute(f"COPY (SELECT {selected} FROM publication) TO ? (FORMAT parquet)", [str(path)])
         return path.read_bytes()
