@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -26,6 +29,8 @@ from tablecloak.testing.random_cases import near_threshold, random_case, random_
 OPTIMA, METHOD_RUNS = "optima", "methods"
 MOST_FREE_CELLS = 14
 """Brute force takes problems with at most this number of cells to decide on."""
+PATIENCE = 120
+"""Seconds after which a run is interrupted as by Ctrl-C: exact methods go on until they have their proof."""
 COST_NOISE = 1e-6
 """Costs that differ by less are the same: weights are whole numbers here."""
 
@@ -92,8 +97,10 @@ def examine_method(problem: Problem, name: str, seed: int) -> Findings:
     """One run of a method: what it ended in, and whether the oracle agrees with its verdict."""
     found = Findings()
     found.counts["runs"] += 1
+    fired: list[int] = []
     try:
-        result = protect(problem, name, params=params_of(problem, name), seed=seed)
+        with _interrupted_after(PATIENCE, fired):
+            result = protect(problem, name, params=params_of(problem, name), seed=seed)
     except (NotApplicable, InputError):
         found.counts["refused"] += 1
     except InfeasibleProblem:
@@ -109,17 +116,34 @@ def examine_method(problem: Problem, name: str, seed: int) -> Findings:
         found.add(
             Fault(METHOD_RUNS, seed, f"solver error: {name}: {message_of(error)}", problem), "solver_errors"
         )
-    except Exception as error:  # whatever it is, it is what we look for
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is, it is what we look for
         found.add(Fault(METHOD_RUNS, seed, f"foreign: {name}: {message_of(error)}", problem), "foreign")
     else:
         found.counts[result.status.name.lower()] += 1
         found.counts["left_open"] += not result.audit.safe
-        if result.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        if result.status not in (Status.OPTIMAL, Status.FEASIBLE) and not fired:
             about = f"stopped without a limit: {name}: {result.status.value}, {'; '.join(result.report.notes)[:120]}"
             found.add(Fault(METHOD_RUNS, seed, about, problem, result.pattern), "stopped_without_a_limit")
         if result.audit.safe and not oracle_verdict(problem, result.pattern).safe:
             found.add(Fault(METHOD_RUNS, seed, f"unsafe: {name}", problem, result.pattern), "unsafe")
     return found
+
+
+@contextlib.contextmanager
+def _interrupted_after(seconds: int, fired: list[int]) -> Iterator[None]:
+    """A KeyboardInterrupt in what takes longer than this, as by Ctrl-C."""
+
+    def interrupt(number: int, frame: object) -> None:
+        fired.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def params_of(problem: Problem, name: str) -> dict[str, Any]:

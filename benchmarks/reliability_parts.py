@@ -83,7 +83,7 @@ TARGETS = {
         5,
         600,
         examine_methods,
-        ("optimal", "feasible", "left_open", "refused", "infeasible"),
+        ("optimal", "feasible", "interrupted", "left_open", "refused", "infeasible"),
     ),
     BUSY: Target(
         "pairs of runs with the same seed, on a quiet core and beside three busy loops",
