@@ -19,6 +19,7 @@ from paper import NOTHING_NEEDED, TABLES
 from parts.base import OURS, PEER, trace_points
 from parts.study import INSTANCES, VARIANTS
 from report_castro import PLOTTED as OF_CASTRO
+from report_limits import interrupts_section, limits_section
 from report_methods import PLOTTED as WITH_METHODS
 from report_methods import SECTIONS as OF_METHODS
 from report_reliability import reliability_section
@@ -72,6 +73,8 @@ class Report:
             "growth": self.growth,
             "study": self.study,
             "reliability": partial(reliability_section, self.results),
+            "limits": partial(limits_section, self.results),
+            "interrupts": partial(interrupts_section, self.results),
             **{name: partial(self._section, name) for name in SECTIONS},
             **{name: partial(self._plotted, name) for name in PLOTTED},
         }

@@ -1,8 +1,9 @@
 """Limits of time and interrupts, kept or not: every method on tables of several kinds.
 
-A case is one method on one table with one limit, or interrupted after some seconds as by Ctrl-C. A limit is kept if the
-call ends within it and the largest of one second, a twentieth of it, and one audit of the table. The load of the
-machine is part of the row: on a busy one the clock runs on while others work.
+A case is one method on one table, with one limit after the other, or interrupted after some seconds as by Ctrl-C. A
+run that ends by itself is not repeated with a larger limit. A limit is kept if the call ends within it and the largest
+of one second, a twentieth of it, and one audit of the table. The load of the machine is part of the row: on a busy one
+the clock runs on while others work.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ LIMITS = (2.0, 10.0, 60.0)
 INTERRUPTED = 3.0
 """Seconds after which a run without a limit is interrupted."""
 SLACK = 120.0
+ENDED = ("optimal", "feasible", "NotApplicable", "InputError", "InfeasibleProblem")
+"""What a run ends in that no limit has stopped."""
 
 
 def flat_grid(shape: tuple[int, ...], share: float) -> Problem:
@@ -73,13 +76,13 @@ TABLES: dict[str, Make] = {
 
 def limited(seconds: float | None) -> Iterator[Case]:
     """Every method on every table with every limit."""
-    for limit in LIMITS if seconds is None else (seconds,):
-        for name, make in TABLES.items():
-            for method, chosen in METHODS.items():
-                if "seconds" in chosen.params.__dataclass_fields__:
-                    facts = {"name": name, "method": method, "limit_s": f"{limit:g}"}
-                    measure = partial(limit_row, make, method, limit)
-                    yield Case(f"{name}, {method}, {limit:g} s", measure, 2 * limit + SLACK, (), facts)
+    limits = LIMITS if seconds is None else (seconds,)
+    for name, make in TABLES.items():
+        for method, chosen in METHODS.items():
+            if "seconds" in chosen.params.__dataclass_fields__:
+                measure = partial(limit_row, make, method, limits)
+                facts = {"name": name, "method": method}
+                yield Case(f"{name}, {method}", measure, 2 * sum(limits) + SLACK, (), facts)
 
 
 def interrupted(seconds: float | None) -> Iterator[Case]:
@@ -92,10 +95,16 @@ def interrupted(seconds: float | None) -> Iterator[Case]:
             yield Case(f"{name}, {method}, Ctrl-C at {moment:g} s", measure, moment + SLACK, (), facts)
 
 
-def limit_row(make: Make, method: str, limit: float) -> Row:
-    """One run with a limit."""
-    problem = make()
-    return _row(problem, method, {"seconds": limit}, limit)
+def limit_row(make: Make, method: str, limits: tuple[float, ...]) -> Row:
+    """Runs with limits, until one ends by itself."""
+    problem, found = make(), dict[str, object]()
+    for limit in limits:
+        row = _row(problem, method, {"seconds": limit}, limit)
+        found |= {f"{column} {limit:g} s": value for column, value in row.items()}
+        found["status"] = row["status"]
+        if row["status"] in ENDED:
+            break
+    return {**sizes(problem), **found}
 
 
 def interrupt_row(make: Make, method: str, moment: float) -> Row:
@@ -105,7 +114,7 @@ def interrupt_row(make: Make, method: str, moment: float) -> Row:
     timer = threading.Timer(moment, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        return _row(problem, method, {}, moment)
+        return {**sizes(problem), **_row(problem, method, {}, moment)}
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
@@ -115,7 +124,7 @@ def _row(problem: Problem, method: str, params: dict[str, float], limit: float) 
     """What came out, how long it took on the clock and on the processor, and whether the limit was kept."""
     load_kernels()
     start, work = time.perf_counter(), time.process_time()
-    facts: Row = {"status": "", "safe": None, "cost": None, "first_s": None, "notes": ""}
+    facts: Row = {"status": "", "safe": None, "cost": None, "first_s": None, "notes": "", "everything": False}
     try:
         result = protect(problem, method, params=params)
         early = [moment for moment, cost, _ in result.report.trace if cost is not None]
@@ -125,6 +134,8 @@ def _row(problem: Problem, method: str, params: dict[str, float], limit: float) 
             "cost": tidy(result.cost),
             "first_s": tidy(early[0]) if early else None,
             "notes": "; ".join(result.report.notes),
+            "everything": bool(result.pattern.touched(problem)[~problem.forced].all())
+            and "suppress" in method,
         }
         judged = result.audit.seconds
     except (TablecloakError, KeyboardInterrupt) as error:
@@ -135,7 +146,6 @@ def _row(problem: Problem, method: str, params: dict[str, float], limit: float) 
         judged = audit(problem, Suppression(~problem.forced)).seconds
     allowed = limit + max(1.0, 0.05 * limit, judged)
     return {
-        **sizes(problem),
         **facts,
         "seconds": tidy(took),
         "processor_s": tidy(work),
