@@ -278,6 +278,18 @@ def test_old_files_are_read_if_they_are_in_whole_units() -> None:
     assert old.values.tolist() == [0.3, 0.1, 0.2]
 
 
+def test_old_files_of_counts_are_refused() -> None:
+    """They lack the bound that a count which is there is at least one: judged so, open cells look safe."""
+    table = replace(Table.from_equations([3, 1, 2], [[-1, 1, 1]]), response="count")
+
+    def without_counts(meta: dict[str, Any]) -> None:
+        for added in ("counts", "weighted", "empty", "emptiness"):
+            meta["holds"]["fields"].pop(added)
+
+    with pytest.raises(InputError, match="it holds counts, but not which combinations are known to be empty"):
+        read_cloak(as_old(write_cloak(table), table.values, without_counts))
+
+
 def test_old_files_are_never_rounded() -> None:
     table = Table.from_equations([3, 1, 2], [[-1, 1, 1]], names="tab")
     data = write_cloak(table)

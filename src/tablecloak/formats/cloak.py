@@ -38,6 +38,7 @@ from tablecloak.model.emptiness import Emptiness
 from tablecloak.model.units import checked_units, is_whole, nearest_units
 from tablecloak.problem import Attacker, Levels, Problem, Reason
 from tablecloak.table import Table
+from tablecloak.tabulate import COUNT
 
 SUFFIX = ".cloak"
 FORMAT, VERSION = "tablecloak cloak file", 2
@@ -333,6 +334,8 @@ def _part(array: NDArray[Any], start: int, end: int) -> NDArray[Any]:
 
 def _in_units(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a table that was kept as values: the same in whole units, or `_Outdated`."""
+    if given.get("response") == COUNT and "counts" not in given:
+        raise _Outdated(["it holds counts, but not which combinations are known to be empty"])
     dimensions, codes = given["dimensions"], given["codes"]
     try:
         units = checked_units(
