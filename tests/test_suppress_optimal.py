@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import highspy
 import numpy as np
 import pytest
+from scipy.sparse import csc_array, csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.audit import audit
 from tablecloak.dimension import Dimension
-from tablecloak.engines import freedom, tableau
+from tablecloak.engines import freedom, master, tableau
+from tablecloak.engines.lp import Outcome
+from tablecloak.engines.master import Master, MasterSolution
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.hierarchy import Hierarchy
 from tablecloak.methods.base import suppression
@@ -451,3 +456,51 @@ def test_an_interrupt_at_any_moment(engine):
     assert {"root", "branch and cut" if engine == "scip" else "integer program"} <= {
         one for one, _ in interrupted
     }
+
+
+# ---------------------------------------------------------------------- numbers that are too far apart for a solver
+
+
+@pytest.mark.parametrize("fixture", ["two hierarchies", "three way", "fifty attackers"])
+@pytest.mark.parametrize("working", [0, 2])
+def test_branch_and_cut_goes_on_where_the_relaxation_fails(
+    fixture: str, working: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = FIXTURES[fixture]()
+    wanted = protect(problem, "suppress-optimal")
+    solve, calls = Master.solve, []
+
+    def failing(self: Master, seconds: float = np.inf) -> MasterSolution:
+        calls.append(seconds)
+        if len(calls) > working:
+            return MasterSolution(Outcome.FAILED, -np.inf, np.zeros(0), np.zeros(0))
+        return solve(self, seconds)
+
+    monkeypatch.setattr(Master, "solve", failing)
+    found = protect(problem, "suppress-optimal")
+    assert len(calls) > working
+    assert (found.status, found.cost) == (wanted.status, wanted.cost)
+    assert found.report.counters["numerical failures"] == 1
+
+
+def test_a_relaxation_that_simplex_cannot_solve_is_solved_by_interior_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As seen on hierarchical tables with cells of 1 to 60 beside cells of 1e8 to 1e12."""
+    program, asked = Master(), []
+
+    def run(highs: Any, seconds: float = np.inf) -> Any:
+        asked.append((highs.getOptionValue("presolve")[1], highs.getOptionValue("solver")[1]))
+        return solve_it(highs, seconds) if len(asked) > 2 else highspy.HighsModelStatus.kNotset
+
+    solve_it = master.run
+    monkeypatch.setattr(master, "run", run)
+    program.add_columns(np.array([3.0, 2.0]), csc_array((0, 2)))
+    program.add_rows(np.array([1.0, 1.5]), csr_array([[1.0, 0.0], [1.0, 1.0]]))
+    solution = program.solve()
+    assert asked == [("off", "simplex"), ("off", "simplex"), ("on", "ipm")]
+    assert (solution.outcome, solution.objective) == (Outcome.OPTIMAL, pytest.approx(4.0))
+    assert solution.values.tolist() == pytest.approx([1.0, 0.5])
+    program.add_rows(np.array([1.8]), csr_array([[1.0, 1.0]]))
+    assert program.solve().objective == pytest.approx(4.6)
+    assert asked[-1] == ("off", "simplex"), "as it was before"

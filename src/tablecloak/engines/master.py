@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import highspy
 import numpy as np
@@ -82,8 +83,8 @@ class Master:
         if self.columns == 0:
             return self._without_columns()
         highs = self._highs
-        for attempt in range(2):
-            status = run(highs, seconds)
+        for attempt in (self._warm, self._afresh, self._presolved):
+            status = attempt(seconds)
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = highs.getSolution()
                 return MasterSolution(
@@ -96,9 +97,24 @@ class Master:
                 return MasterSolution(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.zeros(0))
             if status == highspy.HighsModelStatus.kTimeLimit:
                 return MasterSolution(Outcome.TIME_LIMIT, -np.inf, np.zeros(0), np.zeros(0))
-            if attempt == 0:
-                highs.clearSolver()
-        raise SolverError(f"HiGHS ended with status {status} on a program of {self.columns} columns")
+        return MasterSolution(Outcome.FAILED, -np.inf, np.zeros(0), np.zeros(0))
+
+    def _warm(self, seconds: float) -> Any:
+        return run(self._highs, seconds)
+
+    def _afresh(self, seconds: float) -> Any:
+        self._highs.clearSolver()
+        return run(self._highs, seconds)
+
+    def _presolved(self, seconds: float) -> Any:
+        """Presolve, interior point and crossover: these solve programs of mixed scales on which simplex fails."""
+        self._highs.clearSolver()
+        for name, value in (("presolve", "on"), ("solver", "ipm")):
+            self._highs.setOptionValue(name, value)
+        status = run(self._highs, seconds)
+        for name, value in (("presolve", "off"), ("solver", "simplex")):
+            self._highs.setOptionValue(name, value)
+        return status
 
     def central_duals(self, seconds: float = float("inf")) -> Floats | None:
         """Duals amid all optimal ones (interior point, no crossover), up to tolerances; None when the time is up.

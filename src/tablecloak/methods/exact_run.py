@@ -195,6 +195,10 @@ class ExactRun:
             outcome = relaxation.solve(state.deadline.left)
             if outcome is Outcome.INFEASIBLE:
                 raise self._infeasible()
+            if outcome is Outcome.FAILED:  # branch and cut goes on from the bound there is
+                state.counters["numerical failures"] += 1
+                state.raise_bound(relaxation.bound)
+                return True
             if outcome is not Outcome.OPTIMAL:
                 return False
             rounds = state.counters["rounds"] = rounds + 1

@@ -90,6 +90,7 @@ class Exact:
                 "neighbourhoods",
                 "better by neighbourhoods",
                 "rows against safe patterns",
+                "numerical failures",
             ),
             0,
         )
