@@ -13,7 +13,7 @@ from scipy.sparse import csc_array, csr_array
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.audit import audit
 from tablecloak.dimension import Dimension
-from tablecloak.engines import freedom, master, tableau
+from tablecloak.engines import freedom, highs, master, tableau
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.master import Master, MasterSolution
 from tablecloak.errors import InfeasibleProblem
@@ -489,12 +489,13 @@ def test_a_relaxation_that_simplex_cannot_solve_is_solved_by_interior_point(
     """As seen on hierarchical tables with cells of 1 to 60 beside cells of 1e8 to 1e12."""
     program, asked = Master(), []
 
-    def run(highs: Any, seconds: float = np.inf) -> Any:
-        asked.append((highs.getOptionValue("presolve")[1], highs.getOptionValue("solver")[1]))
-        return solve_it(highs, seconds) if len(asked) > 2 else highspy.HighsModelStatus.kNotset
+    def run(solver: Any, seconds: float = np.inf) -> Any:
+        asked.append((solver.getOptionValue("presolve")[1], solver.getOptionValue("solver")[1]))
+        return solve_it(solver, seconds) if len(asked) > 2 else highspy.HighsModelStatus.kNotset
 
-    solve_it = master.run
-    monkeypatch.setattr(master, "run", run)
+    solve_it = highs.run
+    for module in (highs, master):
+        monkeypatch.setattr(module, "run", run)
     program.add_columns(np.array([3.0, 2.0]), csc_array((0, 2)))
     program.add_rows(np.array([1.0, 1.5]), csr_array([[1.0, 0.0], [1.0, 1.0]]))
     solution = program.solve()

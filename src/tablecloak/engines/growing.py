@@ -27,8 +27,6 @@ _OUTCOMES = {
 
 FAR = 1e3
 """Rows whose typical coefficient is further from 1 than this factor are scaled: others make duals excessive."""
-LEAST_ITERATIONS, ITERATIONS = 100_000, 50
-"""A linear program with more iterations, also for each row and column, has lost its way: seen on mixed scales."""
 LARGEST_COST, LEAST_COST = 1e6, 1.0
 """The largest cost is scaled to lie between these: HiGHS loses its way among large ones, small ones drown."""
 
@@ -99,10 +97,7 @@ class Program:
         if self._solved:
             for name, value in (("presolve", "off"), ("solver", "simplex"), ("simplex_strategy", 1)):
                 self._highs.setOptionValue(name, value)
-        most = max(LEAST_ITERATIONS, ITERATIONS * (self._highs.getNumRow() + self._columns))
-        self._highs.setOptionValue("simplex_iteration_limit", most)
         solution = self._run(seconds)
-        self._highs.setOptionValue("simplex_iteration_limit", UNLIMITED)
         self._solved = solution.outcome is Outcome.OPTIMAL
         if self._solved and self._columns:
             self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale

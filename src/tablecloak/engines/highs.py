@@ -17,6 +17,8 @@ LONG_RUN = 10_000
 """Linear programs with more nonzeros than this can be interrupted; smaller ones end before a thread would pay."""
 WAIT = 0.1
 """Seconds between two looks for signals, on systems where waiting for a lock is not ended by them."""
+LEAST_ITERATIONS, ITERATIONS = 10_000, 10
+"""A linear program with more simplex iterations, also for each row and column, cycles: seen on mixed scales."""
 THREAD = "tablecloak-highs"
 """Name of the thread of a long solve."""
 
@@ -35,19 +37,40 @@ def quiet_highs(**options: Any) -> Any:
     return highs
 
 
-def run(highs: Any, seconds: float = math.inf, *, integer: bool = False) -> Any:
+def run(
+    highs: Any, seconds: float = math.inf, *, integer: bool = False, iterations: int | None = None
+) -> Any:
     """Solve the present program within `seconds`, if they are finite; gives the model status.
 
-    KeyboardInterrupt ends the solve and is raised again when it has ended.
+    Linear programs end with status kIterationLimit after `iterations` of the simplex method, by default after more
+    than any takes that does not cycle. KeyboardInterrupt ends the solve and is raised again when it has ended.
     """
     spent = 0.0 if integer else highs.getRunTime()
     highs.setOptionValue("time_limit", spent + max(seconds, 0.0) if math.isfinite(seconds) else math.inf)
+    if not integer:
+        usual = max(LEAST_ITERATIONS, ITERATIONS * (highs.getNumRow() + highs.getNumCol()))
+        highs.setOptionValue("simplex_iteration_limit", usual if iterations is None else iterations)
     long = integer or highs.getNumNz() > LONG_RUN
     if long and threading.current_thread() is threading.main_thread():
         _run_interruptibly(highs)
     else:
         highs.run()
     return highs.getModelStatus()
+
+
+def run_presolved(highs: Any, seconds: float = math.inf) -> Any:
+    """Solve a linear program afresh by presolve, interior point and crossover; options are as before afterwards.
+
+    It solves programs of mixed scales on which the simplex method fails or cycles.
+    """
+    before = {name: highs.getOptionValue(name)[1] for name in ("presolve", "solver")}
+    highs.clearSolver()
+    for name, value in {"presolve": "on", "solver": "ipm"}.items():
+        highs.setOptionValue(name, value)
+    status = run(highs, seconds)
+    for name, value in before.items():
+        highs.setOptionValue(name, value)
+    return status
 
 
 def _run_interruptibly(highs: Any) -> None:

@@ -215,7 +215,8 @@ class Session:
         )
 
     def _lost(self, status: Any) -> bool:
-        return status not in _OUTCOMES or (self._feasible and _OUTCOMES[status] is Outcome.INFEASIBLE)
+        outcome = _OUTCOMES.get(status, Outcome.FAILED)
+        return outcome is Outcome.FAILED or (self._feasible and outcome is Outcome.INFEASIBLE)
 
     def basis(self) -> tuple[list[str], list[str]]:
         """The status names of columns and rows after a solve: kBasic, kLower, kUpper, ..."""
@@ -231,9 +232,8 @@ class Session:
         self._highs.clearSolver()
         size = self._highs.getNumNz() + self._highs.getNumRow() + self.columns
         iterations = max(SIMPLEX_WORK // max(size, 1), LEAST_ITERATIONS)
-        self._set(presolve="on", solver="choose", simplex_iteration_limit=min(iterations, UNLIMITED))
-        status = self._run(limit)
-        self._set(simplex_iteration_limit=UNLIMITED)
+        self._set(presolve="on", solver="choose")
+        status = self._run(limit, min(iterations, UNLIMITED))
         if status == highspy.HighsModelStatus.kIterationLimit:
             self._highs.clearSolver()
             self._set(solver="ipm")
@@ -245,6 +245,6 @@ class Session:
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
 
-    def _run(self, limit: float) -> Any:
+    def _run(self, limit: float, iterations: int | None = None) -> Any:
         """Solve; the limit is a point in the running time of the solver."""
-        return highs.run(self._highs, limit - self._highs.getRunTime())
+        return highs.run(self._highs, limit - self._highs.getRunTime(), iterations=iterations)

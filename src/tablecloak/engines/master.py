@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import quiet_highs, run, run_presolved
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import SolverError
 
@@ -83,8 +83,8 @@ class Master:
         if self.columns == 0:
             return self._without_columns()
         highs = self._highs
-        for attempt in (self._warm, self._afresh, self._presolved):
-            status = attempt(seconds)
+        for attempt in (run, _run_afresh, run_presolved):
+            status = attempt(highs, seconds)
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = highs.getSolution()
                 return MasterSolution(
@@ -98,23 +98,6 @@ class Master:
             if status == highspy.HighsModelStatus.kTimeLimit:
                 return MasterSolution(Outcome.TIME_LIMIT, -np.inf, np.zeros(0), np.zeros(0))
         return MasterSolution(Outcome.FAILED, -np.inf, np.zeros(0), np.zeros(0))
-
-    def _warm(self, seconds: float) -> Any:
-        return run(self._highs, seconds)
-
-    def _afresh(self, seconds: float) -> Any:
-        self._highs.clearSolver()
-        return run(self._highs, seconds)
-
-    def _presolved(self, seconds: float) -> Any:
-        """Presolve, interior point and crossover: these solve programs of mixed scales on which simplex fails."""
-        self._highs.clearSolver()
-        for name, value in (("presolve", "on"), ("solver", "ipm")):
-            self._highs.setOptionValue(name, value)
-        status = run(self._highs, seconds)
-        for name, value in (("presolve", "off"), ("solver", "simplex")):
-            self._highs.setOptionValue(name, value)
-        return status
 
     def central_duals(self, seconds: float = float("inf")) -> Floats | None:
         """Duals amid all optimal ones (interior point, no crossover), up to tolerances; None when the time is up.
@@ -138,3 +121,8 @@ class Master:
     def _check(status: highspy.HighsStatus) -> None:
         if status == highspy.HighsStatus.kError:
             raise SolverError("HiGHS refused a change of the relaxation")
+
+
+def _run_afresh(highs: Any, seconds: float) -> Any:
+    highs.clearSolver()
+    return run(highs, seconds)

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import quiet_highs, run, run_presolved
 from tablecloak.engines.lp import PRIMAL, Outcome
 from tablecloak.errors import SolverError
 from tablecloak.progress import Deadline
@@ -153,8 +153,12 @@ class _Sift:
 
     def _solve(self) -> tuple[Outcome, float]:
         """The program over the columns inside; a better feasible point is kept. Gives the artificial amount too."""
-        status, info = run(self.highs, self.deadline.left), self.highs.getInfo()
-        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
+        known = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit)
+        status = run(self.highs, self.deadline.left)
+        if status not in known:
+            status = run_presolved(self.highs, self.deadline.left)
+        info = self.highs.getInfo()
+        if status not in known:
             raise SolverError(f"HiGHS ended with status {status} on a program over some of its columns")
         solution, left = self.highs.getSolution(), math.inf
         if info.primal_solution_status == 2:
