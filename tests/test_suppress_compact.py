@@ -9,10 +9,12 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.audit import audit
+from tablecloak.engines import mip
 from tablecloak.errors import InfeasibleProblem, NotApplicable
 from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
+from tablecloak.table import Table
 from tablecloak.testing import cheapest_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
@@ -27,14 +29,45 @@ def test_equations_that_amplify_need_a_larger_reach():
     """d_0 = 4 d_1 = 16 d_2: protecting the last cell moves the first sixteen times as far."""
     matrix = np.array([[1.0, -4.0, 0.0], [0.0, 1.0, -4.0]])
     values = np.array([320.0, 80.0, 20.0])
-    from tablecloak.table import Table
-
     table = Table.from_equations(values, matrix)
     level = np.array([0.0, 0.0, 5.0])
     problem = Problem.of(table, [2], Levels.of(3, level, level))
     assert protect(problem, "suppress-compact").cost == pytest.approx(400)
-    with pytest.raises(InfeasibleProblem, match="reach"):
-        protect(problem, "suppress-compact", params={"reach": 2.0})
+    result = protect(problem, "suppress-compact", params={"reach": 2.0})
+    assert (result.status, result.bound, result.audit.safe) == (Status.FEASIBLE, 0.0, True)
+    (note,) = result.report.notes
+    assert "`reach` is too small" in note
+
+
+def test_numbers_too_far_apart_for_the_solver_are_not_called_infeasible():
+    """A level of a billion that needs a cell of one: found by the fuzzer (methods, seed 1261)."""
+    table = Table.from_equations([2_000_000_001, 1_000_000_000, 1, 1_000_000_000], [[-1, 1, 1, 1]])
+    level = Levels.at(4, [3], lower=1_000_000_000, upper=1_000_000_001)
+    problem = Problem.of(table, [3], level, forced=[True, False, False, False])
+    result = protect(problem, "suppress-compact")
+    assert result.audit.safe
+    assert result.cost == protect(problem, "suppress-optimal").cost
+
+
+def test_a_limit_that_the_root_would_break_leaves_the_bound_of_the_linear_program(monkeypatch):
+    """HiGHS does not look at the clock at the root of an integer program."""
+    problem = FIXTURES["three way"]()
+    run = mip.run
+
+    def noted(highs, seconds=np.inf, *, integer=False, **options):
+        asked.append((integer, seconds))
+        return run(highs, seconds, integer=integer, **options)
+
+    asked = []
+    monkeypatch.setattr(mip, "run", noted)
+    monkeypatch.setattr(mip, "SETTINGS", replace(mip.SETTINGS, root_share=0.0))
+    result = protect(problem, "suppress-compact", params={"seconds": 100.0})
+    assert result.audit.safe and result.status is Status.TIME_LIMIT
+    assert 0 < result.bound <= protect(problem, "suppress-optimal").cost
+    assert [integer for integer, _ in asked] == [False]
+    monkeypatch.setattr(mip, "SETTINGS", replace(mip.SETTINGS, root_share=1.0))
+    assert protect(problem, "suppress-compact", params={"seconds": 100.0}).status is Status.OPTIMAL
+    assert [integer for integer, _ in asked] == [False, False, True] and asked[-1][1] < 100.0
 
 
 def test_too_large_a_table_is_refused_with_a_way_out():

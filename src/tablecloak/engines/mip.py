@@ -18,9 +18,21 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import quiet_highs, run, run_presolved
 from tablecloak.engines.lp import Outcome, model
 from tablecloak.errors import SolverError
+
+
+@dataclass(frozen=True)
+class MixedSettings:
+    """Tuning of integer programs."""
+
+    root_share: float = 0.2
+    """With a time limit: share of the time that the linear program at the root may take for the integer program to
+    follow, whose own root takes some times as long. Set on suppress-compact on tables of 500 cells (part `limits`)."""
+
+
+SETTINGS = MixedSettings()
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,10 @@ def solve_mixed(
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[int(flag)] for flag in integral]
     highs.passModel(lp)
+    if math.isfinite(seconds):
+        late, seconds = _root_first(highs, seconds, stop)
+        if late is not None:
+            return late
     with stop():
         run(highs, seconds, integer=True)
     status, info = highs.getModelStatus(), highs.getInfo()
@@ -73,6 +89,32 @@ def solve_mixed(
     if status in (statuses.kTimeLimit, statuses.kInterrupt, statuses.kObjectiveTarget):
         return MixedSolution(Outcome.TIME_LIMIT, info.objective_function_value, info.mip_dual_bound, values)
     raise SolverError(f"HiGHS ended with status {status} on a mixed-integer program of {cost.size} columns")
+
+
+def _root_first(
+    highs: Any, seconds: float, stop: Callable[[], AbstractContextManager[None]]
+) -> tuple[MixedSolution | None, float]:
+    """The linear program at the root, to see whether there is time for more; then the seconds left.
+
+    HiGHS 1.15.1 does not look at the clock for the first 10,000 iterations at the root of an integer program. Where
+    these could go beyond the limit, the bound of the linear program is all there is.
+    """
+    optimal, infeasible = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible
+    root, status = quiet_highs(), None
+    program = highs.getLp()
+    program.integrality_ = []
+    root.passModel(program)
+    with stop():
+        status = run(root, seconds)
+        if status not in (optimal, infeasible, highspy.HighsModelStatus.kTimeLimit):
+            status = run_presolved(root, max(seconds - root.getRunTime(), 0.0))
+    left = seconds - root.getRunTime()
+    if status == infeasible:
+        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0)), left
+    if status == optimal and root.getRunTime() < SETTINGS.root_share * left:
+        return None, left
+    bound = float(root.getInfo().objective_function_value) if status == optimal else -math.inf
+    return MixedSolution(Outcome.TIME_LIMIT, math.inf, bound, np.zeros(0)), left
 
 
 class IntegerProgram:

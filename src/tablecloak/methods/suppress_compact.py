@@ -38,6 +38,11 @@ from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 MOST_COLUMNS = 400_000
+UNSETTLED = (
+    "the integer program has no solution although safe patterns exist: the numbers are too far apart for the solver, "
+    "or `reach` is too small; nothing is proven, and the pattern is the quick one that the method began with"
+)
+"""The note of a program that denies what the audit has shown."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +97,15 @@ def suppress_compact(
 def _proposal(
     problem: Problem, allowed: Bools, first: Bools | None, model: _Model, solution: MixedSolution, run: Run
 ) -> Proposal:
-    if solution.outcome is Outcome.INFEASIBLE:
+    denied = solution.outcome is Outcome.INFEASIBLE
+    if denied and not problem.is_monotone:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
             f"No suppression pattern{within} meets all levels by deviations within `reach`."
         )
-    notes: tuple[str, ...] = (HIDES_EVERYTHING if first is None else FIRST_KEPT,)
+    notes: tuple[str, ...] = (UNSETTLED if denied else HIDES_EVERYTHING if first is None else FIRST_KEPT,)
     hidden = allowed if first is None else first
-    if solution.values.size:
+    if solution.values.size and not denied:
         hidden, notes = np.zeros(allowed.size, dtype=bool), ()
         hidden[model.cells] = solution.values[: model.cells.size] > 0.5
     elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
@@ -107,11 +113,11 @@ def _proposal(
             raise KeyboardInterrupt
         raise SolverError("the time was up before any pattern within the bound on touched cells was found")
     must = float(problem.weights[problem.must_hide].sum())
-    bound = max(0.0, solution.bound - must)
+    bound = 0.0 if denied else max(0.0, solution.bound - must)
     cost = float(problem.weights[hidden & ~problem.must_hide].sum())
     proven = solution.outcome is Outcome.OPTIMAL
     status = run.status(Status.OPTIMAL if proven else Status.FEASIBLE, complete=proven)
-    if model.reach != 1.0:
+    if model.reach != 1.0 and not denied:
         notes += (f"proven for deviations of at most {model.reach:g} levels in any cell",)
     return Proposal(
         suppression(hidden),
