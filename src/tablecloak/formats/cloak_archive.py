@@ -36,7 +36,8 @@ class Damaged(Exception):
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
-    rb"\{'descr': '([<>|][a-zA-Z][0-9]{1,9})', 'fortran_order': False, 'shape': \(((?:[0-9]{1,18}(?:, )?)*,?)\), \} *\n"
+    rb"\{'descr': '([<>|][a-zA-Z][0-9]{1,9})', 'fortran_order': False, "
+    rb"'shape': \(((?:[0-9]{1,18}(?:, [0-9]{1,18})*,?)?)\), \} *\n"
 )
 _KINDS = "fiubU"
 _LAST_CHARACTER = 0x10FFFF

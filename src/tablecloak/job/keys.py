@@ -5,7 +5,7 @@ Everything that can be said about a key without looking at other keys or files i
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -32,7 +32,9 @@ def _whole(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A finite number that a double can hold (a whole number of hundreds of digits is none)."""
+    most = sys.float_info.max
+    return isinstance(value, int | float) and not isinstance(value, bool) and -most <= value <= most
 
 
 def _all(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
