@@ -30,7 +30,8 @@ DECADES = 2.0
 PRESOLVED = 2000
 """Programs with more columns than this are presolved before their first solve."""
 FEW = 8
-"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions."""
+"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions; in large
+programs, where that takes seconds a question, only what margins do not settle."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
 
@@ -297,7 +298,7 @@ class _Push:
             if (
                 witness is None
                 and not self.margin
-                and left > FEW
+                and (left > FEW or attack.system.count > PRESOLVED)
                 and math.isfinite(self.need[upward][question])
             ):
                 return False
