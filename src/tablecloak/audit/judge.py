@@ -284,7 +284,7 @@ class _Judge:
 
 
 def _undecided(levels: Requirements, below: Floats, above: Floats) -> Requirements:
-    """The levels to push for; zero for cells that their own bounds prove open: they cannot go as far as one of these."""
+    """The levels to push for; zero for cells that their own bounds prove open: one level is beyond them."""
     lower, upper, sliding = levels
     decided = (below < lower) | (above < upper) | (below + above < sliding)
     return Requirements(*(np.where(decided, 0.0, level) for level in levels))

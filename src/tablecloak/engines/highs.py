@@ -3,12 +3,18 @@
 Measured with highspy 1.15.1: `run` lets other threads work but no signal reaches Python before it ends, so that long
 programs run in a thread of their own while the main thread waits for signals; their callbacks end the solve. The time
 limit counts all runs of a solver together where linear programs are concerned, each run of integer programs.
+
+Work that has no time limit of its own (an audit) can be watched: what `watched` is given is called while a long program
+runs, and what it raises ends the solve in the same way.
 """
 
 from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import highspy
@@ -25,6 +31,17 @@ _INTERRUPTS = (
     highspy.cb.HighsCallbackType.kCallbackIpmInterrupt,
     highspy.cb.HighsCallbackType.kCallbackMipInterrupt,
 )
+_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+
+
+@contextmanager
+def watched(look: Callable[[], None]) -> Iterator[None]:
+    """Call `look` now and then while long programs run; what it raises ends them."""
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
 
 
 def quiet_highs(**options: Any) -> Any:
@@ -67,13 +84,18 @@ def _run_interruptibly(highs: Any) -> None:
     highs.setCallback(look, None)
     for kind in _INTERRUPTS:
         highs.startCallback(kind)
-    interrupted: KeyboardInterrupt | None = None
+    interrupted: BaseException | None = None
+    watch = _LOOK.get()
     worker = threading.Thread(target=solve, daemon=True, name=THREAD)
     worker.start()
     while not ended.is_set():
         try:
             ended.wait(WAIT)
-        except KeyboardInterrupt as signal:
+            if watch is not None and not stop.is_set():
+                watch()
+        except (
+            BaseException
+        ) as signal:  # an interrupt, or what the watch raises: both once the solve has ended
             interrupted = signal
             stop.set()
     worker.join()

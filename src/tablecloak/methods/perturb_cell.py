@@ -29,11 +29,12 @@ from tablecloak.methods.perturbing import (
     Attempt,
     against_attackers,
     by_balancing,
+    by_leaves,
     without_attackers,
 )
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, ranges_of
 from tablecloak.problem import Problem
-from tablecloak.progress import Progress
+from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 NAME = "perturb-cell"
@@ -75,28 +76,30 @@ def perturb_cell(
     rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
     run = Run(params.seconds)
-    largest_pattern(replace(problem, most_touched=None), progress)
+    deadline = run.deadline
+    with run.stoppable():
+        largest_pattern(replace(problem, most_touched=None), progress)
     ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
     found = start = None
     with run.stoppable():
-        if problem.is_monotone and (run.deadline.moment is not None or len(problem.table) > LARGER):
-            chance, soon = rng.spawn(1)[0], run.deadline.share(START_SHARE)
+        limited = deadline.moment is not None or len(problem.table) > LARGER
+        if problem.is_monotone and limited and not deadline.passed():
+            chance, soon = rng.spawn(1)[0], deadline.share(START_SHARE)
             start = by_balancing(problem, ranges, 0.0, chance, progress, soon)
-        found = against_attackers(
-            problem, ranges, first=params.model == "first", deadline=run.deadline, progress=progress
-        )
+        if not deadline.passed():
+            found = against_attackers(
+                problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
+            )
     if found is not None and found.safe:
         return _proposal(found, (), run)
     rest = found if found is not None and found.pattern is not None else start
-    limit = run.deadline.at_least(GRACE)
-    if rest is None and run.deadline.passed() and problem.is_monotone:  # no time for programs
-        rest = by_balancing(problem, ranges, 0.0, rng, progress, limit)
-    elif rest is None or not run.deadline.passed():
-        rest = without_attackers(problem, ranges, limit, progress)
-        if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
-            rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
+    quick = by_leaves(problem, ranges) if rest is None and deadline.stops else None
+    if rest is None or not deadline.passed():
+        limit = deadline if quick is not None else deadline.at_least(GRACE)
+        other = run.until_stopped(lambda: _without_attackers(problem, ranges, start, rng, progress, limit))
+        rest = other if other is not None and other.pattern is not None else rest or quick or other
     if rest is None or rest.pattern is None:
-        if run.deadline.interrupted:
+        if deadline.interrupted:
             raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
     late = found is None or found.outcome.undecided
@@ -106,6 +109,21 @@ def perturb_cell(
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
     return _proposal(rest, (f"{why}: the audit names the cells left open",), run, complete=not late)
+
+
+def _without_attackers(
+    problem: Problem,
+    ranges: Ranges,
+    start: Attempt | None,
+    rng: np.random.Generator,
+    progress: Progress,
+    deadline: Deadline,
+) -> Attempt | None:
+    """The best perturbation with attackers left out, or one by balancing where programs do not decide it."""
+    rest = without_attackers(problem, ranges, deadline, progress)
+    if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
+        rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, deadline) or rest
+    return rest
 
 
 def _check(params: PerturbCellParams) -> None:

@@ -35,13 +35,16 @@ from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_m
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.descent import CLOSE, Descent
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.judging import audit_within
+from tablecloak.methods.leaf_moves import leaf_move
 from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
 from tablecloak.methods.squares import least_squares_move
 from tablecloak.methods.whole_units import fewest_digits, whole_units
+from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.result import Audit, Status
 
 NAME = "perturb-cta"
 SMALL_CELLS, SMALL_CHOICES = 3000, 150
@@ -65,6 +68,9 @@ BETWEEN = (0.75, 0.5, 0.25)
 
 LEAST_WHOLE = 0.25
 """Seconds that whole units have also when the time is up: fractions would tell who was moved."""
+
+OPEN = "some cells are open to attackers: the audit names them"
+UNJUDGED = "the time was up before attackers were considered: cells that are open to them the audit names"
 
 Distance = Literal["L1", "L2"]
 
@@ -120,21 +126,47 @@ def perturb_cta(
     rule = ReachRule.checked(NAME, params.share, params.least)
     limits = Run(params.seconds)
     deadline = limits.deadline
-    largest_pattern(problem, progress)
+    before = deadline.left
+    limits.until_stopped(lambda: largest_pattern(problem, progress))
+    took = before - deadline.left if deadline.moment is not None else 0.0
     squares = params.distance == "L2"
-    first = deadline.share((SQUARES_SHARE if squares else 1.0) * SEARCH_SHARE)
+    work = deadline.earlier(min(took + LEAST_WHOLE, (1 - SEARCH_SHARE) * before))
+    first = work.share(SQUARES_SHARE if squares else 1.0)
     run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, limits, first, progress)
     adjustment = Adjustment(problem, run.ranges, first)
-    _until_interrupted(run, lambda: _search(run, adjustment))
+    late = _searched(run, adjustment)
+    if run.best is None and deadline.stops:
+        run.best = _by_leaves(run)
     if run.best is None:
         if deadline.interrupted:
             raise KeyboardInterrupt
-        raise SolverError(adjustment.too_late())
+        raise late or SolverError(adjustment.too_late())
     moved, run.deadline = run.best.moved, deadline
     if squares:
         run.finished = not deadline.interrupted
         moved = _squared(run, adjustment, moved)
     return _proposal(run, adjustment, moved)
+
+
+def _searched(run: _Run, adjustment: Adjustment) -> SolverError | None:
+    """Search until the time is up or the user interrupts; the error of a search that has found nothing by then."""
+    if run.limits.deadline.interrupted:
+        run.finished = False
+        return None
+    try:
+        _until_interrupted(run, lambda: _search(run, adjustment))
+    except SolverError as error:
+        if run.best is None and run.limits.deadline.stops:
+            return error
+        raise
+    return None
+
+
+def _by_leaves(run: _Run) -> Move | None:
+    """Leaves moved by their levels, when there was no time for anything else (`leaf_moves`)."""
+    run.finished = False
+    moved = leaf_move(run.problem, run.ranges)
+    return None if moved is None else Move(moved, cost_of(run.problem, moved), np.zeros(0))
 
 
 def _check(problem: Problem, params: PerturbCtaParams) -> None:
@@ -310,11 +342,12 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     problem, squares = run.problem, run.params.distance == "L2"
     moved = _whole(run, adjustment, moved)
     pattern = pattern_of(problem, run.ranges, moved)
-    safe = audit(problem, pattern).safe
+    verdict = run.limits.until_stopped(lambda: _judged(run, pattern))
+    safe = verdict is not None and verdict.safe
     if not safe:
         _until_interrupted(run, lambda: _attacked(run, adjustment))
         if run.protected is None:
-            run.notes.append("some cells are open to attackers: the audit names them")
+            run.notes.append(UNJUDGED if verdict is None else OPEN)
         else:
             moved, safe = run.protected, True
             pattern = pattern_of(problem, run.ranges, moved)
@@ -328,6 +361,11 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     status = run.limits.status(proven, complete=run.finished)
     engine = "HiGHS" if run.protected is None else "HiGHS, rows on demand"
     return Proposal(pattern, status, engine, bound, run.counters, tuple(run.notes), may_leave_open=not safe)
+
+
+def _judged(run: _Run, pattern: Perturbation) -> Audit | None:
+    """The verdict, if there is time for it."""
+    return audit_within(run.problem, pattern, run.limits.deadline, run.progress)
 
 
 def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:

@@ -20,14 +20,14 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.methods.adjustment import Adjustment
 from tablecloak.methods.balancing import quick_move
-from tablecloak.methods.base import GRACE
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Affine, Form, length_unit
+from tablecloak.methods.judging import audit_within
+from tablecloak.methods.leaf_moves import leaf_move
 from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
@@ -35,7 +35,7 @@ from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, w
 from tablecloak.methods.whole_units import adds_up, fewest_digits
 from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress, TimeUp
+from tablecloak.progress import Deadline, Progress
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
@@ -161,6 +161,18 @@ def by_balancing(
     return Attempt(Outcome.TIME_LIMIT, moved, pattern, safe, cost, min(bound, cost), 0, 0, whole=whole)
 
 
+def by_leaves(problem: Problem, ranges: Ranges) -> Attempt | None:
+    """Something to return when there was no time for anything else: leaves moved by their levels (`leaf_moves`).
+
+    It takes a moment at any size, and is not audited. None where totals do not follow from leaves, or need more.
+    """
+    moved = leaf_move(problem, ranges) if problem.is_monotone else None
+    if moved is None:
+        return None
+    pattern = pattern_of(problem, ranges, moved)
+    return Attempt(Outcome.TIME_LIMIT, moved, pattern, False, cost_of(problem, moved), 0.0)
+
+
 def _solved(
     problem: Problem, ranges: Ranges, margin: float, *, first: bool, deadline: Deadline, progress: Progress
 ) -> Attempt:
@@ -223,11 +235,9 @@ def _attempt(
 
 
 def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progress: Progress) -> bool:
-    """Whether the audit finds no cell open; one that takes longer than there is time is given up."""
-    try:
-        return audit(problem, pattern, progress=deadline.later(GRACE).watched(progress)).safe
-    except TimeUp:
-        return False
+    """Whether the audit finds no cell open; False, nothing known, where there is no time for an audit."""
+    verdict = audit_within(problem, pattern, deadline, progress)
+    return verdict is not None and verdict.safe
 
 
 def _none(problem: Problem, answer: Answer) -> Attempt:

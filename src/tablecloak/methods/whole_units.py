@@ -18,6 +18,7 @@ from scipy.sparse import csc_array, csr_array, hstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.limited import solve_limited
+from tablecloak.methods.leaf_sums import whole_by_leaves
 from tablecloak.methods.network_search import is_network
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline
@@ -43,10 +44,16 @@ def fewest_digits(
 ) -> tuple[Floats, bool]:
     """`moved` in whole units (True), else in tenths, hundredths or thousandths, else as it is, clipped to low..high.
 
+    Where programs find no whole units near by, leaves are rounded and totals added up (`leaf_sums`).
+
     What was clipped need not add up any more: see `adds_up`. Whole units have so many seconds, the other attempts as
     many together.
     """
     for digits in range(MOST_DIGITS + 1):
+        if digits == 1:
+            added = whole_by_leaves(problem.table, moved, low, high)
+            if added is not None:
+                return added, True
         fine, most = 10.0**digits, seconds / (MOST_DIGITS if digits else 1)
         found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares, seconds=most)
         if found is not None:
