@@ -4,17 +4,22 @@ Measured with highspy 1.15.1: `run` lets other threads work but no signal reache
 programs run in a thread of their own while the main thread waits for signals; their callbacks end the solve. The time
 limit counts all runs of a solver together where linear programs are concerned, each run of integer programs.
 
+Integer programs look for an interrupt only now and then. One that does not end within a moment, and whose solver is not
+used again, is left to itself: its thread ends when it looks, the process waits for that before it exits.
+
 Work that has no time limit of its own (an audit) can be watched: what `watched` is given is called while a long program
 runs, and what it raises ends the solve in the same way.
 """
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import highspy
@@ -31,6 +36,19 @@ _INTERRUPTS = (
     highspy.cb.HighsCallbackType.kCallbackIpmInterrupt,
     highspy.cb.HighsCallbackType.kCallbackMipInterrupt,
 )
+
+
+@dataclass(frozen=True)
+class HighsSettings:
+    """Untested default."""
+
+    patience: float = 0.2
+    """Seconds that an interrupted program has to end before it is left to itself, where that may be."""
+
+
+SETTINGS = HighsSettings()
+_LEFT: list[threading.Thread] = []
+"""Threads of programs that were left to themselves."""
 _LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
 
 
@@ -52,22 +70,23 @@ def quiet_highs(**options: Any) -> Any:
     return highs
 
 
-def run(highs: Any, seconds: float = math.inf, *, integer: bool = False) -> Any:
+def run(highs: Any, seconds: float = math.inf, *, integer: bool = False, may_leave: bool = False) -> Any:
     """Solve the present program within `seconds`, if they are finite; gives the model status.
 
-    KeyboardInterrupt ends the solve and is raised again when it has ended.
+    KeyboardInterrupt ends the solve and is raised again when it has ended. `may_leave`: it may be raised before that;
+    the solver must not be used again then.
     """
     spent = 0.0 if integer else highs.getRunTime()
     highs.setOptionValue("time_limit", spent + max(seconds, 0.0) if math.isfinite(seconds) else math.inf)
     long = integer or highs.getNumNz() > LONG_RUN
     if long and threading.current_thread() is threading.main_thread():
-        _run_interruptibly(highs)
+        _run_interruptibly(highs, may_leave)
     else:
         highs.run()
     return highs.getModelStatus()
 
 
-def _run_interruptibly(highs: Any) -> None:
+def _run_interruptibly(highs: Any, may_leave: bool) -> None:
     """Solve in another thread; the main one waits for the end and for signals."""
     ended, stop = threading.Event(), threading.Event()
 
@@ -93,13 +112,26 @@ def _run_interruptibly(highs: Any) -> None:
             ended.wait(WAIT)
             if watch is not None and not stop.is_set():
                 watch()
-        except (
-            BaseException
-        ) as signal:  # an interrupt, or what the watch raises: both once the solve has ended
+        except BaseException as signal:  # an interrupt, or what the watch raises
             interrupted = signal
             stop.set()
+            if may_leave and not ended.wait(SETTINGS.patience):
+                _leave(worker)
+                raise
     worker.join()
     for kind in _INTERRUPTS:
         highs.stopCallback(kind)
     if interrupted is not None:
         raise interrupted
+
+
+def _leave(worker: threading.Thread) -> None:
+    """Let a solve that was interrupted end by itself; the process waits for it before it exits."""
+    if not _LEFT:
+        atexit.register(_join_left)
+    _LEFT[:] = [thread for thread in _LEFT if thread.is_alive()] + [worker]
+
+
+def _join_left() -> None:
+    for thread in _LEFT:
+        thread.join()

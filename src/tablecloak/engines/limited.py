@@ -52,7 +52,7 @@ def solve_limited(
         point = highspy.HighsSolution()
         point.col_value = start.tolist()
         highs.setSolution(point)
-    status = run(highs, seconds, integer=bool(integral.any()))
+    status = run(highs, seconds, integer=bool(integral.any()), may_leave=True)
     info, statuses = highs.getInfo(), highspy.HighsModelStatus
     if status == statuses.kInfeasible:
         return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))

@@ -31,7 +31,8 @@ from tablecloak.methods.forms import length_unit
 from tablecloak.methods.joint_result import Found, notes_of, proposal_of
 from tablecloak.methods.joint_start import annealed_numbers, stated_wider
 from tablecloak.methods.judging import audit_within
-from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
+from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped
+from tablecloak.methods.lengths import stated as stated_intervals
 from tablecloak.methods.mixing import Joint, Plan, joint_of
 from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
 from tablecloak.methods.repair import ROUNDS, lengthened, missing_deviations
@@ -40,7 +41,7 @@ from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
-from tablecloak.progress import NEVER, Deadline, Progress
+from tablecloak.progress import Deadline, Progress
 
 NAME = "mixed-joint"
 UNDECIDED = (
@@ -58,6 +59,14 @@ HAIRS = (0.0, HAIR, 10 * HAIR)
 """By such shares intervals are lengthened first: what linear programs leave open."""
 
 
+@dataclass(frozen=True)
+class JointSettings:
+    """Benchmark part `limits`."""
+
+    judged_share: float = 0.2
+    """Maximum share of the time that is kept for the last judgement within the method."""
+
+
 def mixed_joint(
     problem: Problem,
     *,
@@ -70,10 +79,13 @@ def mixed_joint(
     plan = plan_of(NAME, problem, params)
     run = Run(params.seconds)
     deadline = run.deadline
+    before = deadline.left
     with run.stoppable():
         progress("is it feasible at all", 0, 1)
         check_possible(plan, progress)
     check_divisible(plan)
+    if deadline.moment is not None:  # time for a judgement in the end that takes as long as this one
+        deadline = deadline.earlier(min(before - deadline.left, JointSettings.judged_share * before))
     blurred = plan.interval & problem.sensitive
     asymmetry = params.asymmetry if blurred.any() else 0.0
     half = deadline.share(0.5) if asymmetry > 0 else deadline
@@ -90,7 +102,7 @@ def mixed_joint(
         )
     )
     if found is None:
-        found = _vaguest(plan, params, numbers, progress)
+        found = _vaguest(plan, params, numbers, run.deadline, progress)
     printed = exact = found
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
@@ -217,19 +229,25 @@ def _without_programs(
 
 
 def _vaguest(
-    plan: Plan, params: MixedParams, numbers: tuple[Joint, Floats, float], progress: Progress
+    plan: Plan,
+    params: MixedParams,
+    numbers: tuple[Joint, Floats, float],
+    deadline: Deadline,
+    progress: Progress,
 ) -> Found:
     """Numbers that add up, everything else as vague as could be needed, when there was no time for anything better.
 
     Where the steps of rounding are free, rounded cells state a reach that is as good as hiding them. It is safe, and no
-    more, wherever hiding is; `protect` judges it.
+    more, wherever hiding is. Intervals that cannot be judged in time state no more than the outsider's box.
     """
     joint, x, least = numbers
     if params.steps is None:
         joint, x = stated_wider(joint, x)
     x = joint.widest(x)
-    model = _Asked(joint, params, ([], []), True, NEVER, progress)
-    intervals = model._stated(*joint.room(x))
+    model = _Asked(joint, params, ([], []), True, deadline.later(GRACE / 2), progress)
+    intervals = model.stated(*joint.room(x))
+    if not model.passes(joint.pattern(x, intervals)):
+        intervals = model.stated(*room_by_box(plan.problem))
     pattern = joint.pattern(x, intervals)
     answer = Answer(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
     return Found(joint, x, pattern, intervals, answer, left_open=bool(plan.changed.any()))
@@ -296,13 +314,13 @@ class _Asked:
         At last they state nothing more than the outsider's box. None if that is open too.
         """
         problem, plan = self.joint.problem, self.joint.plan
-        vague = self._stated(*room_by_box(problem))
-        if not self._passes(self.joint.pattern(x, vague)):
+        vague = self.stated(*room_by_box(problem))
+        if not self.passes(self.joint.pattern(x, vague)):
             return None
-        intervals = self._stated(*self.joint.room(x))
+        intervals = self.stated(*self.joint.room(x))
         for _ in range(0 if self.deadline.passed() else ROUNDS):
             pattern = self.joint.pattern(x, intervals)
-            if self._passes(pattern):
+            if self.passes(pattern):
                 return intervals
             finder = WitnessFinder(problem, plan.interval, pattern.view(problem))
             verdict = audit(problem, pattern, progress=self.progress)
@@ -333,7 +351,7 @@ class _Asked:
         """
         problem, cells = self.joint.problem, []
         if explained:
-            widest = self.joint.pattern(start, self._stated(*self.joint.room(start)))
+            widest = self.joint.pattern(start, self.stated(*self.joint.room(start)))
             cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
         most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         if self.joint.plan.rounded.any():
@@ -360,12 +378,12 @@ class _Asked:
             below, above = (
                 snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)
             )
-            intervals = self._stated(below, above)
-            if self._passes(self.joint.pattern(x, intervals)):
+            intervals = self.stated(below, above)
+            if self.passes(self.joint.pattern(x, intervals)):
                 return intervals
         return None
 
-    def _passes(self, pattern: Mixed) -> bool:
+    def passes(self, pattern: Mixed) -> bool:
         """Whether the audit finds no fault, but open cells that may be so."""
         verdict = audit_within(self.joint.problem, pattern, self.deadline, self.progress)
         if verdict is None:
@@ -374,9 +392,9 @@ class _Asked:
         wrong = verdict.too_many_touched or verdict.against_marks.size > 0
         return not wrong and bool(may_be[verdict.open_cells].all())
 
-    def _stated(self, below: Floats, above: Floats) -> Intervals:
+    def stated(self, below: Floats, above: Floats) -> Intervals:
         """The intervals of the cells that are published so."""
-        interval, whole = self.joint.plan.interval, stated(self.joint.problem, below, above)
+        interval, whole = self.joint.plan.interval, stated_intervals(self.joint.problem, below, above)
         return Intervals(np.where(interval, whole.low, 0.0), np.where(interval, whole.high, 0.0))
 
     def _tightened(self, x: Floats, intervals: Intervals) -> Intervals:
@@ -394,4 +412,4 @@ class _Asked:
         low[cells] = np.minimum(np.maximum(low[cells], found.low[rows]), value)
         high[cells] = np.maximum(np.minimum(high[cells], found.high[rows]), value)
         tight = Intervals(low, high)
-        return tight if self._passes(self.joint.pattern(x, tight)) else intervals
+        return tight if self.passes(self.joint.pattern(x, tight)) else intervals

@@ -104,11 +104,17 @@ def perturb_cell(
         raise _refusal(problem, params, rest)
     late = found is None or found.outcome.undecided
     why = (
-        f"{'programs failed' if run.deadline.moment is None else 'the time was up'} before all attackers were answered"
+        f"{_what_ended(run)} before all attackers were answered"
         if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
     return _proposal(rest, (f"{why}: the audit names the cells left open",), run, complete=not late)
+
+
+def _what_ended(run: Run) -> str:
+    if run.deadline.interrupted:
+        return "the run was interrupted"
+    return "programs failed" if run.deadline.moment is None else "the time was up"
 
 
 def _without_attackers(

@@ -40,7 +40,7 @@ from tablecloak.methods.leaf_moves import leaf_move
 from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
 from tablecloak.methods.squares import least_squares_move
-from tablecloak.methods.whole_units import fewest_digits, whole_units
+from tablecloak.methods.whole_units import WholeSettings, fewest_digits_until, whole_units
 from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -65,9 +65,6 @@ ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
 """Up to this size rows against attackers are added."""
 BETWEEN = (0.75, 0.5, 0.25)
 """Shares of the least-squares move that are tried between it and a safe one."""
-
-LEAST_WHOLE = 0.25
-"""Seconds that whole units have also when the time is up: fractions would tell who was moved."""
 
 OPEN = "some cells are open to attackers: the audit names them"
 UNJUDGED = "the time was up before attackers were considered: cells that are open to them the audit names"
@@ -130,7 +127,7 @@ def perturb_cta(
     limits.until_stopped(lambda: largest_pattern(problem, progress))
     took = before - deadline.left if deadline.moment is not None else 0.0
     squares = params.distance == "L2"
-    work = deadline.earlier(min(took + LEAST_WHOLE, (1 - SEARCH_SHARE) * before))
+    work = deadline.earlier(min(took + WholeSettings.least_seconds, (1 - SEARCH_SHARE) * before))
     first = work.share(SQUARES_SHARE if squares else 1.0)
     run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, limits, first, progress)
     adjustment = Adjustment(problem, run.ranges, first)
@@ -372,8 +369,8 @@ def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     """In whole units if that can be."""
     low, high = adjustment.ends(adjustment.senses(moved))
     squares = run.params.distance == "L2"
-    seconds = max(run.deadline.left / 2, LEAST_WHOLE)
-    found, whole = fewest_digits(run.problem, moved, low, high, squares=squares, seconds=seconds)
+    deadline = run.limits.deadline
+    found, whole = fewest_digits_until(run.problem, moved, low, high, deadline, squares=squares)
     if not whole:
         run.notes.append(FRACTIONS)
     return found

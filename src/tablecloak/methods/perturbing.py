@@ -32,7 +32,7 @@ from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, with_senses
-from tablecloak.methods.whole_units import adds_up, fewest_digits
+from tablecloak.methods.whole_units import adds_up, fewest_digits_until
 from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -43,8 +43,6 @@ MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Units by which levels are raised, one after the other."""
 PROGRAM_SHARE = 0.75
 """The share of the time left that a program may take; the rest is for whole units and the audit."""
-LEAST_WHOLE = 0.25
-"""Seconds that whole units have also when the time is up: fractions would tell who was moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +151,7 @@ def by_balancing(
     if move is None:
         return None
     low, high = adjustment.ends(adjustment.senses(move.moved))
-    moved, whole = fewest_digits(problem, move.moved, low, high, seconds=max(deadline.left, LEAST_WHOLE))
+    moved, whole = fewest_digits_until(problem, move.moved, low, high, deadline)
     if not adds_up(problem, moved):
         return None
     pattern = pattern_of(problem, ranges, moved)
@@ -223,8 +221,7 @@ def _attempt(
     low, high = ranges.with_senses(moved > 0).ends()
     still = _still(problem, shown, answer.values)
     low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
-    seconds = max(deadline.left / 2, LEAST_WHOLE)
-    moved, whole = fewest_digits(problem, moved, low, high, seconds=seconds)
+    moved, whole = fewest_digits_until(problem, moved, low, high, deadline)
     if not adds_up(problem, moved):
         return _none(problem, answer)
     pattern = pattern_of(problem, ranges, moved)

@@ -11,6 +11,7 @@ tables other than networks), the same is done in tenths of them, and so on.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
@@ -31,6 +32,14 @@ LARGEST = 2.0**52
 NODES = 2000
 FRACTION = 1e-6
 """A move is whole up to this share of a unit."""
+
+
+@dataclass(frozen=True)
+class WholeSettings:
+    """Untested default."""
+
+    least_seconds: float = 0.25
+    """Seconds that programs for whole units have also when the time is up."""
 
 
 def fewest_digits(
@@ -59,6 +68,24 @@ def fewest_digits(
         if found is not None:
             return found / fine, digits == 0
     return np.clip(moved, low, high), False
+
+
+def fewest_digits_until(
+    problem: Problem, moved: Floats, low: Floats, high: Floats, deadline: Deadline, *, squares: bool = False
+) -> tuple[Floats, bool]:
+    """`fewest_digits` within half of the time left, or a moment if it is up: fractions would tell who was moved.
+
+    After an interrupt leaves are rounded and totals added up, or the move stays as it is.
+    """
+    found: list[tuple[Floats, bool]] = []
+    with deadline.stoppable():
+        if not deadline.interrupted:
+            seconds = max(deadline.left / 2, WholeSettings.least_seconds)
+            found.append(fewest_digits(problem, moved, low, high, squares=squares, seconds=seconds))
+    if not found:
+        added = whole_by_leaves(problem.table, moved, low, high)
+        found.append((np.clip(moved, low, high), False) if added is None else (added, True))
+    return found[0]
 
 
 def adds_up(problem: Problem, moved: Floats) -> bool:
