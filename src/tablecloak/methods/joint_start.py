@@ -9,12 +9,15 @@ Reference: see `annealed_rounding`.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, NotApplicable
+from tablecloak.arrays import Bools, Floats
+from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.annealed_rounding import annealed_rounding
+from tablecloak.methods.base import GRACE
+from tablecloak.methods.lengths import skewed
 from tablecloak.methods.mixing import Joint, Plan, furthest, joint_of
 from tablecloak.methods.rounding import whole_table
 from tablecloak.progress import Deadline, Progress
@@ -49,6 +52,33 @@ def annealed_numbers(
         return None
     joint = joint_of(plan, found.reach - 1)
     return joint, columns_showing(joint, found.shown)
+
+
+def numbers_by_annealing(
+    method: str,
+    plan: Plan,
+    most: int | None,
+    rng: np.random.Generator,
+    deadline: Deadline,
+    progress: Progress,
+) -> tuple[Joint, Floats, float]:
+    """`annealed_numbers`, and that nothing is known about what numbers cost; an error where there are none."""
+    found = annealed_numbers(method, plan, most, rng, deadline.at_least(GRACE), progress)
+    if found is not None:
+        return *found, 0.0
+    if deadline.interrupted:
+        raise KeyboardInterrupt
+    raise SolverError("the time was up before numbers that add up were found; give it more seconds")
+
+
+def skewed_plan(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
+    """The plan with levels of sensitive intervals that chance made larger; those of other cells as they are."""
+    problem = plan.problem
+    larger = skewed(problem, asymmetry, np.random.default_rng(share)).levels
+    lower = np.where(blurred, larger.lower, problem.levels.lower)
+    upper = np.where(blurred, larger.upper, problem.levels.upper)
+    levels = replace(problem.levels, lower=lower, upper=upper)
+    return replace(plan, problem=replace(problem, levels=levels))
 
 
 def stated_wider(joint: Joint, x: Floats) -> tuple[Joint, Floats]:

@@ -1,4 +1,4 @@
-"""All cells of a table from its leaves: the ladder of a table, kept, and whole data units by rounding leaves.
+"""All cells of a table from its leaves: whole data units by rounding leaves.
 
 Whole moves of leaves make a whole additive move of the table, whatever they are (`ladder`). So a move in fractions is
 brought to whole units without a program: leaves rounded within their ranges, totals added up. What remains to be seen
@@ -6,8 +6,6 @@ is whether totals stay within theirs.
 """
 
 from __future__ import annotations
-
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,22 +15,15 @@ from tablecloak.methods.ladder import Ladder
 from tablecloak.methods.rounding import LARGEST_WHOLE
 from tablecloak.table import Table
 
-_LADDERS: WeakKeyDictionary[Table, tuple[Bools, Ladder] | None] = WeakKeyDictionary()
-
 
 def ladder_of(table: Table) -> tuple[Bools, Ladder] | None:
-    """The leaves of a table and how all cells follow from them; None where they do not. Worked out once a table."""
-    if table not in _LADDERS:
-        found, matrix = None, table.equations
-        leaf = np.asarray(table.is_leaf & ~table.is_virtual)
-        if (matrix.data == np.rint(matrix.data)).all():
-            whole = csr_array(
-                (matrix.data.astype(np.int64), matrix.indices, matrix.indptr), shape=matrix.shape
-            )
-            ladder = Ladder.of(whole, leaf)
-            found = None if ladder is None else (leaf, ladder)
-        _LADDERS[table] = found
-    return _LADDERS[table]
+    """The leaves of a table and how all cells follow from them; None where they do not."""
+    leaf, matrix = np.asarray(table.is_leaf & ~table.is_virtual), table.equations
+    if (matrix.data != np.rint(matrix.data)).any():
+        return None
+    data = matrix.data.astype(np.int64)
+    ladder = Ladder.of(csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), leaf)
+    return None if ladder is None else (leaf, ladder)
 
 
 def whole_by_leaves(table: Table, moved: Floats, low: Floats, high: Floats) -> Floats | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
@@ -29,9 +29,9 @@ from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
 from tablecloak.methods.joint_result import Found, notes_of, proposal_of
-from tablecloak.methods.joint_start import annealed_numbers, stated_wider
+from tablecloak.methods.joint_start import numbers_by_annealing, skewed_plan, stated_wider
 from tablecloak.methods.judging import audit_within
-from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped
+from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, snapped
 from tablecloak.methods.lengths import stated as stated_intervals
 from tablecloak.methods.mixing import Joint, Plan, joint_of
 from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
@@ -93,7 +93,7 @@ def mixed_joint(
     chance = rng.spawn(1)[0]
     numbers = run.until_stopped(lambda: _adding_up(plan, params, steps, deadline, progress, chance))
     if numbers is None:
-        numbers = _without_programs(plan, params, deadline, progress, chance)
+        numbers = numbers_by_annealing(NAME, plan, params.steps, chance, deadline, progress)
     adding_up = numbers
     found = run.until_stopped(
         lambda: (
@@ -106,7 +106,7 @@ def mixed_joint(
     printed = exact = found
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
-        larger = _skewed(plan, blurred, asymmetry, share)
+        larger = skewed_plan(plan, blurred, asymmetry, share)
         more = None
         try:
             with run.stoppable():
@@ -139,16 +139,6 @@ def _for_larger_levels(
     if larger.perturbed.any():
         numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
     return _cheapest(larger, params, numbers, deadline, progress, exact)
-
-
-def _skewed(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
-    """The plan with levels of sensitive intervals that chance made larger; those of other cells as they are."""
-    problem = plan.problem
-    larger = skewed(problem, asymmetry, np.random.default_rng(share)).levels
-    lower = np.where(blurred, larger.lower, problem.levels.lower)
-    upper = np.where(blurred, larger.upper, problem.levels.upper)
-    levels = replace(problem.levels, lower=lower, upper=upper)
-    return replace(plan, problem=replace(problem, levels=levels))
 
 
 # ---------------------------------------------------------------------- the cheapest
@@ -212,20 +202,8 @@ def _adding_up(
         if answer.safe:
             return joint, answer.values, answer.bound
         if answer.outcome is not Outcome.INFEASIBLE:
-            return _without_programs(plan, params, deadline, progress, rng)
+            return numbers_by_annealing(NAME, plan, params.steps, rng, deadline, progress)
     raise cannot_add_up(plan, steps[-1])
-
-
-def _without_programs(
-    plan: Plan, params: MixedParams, deadline: Deadline, progress: Progress, rng: np.random.Generator
-) -> tuple[Joint, Floats, float]:
-    """Numbers that add up when there is no time for programs."""
-    found = annealed_numbers(NAME, plan, params.steps, rng, deadline.at_least(GRACE), progress)
-    if found is not None:
-        return *found, 0.0
-    if deadline.interrupted:
-        raise KeyboardInterrupt
-    raise SolverError("the time was up before numbers that add up were found; give it more seconds")
 
 
 def _vaguest(

@@ -29,22 +29,20 @@ import numpy as np
 from tablecloak.arrays import Floats, Ints
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
+from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.adjustment import Adjustment, Move
 from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_move
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.descent import CLOSE, Descent
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.judging import audit_within
-from tablecloak.methods.leaf_moves import leaf_move
-from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
+from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers, by_leaves, out_of_reach
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
-from tablecloak.methods.squares import least_squares_move
+from tablecloak.methods.squares import least_squares_move, square_sum
 from tablecloak.methods.whole_units import WholeSettings, fewest_digits_until, whole_units
-from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Audit, Status
+from tablecloak.result import Status
 
 NAME = "perturb-cta"
 SMALL_CELLS, SMALL_CHOICES = 3000, 150
@@ -133,7 +131,8 @@ def perturb_cta(
     adjustment = Adjustment(problem, run.ranges, first)
     late = _searched(run, adjustment)
     if run.best is None and deadline.stops:
-        run.best = _by_leaves(run)
+        quick, run.finished = by_leaves(problem, run.ranges), False
+        run.best = None if quick is None else Move(quick.moved, quick.cost, np.zeros(0))
     if run.best is None:
         if deadline.interrupted:
             raise KeyboardInterrupt
@@ -157,13 +156,6 @@ def _searched(run: _Run, adjustment: Adjustment) -> SolverError | None:
             return error
         raise
     return None
-
-
-def _by_leaves(run: _Run) -> Move | None:
-    """Leaves moved by their levels, when there was no time for anything else (`leaf_moves`)."""
-    run.finished = False
-    moved = leaf_move(run.problem, run.ranges)
-    return None if moved is None else Move(moved, cost_of(run.problem, moved), np.zeros(0))
 
 
 def _check(problem: Problem, params: PerturbCtaParams) -> None:
@@ -246,7 +238,7 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
     seconds = run.deadline.left if run.best is not None else adjustment.least_seconds
     outcome, relaxed, share = adjustment.solve(None, seconds)
     if outcome is Outcome.INFEASIBLE:
-        raise _refusal(run.problem)
+        raise out_of_reach(run.problem)
     run.bound = max(run.bound, relaxed.bound)
     run.shares = np.full(adjustment.choice.size, 0.5)
     if outcome.undecided:
@@ -261,7 +253,7 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
         return
     found = _from_shares(run, adjustment, share)
     if found is None and run.best is None:
-        raise _refusal(run.problem)
+        raise out_of_reach(run.problem)
     if found is not None and (run.best is None or found.cost < run.best.cost):
         run.best = found
 
@@ -328,10 +320,6 @@ def _squared(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     return found[0]
 
 
-def _square_sum(problem: Problem, moved: Floats) -> float:
-    return float(problem.weights @ moved**2) * problem.table.unit**2
-
-
 # ---------------------------------------------------------------------- what comes out
 
 
@@ -339,7 +327,9 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     problem, squares = run.problem, run.params.distance == "L2"
     moved = _whole(run, adjustment, moved)
     pattern = pattern_of(problem, run.ranges, moved)
-    verdict = run.limits.until_stopped(lambda: _judged(run, pattern))
+    verdict = run.limits.until_stopped(
+        lambda: audit_within(problem, pattern, run.limits.deadline, run.progress)
+    )
     safe = verdict is not None and verdict.safe
     if not safe:
         _until_interrupted(run, lambda: _attacked(run, adjustment))
@@ -351,18 +341,13 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     cost = cost_of(problem, moved)
     bound = None if squares else min(run.bound, cost)
     if squares:
-        run.counters["sum of squares"] = _square_sum(problem, moved)
+        run.counters["sum of squares"] = square_sum(problem, moved)
         run.notes.append("the bound is on the sum of squares: see the counters")
     closed = bound is not None and cost - bound <= CLOSE * max(cost, 1e-300)
     proven = Status.OPTIMAL if closed and safe else Status.FEASIBLE
     status = run.limits.status(proven, complete=run.finished)
     engine = "HiGHS" if run.protected is None else "HiGHS, rows on demand"
     return Proposal(pattern, status, engine, bound, run.counters, tuple(run.notes), may_leave_open=not safe)
-
-
-def _judged(run: _Run, pattern: Perturbation) -> Audit | None:
-    """The verdict, if there is time for it."""
-    return audit_within(run.problem, pattern, run.limits.deadline, run.progress)
 
 
 def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
@@ -402,27 +387,14 @@ def _towards(run: _Run, adjustment: Adjustment, safe: Floats) -> Floats:
 
     With given senses safe moves are a convex set: rooms are affine in what is shown.
     """
-    least = least_squares_move(_with_senses(adjustment, safe), safe, run.deadline, run.progress).moved
+    same = Adjustment(run.problem, run.ranges.with_senses(safe > 0), adjustment.deadline)
+    least = least_squares_move(same, safe, run.deadline, run.progress).moved
     low, high = adjustment.ends(adjustment.senses(safe))
     for share in (1.0, *BETWEEN):
         mixed = share * least + (1 - share) * safe
         moved = whole_units(run.problem, mixed, low, high, squares=True)
-        if moved is None or _square_sum(run.problem, moved) >= _square_sum(run.problem, safe):
+        if moved is None or square_sum(run.problem, moved) >= square_sum(run.problem, safe):
             continue
         if audit(run.problem, pattern_of(run.problem, run.ranges, moved)).safe:
             return moved
     return safe
-
-
-def _with_senses(adjustment: Adjustment, moved: Floats) -> Adjustment:
-    """The same problem with the senses of a move for good."""
-    return Adjustment(adjustment.problem, adjustment.ranges.with_senses(moved > 0), adjustment.deadline)
-
-
-def _refusal(problem: Problem) -> InfeasibleProblem:
-    return InfeasibleProblem(
-        "No perturbation keeps all sensitive cells away from their true values. "
-        "Raise `share` or `least`, or force fewer cells to be published.",
-        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
-        forced=problem.table.labels(np.flatnonzero(problem.forced)),
-    )

@@ -22,6 +22,7 @@ from scipy.sparse import csr_array, diags_array
 from tablecloak.arrays import Bools, Floats
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
+from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.adjustment import Adjustment
 from tablecloak.methods.balancing import quick_move
 from tablecloak.methods.first_model import solve_first
@@ -249,3 +250,13 @@ def _still(problem: Problem, shown: Shown, x: Floats) -> Bools:
     if shown.form.touched.matrix.nnz:
         still |= shown.form.touched.at(x) < 0.5
     return still
+
+
+def out_of_reach(problem: Problem) -> InfeasibleProblem:
+    """The refusal where no perturbation shows all sensitive cells a level away."""
+    return InfeasibleProblem(
+        "No perturbation keeps all sensitive cells away from their true values. "
+        "Raise `share` or `least`, or force fewer cells to be published.",
+        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
+        forced=problem.table.labels(np.flatnonzero(problem.forced)),
+    )
