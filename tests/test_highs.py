@@ -114,3 +114,25 @@ def test_an_interrupted_integer_program_may_be_left_to_itself(monkeypatch: pytes
     go_on.set()
     highs._join_left()
     assert not worker.is_alive()
+
+
+def test_a_program_that_does_not_keep_its_time_limit_is_left_to_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = threading.Event()
+
+    class Deaf:
+        def run(self) -> None:
+            go_on.wait(60)
+
+        def setOptionValue(self, *given: object) -> None: ...
+
+        setCallback = startCallback = stopCallback = setOptionValue
+
+    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(patience=0.0))
+    monkeypatch.setattr(highs.atexit, "register", lambda work: None)
+    with pytest.raises(highs.LeftAlone):
+        highs.run(Deaf(), 0.0, integer=True, may_leave=True)
+    go_on.set()
+    highs._join_left()

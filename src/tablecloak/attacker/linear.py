@@ -9,6 +9,7 @@ to the oracle, which settles a single question at its own scale. Nothing counts 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,6 +35,17 @@ FEW = 8
 programs, where that takes seconds a question, only what margins do not settle."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """Benchmark part `limits`, roundings of hier13x13x13a and 30x30x10."""
+
+    exact_columns: int = 500
+    """Maximum number of columns for single exact solutions before margins are tried; larger ones take a second each."""
+
+
+SETTINGS = LinearSettings()
 
 
 class LinearAttack:
@@ -298,7 +310,7 @@ class _Push:
             if (
                 witness is None
                 and not self.margin
-                and (left > FEW or attack.system.count > PRESOLVED)
+                and (left > FEW or attack.system.count > SETTINGS.exact_columns)
                 and math.isfinite(self.need[upward][question])
             ):
                 return False

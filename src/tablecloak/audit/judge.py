@@ -30,7 +30,7 @@ from tablecloak.result import Audit
 class JudgeSettings:
     """How the audit spends its work; benchmark part `limits`."""
 
-    fully_pushed_cells: int = 2_000
+    fully_pushed_cells: int = 1_000
     """In a verdict on components of more cells no program pushes a cell that its own bounds prove open: it stays open
     however far it goes. In smaller ones it is pushed all the same, so that shortfalls are exact."""
 

@@ -4,8 +4,9 @@ Measured with highspy 1.15.1: `run` lets other threads work but no signal reache
 programs run in a thread of their own while the main thread waits for signals; their callbacks end the solve. The time
 limit counts all runs of a solver together where linear programs are concerned, each run of integer programs.
 
-Integer programs look for an interrupt only now and then. One that does not end within a moment, and whose solver is not
-used again, is left to itself: its thread ends when it looks, the process waits for that before it exits.
+Integer programs look for an interrupt and at the clock only now and then (seconds apart, within heuristics). One that
+does not end within a moment, and whose solver is not used again, is left to itself: its thread ends when it looks, and
+the process waits for that before it exits.
 
 Work that has no time limit of its own (an audit) can be watched: what `watched` is given is called while a long program
 runs, and what it raises ends the solve in the same way.
@@ -24,6 +25,8 @@ from typing import Any
 
 import highspy
 
+from tablecloak.progress import Deadline
+
 LONG_RUN = 10_000
 """Linear programs with more nonzeros than this can be interrupted; smaller ones end before a thread would pay."""
 WAIT = 0.1
@@ -38,12 +41,16 @@ _INTERRUPTS = (
 )
 
 
+class LeftAlone(Exception):
+    """A program did not end with its time limit and was left to itself; it has no result."""
+
+
 @dataclass(frozen=True)
 class HighsSettings:
     """Untested default."""
 
     patience: float = 0.2
-    """Seconds that an interrupted program has to end before it is left to itself, where that may be."""
+    """Seconds that a program has to end after an interrupt or its time limit before it is left to itself."""
 
 
 SETTINGS = HighsSettings()
@@ -73,21 +80,25 @@ def quiet_highs(**options: Any) -> Any:
 def run(highs: Any, seconds: float = math.inf, *, integer: bool = False, may_leave: bool = False) -> Any:
     """Solve the present program within `seconds`, if they are finite; gives the model status.
 
-    KeyboardInterrupt ends the solve and is raised again when it has ended. `may_leave`: it may be raised before that;
-    the solver must not be used again then.
+    KeyboardInterrupt ends the solve and is raised again when it has ended. `may_leave`: it may be raised before that,
+    and `LeftAlone` where the time limit is not kept; the solver must not be used again then.
     """
     spent = 0.0 if integer else highs.getRunTime()
     highs.setOptionValue("time_limit", spent + max(seconds, 0.0) if math.isfinite(seconds) else math.inf)
     long = integer or highs.getNumNz() > LONG_RUN
     if long and threading.current_thread() is threading.main_thread():
-        _run_interruptibly(highs, may_leave)
+        _run_interruptibly(highs, seconds if may_leave else None)
     else:
         highs.run()
     return highs.getModelStatus()
 
 
-def _run_interruptibly(highs: Any, may_leave: bool) -> None:
-    """Solve in another thread; the main one waits for the end and for signals."""
+def _run_interruptibly(highs: Any, seconds: float | None) -> None:
+    """Solve in another thread; the main one waits for the end and for signals.
+
+    `seconds`: after these it is left to itself if it does not end; None: it may not be.
+    """
+    late = Deadline.after(None if seconds is None else seconds + SETTINGS.patience)
     ended, stop = threading.Event(), threading.Event()
 
     def solve() -> None:
@@ -112,16 +123,18 @@ def _run_interruptibly(highs: Any, may_leave: bool) -> None:
             ended.wait(WAIT)
             if watch is not None and not stop.is_set():
                 watch()
+            if late.passed():
+                raise LeftAlone
         except BaseException as signal:  # an interrupt, or what the watch raises
             interrupted = signal
             stop.set()
-            if may_leave and not ended.wait(SETTINGS.patience):
+            if seconds is not None and not ended.wait(SETTINGS.patience):
                 _leave(worker)
                 raise
     worker.join()
     for kind in _INTERRUPTS:
         highs.stopCallback(kind)
-    if interrupted is not None:
+    if interrupted is not None and not isinstance(interrupted, LeftAlone):
         raise interrupted
 
 

@@ -48,6 +48,14 @@ Model = Literal["second", "first"]
 
 
 @dataclass(frozen=True)
+class CellSettings:
+    """Benchmark part `limits`."""
+
+    reserved_share: float = 0.15
+    """Maximum share of the time that is kept for what programs leave to be done; less where an audit takes less."""
+
+
+@dataclass(frozen=True)
 class PerturbCellParams:
     """Parameters of perturb-cell."""
 
@@ -76,9 +84,11 @@ def perturb_cell(
     rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
     run = Run(params.seconds)
-    deadline = run.deadline
+    deadline, before = run.deadline, run.deadline.left
     with run.stoppable():
         largest_pattern(replace(problem, most_touched=None), progress)
+    if deadline.moment is not None:
+        deadline = deadline.earlier(min(before - deadline.left, CellSettings.reserved_share * before))
     ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
     found = start = None
     with run.stoppable():
@@ -94,10 +104,11 @@ def perturb_cell(
         return _proposal(found, (), run)
     rest = found if found is not None and found.pattern is not None else start
     quick = by_leaves(problem, ranges) if rest is None and deadline.stops else None
-    if rest is None or not deadline.passed():
+    if rest is quick is None or not deadline.passed():
         limit = deadline if quick is not None else deadline.at_least(GRACE)
         other = run.until_stopped(lambda: _without_attackers(problem, ranges, start, rng, progress, limit))
         rest = other if other is not None and other.pattern is not None else rest or quick or other
+    rest = rest or quick
     if rest is None or rest.pattern is None:
         if deadline.interrupted:
             raise KeyboardInterrupt

@@ -75,15 +75,16 @@ def fewest_digits_until(
 ) -> tuple[Floats, bool]:
     """`fewest_digits` within half of the time left, or a moment if it is up: fractions would tell who was moved.
 
-    After an interrupt leaves are rounded and totals added up, or the move stays as it is.
+    After that, and after an interrupt, leaves are rounded and totals added up where that can be.
     """
     found: list[tuple[Floats, bool]] = []
+    added = whole_by_leaves(problem.table, moved, low, high) if deadline.passed() else None
     with deadline.stoppable():
-        if not deadline.interrupted:
+        if added is None and not deadline.interrupted:
             seconds = max(deadline.left / 2, WholeSettings.least_seconds)
             found.append(fewest_digits(problem, moved, low, high, squares=squares, seconds=seconds))
     if not found:
-        added = whole_by_leaves(problem.table, moved, low, high)
+        added = whole_by_leaves(problem.table, moved, low, high) if added is None else added
         found.append((np.clip(moved, low, high), False) if added is None else (added, True))
     return found[0]
 
