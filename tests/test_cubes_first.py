@@ -16,6 +16,7 @@ from tablecloak.protect import protect
 from test_cube_search import problem_of
 
 FIRST = import_module("tablecloak.audit.cubes_first")
+JUDGE = import_module("tablecloak.audit.judge")
 
 
 @pytest.fixture
@@ -81,3 +82,47 @@ def test_nothing_is_reached_that_is_out_of_reach(seed: int) -> None:
 def test_small_tables_networks_and_few_questions_go_without() -> None:
     problem = problem_of(0)
     assert cubes_of(problem.table, 10_000) is None
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_hypercubes_reach_no_further_than_the_exact_interval_and_meet_more(seed: int) -> None:
+    problem, before, after = problem_of(seed), 0, 0
+    table = problem.table
+    values, cells = table.values, np.flatnonzero(problem.sensitive)
+    shown = np.where(problem.forced, values, 20 * np.rint(values / 20))
+    pattern = Rounding.of(shown, np.where(problem.forced, 0.0, 20.0))
+    exact = audit(problem, pattern, intervals=True)
+    view = pattern.view(problem)
+    low = np.maximum(view.low, problem.outsider_low) - values
+    high = np.minimum(view.high, problem.outsider_high) - values
+    cubes, rows = cubes_of(table, 1000), np.searchsorted(exact.cells, cells)
+    assert cubes is not None
+    rooms, free = (-low, high), np.zeros(len(table))
+    for cell, row in zip(cells.tolist(), rows.tolist(), strict=True):
+        for way, most in ((0, values[cell] - exact.low[row]), (1, exact.high[row] - values[cell])):
+            need = float(np.floor(most))
+            if need >= 1:
+                one = cubes.cheapest(cell, need, free, rooms[way], rooms[1 - way], FIRST.STARTS, cell)
+                moved = FIRST._by_sum(cubes, cell, need, rooms, way, free)
+                assert 0 <= moved <= need
+                before, after = before + (one is not None), after + (moved == need)
+    assert after > before
+
+
+@pytest.mark.parametrize("options", [{}, {"sliding": True}, {"insider": True}])
+def test_cells_that_their_own_bounds_prove_open_are_judged_without_a_program(
+    options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fewer = 0
+    for problem in (problem_of(seed, **options) for seed in range(3)):
+        for pattern in patterns_of(problem):
+            pushed = audit(problem, pattern)
+            with monkeypatch.context() as patch:
+                patch.setattr(JUDGE, "SETTINGS", JUDGE.JudgeSettings(fully_pushed_cells=0))
+                found = audit(problem, pattern)
+            assert np.array_equal(found.safe_rows, pushed.safe_rows)
+            assert np.array_equal(found.undecided, pushed.undecided)
+            assert found.counters["solves"] <= pushed.counters["solves"]
+            fewer += found.counters["solves"] < pushed.counters["solves"]
+    assert fewer

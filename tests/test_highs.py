@@ -85,3 +85,55 @@ def test_an_interrupt_ends_the_solve_and_is_raised(whole, monkeypatch):
     monkeypatch.undo()
     if not whole:
         assert highs.run(solver) == highspy.HighsModelStatus.kOptimal  # it can go on
+
+
+def test_an_interrupted_integer_program_may_be_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that does not look for interrupts: the interrupt is raised at once, and its thread ends later."""
+    go_on, begun = threading.Event(), threading.Event()
+
+    class Deaf:
+        def run(self) -> None:
+            begun.set()
+            go_on.wait(60)
+
+        def setOptionValue(self, *given: object) -> None: ...
+
+        def getModelStatus(self) -> None: ...
+
+        setCallback = startCallback = stopCallback = setOptionValue
+
+    def look() -> None:
+        begun.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs.atexit, "register", lambda work: None)
+    with highs.watched(look), pytest.raises(KeyboardInterrupt):
+        highs.run(Deaf(), integer=True, may_leave=True)
+    (worker,) = highs._LEFT
+    assert worker.is_alive()
+    go_on.set()
+    highs._join_left()
+    assert not worker.is_alive()
+
+
+def test_a_program_that_does_not_keep_its_time_limit_is_left_to_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = threading.Event()
+
+    class Deaf:
+        def run(self) -> None:
+            go_on.wait(60)
+
+        def setOptionValue(self, *given: object) -> None: ...
+
+        setCallback = startCallback = stopCallback = setOptionValue
+
+    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(patience=0.0))
+    monkeypatch.setattr(highs.atexit, "register", lambda work: None)
+    with pytest.raises(highs.LeftAlone):
+        highs.run(Deaf(), 0.0, integer=True, may_leave=True)
+    go_on.set()
+    highs._join_left()

@@ -38,7 +38,8 @@ SHARED_BY_METHODS = {
     "methods.cube_search", "methods.eliminating", "methods.exchanges", "methods.feasibility",
     "methods.ladder", "methods.level_cuts", "methods.near_proofs", "methods.near_prover", "methods.surroundings",
     "methods.first_model", "methods.first_pattern", "methods.flow_blocks", "methods.forms", "methods.integer_phase",
-    "methods.joint_result", "methods.joint_start", "methods.lengths", "methods.lines", "methods.mixing",
+    "methods.joint_result", "methods.joint_start", "methods.judging", "methods.leaf_moves", "methods.leaf_sums",
+    "methods.lengths", "methods.lines", "methods.mixing",
     "methods.multipliers", "methods.narrowed", "methods.repair",
     "methods.neighbourhoods", "methods.network_search", "methods.one_by_one",
     "methods.parts", "methods.patterns", "methods.perturbing", "methods.plans", "methods.programs",
@@ -58,6 +59,7 @@ SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 MOST_LINES, UTMOST_LINES = 400, 520
 LONG_FILES = {}
 STATE = {
+    "engines.highs._LEFT": "threads of interrupted programs that have not ended yet; the process waits for them",
     "attacker.presolve._KNOWN": "a cache by table that forgets tables nobody holds any more",
 }
 COVERED_BY = {
@@ -103,6 +105,8 @@ COVERED_BY = {
     "methods.cheapest_steps": "test_suppress_network_flow",
     "methods.descent": "test_perturb_cta",
     "methods.joint_result": "test_mixed_joint",
+    "methods.judging": "test_limits",
+    "methods.leaf_sums": "test_leaf_moves",
     "methods.joint_start": "test_mixed_joint",
     "methods.mixing": "test_mixed_joint",
     "methods.narrowed": "test_second_model",

@@ -16,14 +16,16 @@ from fixtures import FIXTURES
 from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods import METHODS
-from tablecloak.methods.base import Run
+from tablecloak.methods.base import Run, suppression
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
 from tablecloak.progress import NEVER, Deadline, TimeUp
 from tablecloak.protect import protect
 from tablecloak.result import EVERYTHING, Status
 from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
+from test_cube_search import problem_of
 
+highs, judging = (import_module(f"tablecloak.{name}") for name in ("engines.highs", "methods.judging"))
 UNTIMED = ("tablecloak.methods", "tablecloak.engines", "tablecloak.progress")
 """Packages that may not read a clock without a limit; `protect` and `audit` report their seconds."""
 EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
@@ -125,6 +127,58 @@ def test_a_deadline_that_passes_at_any_look(method, fixture, looks, monkeypatch)
     assert result.bound is None or result.bound <= result.cost + 1e-9
     if not method.startswith(("perturb-", "round-")):
         assert_protected(problem, result.pattern)
+
+
+SHOWN = ["round-controlled", "perturb-cell", "perturb-cta", "mixed-joint"]
+"""Methods that show numbers; all of them have a result at hand that needs no program."""
+
+
+@pytest.mark.parametrize("looks", LOOKS)
+@pytest.mark.parametrize("method", SHOWN)
+def test_numbers_are_there_whenever_the_time_is_up(method, looks, monkeypatch):
+    """However soon: no error, and what is returned adds up and is audited."""
+    problem = problem_of(0)
+    monkeypatch.setattr("tablecloak.progress.time.monotonic", Fuse(looks))
+    result = protect(problem, method, params={**PARAMS.get(method, {}), "seconds": 1e3})
+    assert result.audit.subject is not None and result.status is not Status.INTERRUPTED
+    if not method.startswith("round-"):
+        assert result.audit.safe
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 8, 9, 12, 30])
+@pytest.mark.parametrize("method", SHOWN)
+def test_numbers_are_there_after_an_interrupt(method, count):
+    """Interrupted once at any report of progress, within an audit too: a pattern, audited and called interrupted."""
+    problem, reports = problem_of(0), []
+
+    def once(phase, done, total, incumbent=None, bound=None):
+        reports.append(phase)
+        if len(reports) == count:
+            raise KeyboardInterrupt
+
+    result = protect(problem, method, params=PARAMS.get(method), progress=once)
+    assert result.status in (Status.INTERRUPTED, Status.OPTIMAL) or len(reports) < count
+    if not method.startswith("round-"):
+        assert result.audit.safe
+
+
+def test_an_audit_within_a_method_ends_with_the_deadline(monkeypatch):
+    """Between reports of progress too, where a long program runs: the solver is watched."""
+    problem, looked = FIXTURES["three way"](), []
+
+    def slow(problem, pattern, *, progress):
+        with pytest.raises(TimeUp):
+            highs._LOOK.get()()
+        looked.append(pattern)
+        progress("audit", 0, 1)
+
+    monkeypatch.setattr(judging, "audit", slow)
+    monkeypatch.setattr("tablecloak.progress.time.monotonic", Fuse(2))
+    pattern = suppression(problem.must_hide)
+    assert judging.audit_within(problem, pattern, Deadline.after(1.0), lambda *given: None) is None
+    assert looked and highs._LOOK.get() is None
+    assert judging.audit_within(problem, pattern, Deadline.after(0.0), lambda *given: None) is None
+    assert len(looked) == 1
 
 
 @pytest.mark.parametrize("count", [2, 4, 9, 30])

@@ -487,7 +487,7 @@ def test_what_stays_open_for_want_of_time_states_no_more_than_the_box(
 
     module = import_module("tablecloak.methods.mixed_joint")
     _, problem = figure()
-    monkeypatch.setattr(module._Asked, "accepted", lambda self, x: None)
+    monkeypatch.setattr(module, "audit_within", lambda *given: None)
     result = protect(problem, NAME, params={"seconds": 0.0, **PLAIN})
     assert result.status is Status.TIME_LIMIT and result.audit.safe
     below, above = room_by_box(problem)
@@ -558,10 +558,10 @@ def _two_bases(problem: Problem) -> list[float]:
 
 
 def test_an_audit_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The method ends with a clear error, and does not wait for a judgement longer than its limit."""
+    """The method does not wait for a judgement longer than its limit, and ends with what needs none."""
     from importlib import import_module
 
-    module = import_module("tablecloak.methods.mixed_joint")
+    module = import_module("tablecloak.methods.judging")
 
     def endless(problem: Problem, pattern: Any, *, progress: Any) -> Any:
         while True:
@@ -569,5 +569,5 @@ def test_an_audit_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
 
     _, problem = figure()
     monkeypatch.setattr(module, "audit", endless)
-    with pytest.raises(SolverError, match="the time was up before a publication"):
-        protect(problem, NAME, params={"seconds": 0.0, **PLAIN})
+    result = protect(problem, NAME, params={"seconds": 0.0, **PLAIN})
+    assert result.status is Status.TIME_LIMIT and result.audit.safe

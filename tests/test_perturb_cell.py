@@ -401,7 +401,7 @@ def test_they_also_take_over_from_programs_that_failed_beside_conditional_widths
 
 def test_an_audit_that_takes_too_long_is_given_up(monkeypatch):
     """A perturbation is returned all the same; what it leaves open the audit of `protect` names."""
-    module = import_module("tablecloak.methods.perturbing")
+    module = import_module("tablecloak.methods.judging")
 
     def endless(problem, pattern, *, progress):
         while True:

@@ -65,6 +65,10 @@ class Deadline:
             return Deadline.after(seconds)
         return self if self.moment is None else Deadline(self.moment + seconds, self.interrupt)
 
+    def earlier(self, seconds: float) -> Deadline:
+        """The deadline some seconds earlier: what comes after the work that it ends has these; the same without one."""
+        return self if self.moment is None else Deadline(self.moment - seconds, self.interrupt)
+
     def passed(self) -> bool:
         """Whether the moment has come, or the user has interrupted."""
         return self.interrupted or (self.moment is not None and time.monotonic() >= self.moment)
@@ -73,6 +77,11 @@ class Deadline:
     def interrupted(self) -> bool:
         """Whether the user has interrupted."""
         return self.interrupt is not None and self.interrupt.raised
+
+    @property
+    def stops(self) -> bool:
+        """Whether there is a limit of time, or the user has interrupted."""
+        return self.moment is not None or self.interrupted
 
     @property
     def left(self) -> float:
@@ -98,6 +107,11 @@ class Deadline:
         except TimeUp:
             pass
 
+    def check(self) -> None:
+        """Raise `TimeUp` if the moment has come, or the user has interrupted."""
+        if self.passed():
+            raise TimeUp
+
     def watched(self, progress: Progress) -> Progress:
         """Progress that raises `TimeUp` once the moment has come: for a judgement that is of no use when it is late."""
 
@@ -105,8 +119,7 @@ class Deadline:
             phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
         ) -> None:
             progress(phase, done, total, incumbent, bound)
-            if self.passed():
-                raise TimeUp
+            self.check()
 
         return told
 

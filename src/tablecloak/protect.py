@@ -67,7 +67,7 @@ def protect(
         problem, params=settings, rng=np.random.default_rng(seed), progress=watch, executor=executor
     )
     _check_sums(name, problem, proposal.pattern)
-    verdict = audit(problem, proposal.pattern, progress=progress)
+    proposal, verdict = _audited(problem, proposal, progress)
     if not (verdict.safe or proposal.may_leave_open):
         proposal, verdict = _repaired(problem, proposal, verdict, progress)
     if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
@@ -92,6 +92,15 @@ def protect(
     alone = isinstance(proposal.pattern, Suppression)
     cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)
     return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+
+
+def _audited(problem: Problem, proposal: Proposal, progress: Progress) -> tuple[Proposal, Audit]:
+    """The proposal and its audit; after an interrupt the audit is made again: without it there is no result."""
+    try:
+        return proposal, audit(problem, proposal.pattern, progress=progress)
+    except KeyboardInterrupt:
+        ended = Status.OPTIMAL if proposal.status is Status.OPTIMAL else Status.INTERRUPTED
+        return replace(proposal, status=ended), audit(problem, proposal.pattern, progress=progress)
 
 
 def _repaired(

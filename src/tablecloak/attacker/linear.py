@@ -9,6 +9,7 @@ to the oracle, which settles a single question at its own scale. Nothing counts 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,9 +31,21 @@ DECADES = 2.0
 PRESOLVED = 2000
 """Programs with more columns than this are presolved before their first solve."""
 FEW = 8
-"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions."""
+"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions; in large
+programs, where that takes seconds a question, only what margins do not settle."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """Benchmark part `limits`, roundings of hier13x13x13a and 30x30x10."""
+
+    exact_columns: int = 500
+    """Maximum number of columns for single exact solutions before margins are tried; larger ones take a second each."""
+
+
+SETTINGS = LinearSettings()
 
 
 class LinearAttack:
@@ -297,7 +310,7 @@ class _Push:
             if (
                 witness is None
                 and not self.margin
-                and left > FEW
+                and (left > FEW or attack.system.count > SETTINGS.exact_columns)
                 and math.isfinite(self.need[upward][question])
             ):
                 return False

@@ -26,6 +26,18 @@ from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
 
 
+@dataclass(frozen=True)
+class JudgeSettings:
+    """How the audit spends its work; benchmark part `limits`."""
+
+    fully_pushed_cells: int = 1_000
+    """In a verdict on components of more cells no program pushes a cell that its own bounds prove open: it stays open
+    however far it goes. In smaller ones it is pushed all the same, so that shortfalls are exact."""
+
+
+SETTINGS = JudgeSettings()
+
+
 @dataclass(eq=False)
 class _Answers:
     """How far down and up each question got, beside what is required; one row a question, in whole data units."""
@@ -219,7 +231,12 @@ class _Judge:
             attack = self._engine(int(number), component)
             self.engines.add(attack.engine)
             before = attack.solves
-            _push(attack, self.reduction.position[self.cells[rows]], found, rows, self.intervals, self._tick)
+            places = self.reduction.position[self.cells[rows]]
+            levels = Requirements(*(level[rows] for level in found.required))
+            large = component.cells.size > SETTINGS.fully_pushed_cells
+            if large and isinstance(attack, LinearAttack) and not self.intervals:
+                levels = _undecided(levels, -component.low[places], component.high[places])
+            _push(attack, places, found, rows, None if self.intervals else levels, self._tick)
             self.solves += attack.solves - before
             self.components += 1
 
@@ -266,11 +283,20 @@ class _Judge:
         self.progress("audit", self.done, self.cells.size * len(self.problem.attacker_names))
 
 
-def _push(attack: Inference, cells: Ints, found: _Answers, rows: Ints, intervals: bool, tick: Tick) -> None:
-    """Down and up for the given rows: exact extents, or only as far as the levels ask."""
-    lower, upper, sliding = (level[rows] for level in found.required)
+def _undecided(levels: Requirements, below: Floats, above: Floats) -> Requirements:
+    """The levels to push for; zero for cells that their own bounds prove open: one level is beyond them."""
+    lower, upper, sliding = levels
+    decided = (below < lower) | (above < upper) | (below + above < sliding)
+    return Requirements(*(np.where(decided, 0.0, level) for level in levels))
+
+
+def _push(
+    attack: Inference, cells: Ints, found: _Answers, rows: Ints, levels: Requirements | None, tick: Tick
+) -> None:
+    """Down and up for the given rows: exact extents (no levels), or only as far as these levels require."""
+    lower, upper, sliding = levels or (level[rows] for level in found.required)
     size, every = _sizes(lower, upper, sliding), np.arange(rows.size)
-    if intervals:
+    if levels is None:
         everything = np.full(rows.size, np.inf)
         down, up = attack.reach(cells, everything, everything, tick, size)
     elif not sliding.any():

@@ -56,10 +56,12 @@ class Attack(Protocol):
 
 def attack_on(matrix: csc_array) -> Attack:
     """The engine that fits: elimination where little freedom is left, else a general solver."""
-    if matrix.shape[0] * matrix.shape[1] > MOST_ENTRIES:
+    rows, columns = matrix.shape
+    least = max(columns - rows, 0)  # degrees of freedom that equations cannot take away
+    if rows * columns > MOST_ENTRIES or least * columns > MOST_FREEDOM:
         return Programs(matrix)
     freedom = Freedom(matrix)
-    return freedom if freedom.degrees * matrix.shape[1] <= MOST_FREEDOM else Programs(matrix)
+    return freedom if freedom.degrees * columns <= MOST_FREEDOM else Programs(matrix)
 
 
 class Programs:

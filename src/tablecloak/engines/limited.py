@@ -9,7 +9,7 @@ import highspy
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import LeftAlone, quiet_highs, run
 from tablecloak.engines.lp import Outcome, model
 from tablecloak.engines.mip import MixedSolution
 
@@ -52,7 +52,10 @@ def solve_limited(
         point = highspy.HighsSolution()
         point.col_value = start.tolist()
         highs.setSolution(point)
-    status = run(highs, seconds, integer=bool(integral.any()))
+    try:
+        status = run(highs, seconds, integer=bool(integral.any()), may_leave=True)
+    except LeftAlone:
+        return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
     info, statuses = highs.getInfo(), highspy.HighsModelStatus
     if status == statuses.kInfeasible:
         return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))

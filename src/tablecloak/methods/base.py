@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import EVERYTHING, Status
 
+Found = TypeVar("Found")
 GRACE = 0.5
 """Seconds that a step has without which there is no result at all, also when the time is up or the user interrupts."""
 HIDES_EVERYTHING = f"stopped before a pattern was built: {EVERYTHING}"
@@ -47,6 +48,13 @@ class Run:
     def __init__(self, seconds: float | None) -> None:
         self.deadline = Deadline.after(seconds)
         self.stoppable = self.deadline.stoppable
+
+    def until_stopped(self, work: Callable[[], Found]) -> Found | None:
+        """What work gives; None if an interrupt or a passed deadline ended it."""
+        found: list[Found] = []
+        with self.stoppable():
+            found.append(work())
+        return found[0] if found else None
 
     def status(self, finished: Status, *, complete: bool = True) -> Status:
         """`finished` if that is proven or the work is complete in time, else what stopped it.

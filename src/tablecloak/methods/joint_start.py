@@ -8,17 +8,18 @@ Reference: see `annealed_rounding`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
-from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, NotApplicable
+from tablecloak.arrays import Bools, Floats
+from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.annealed_rounding import annealed_rounding
-from tablecloak.methods.forms import Form
-from tablecloak.methods.mixing import Joint, Plan, joint_of
+from tablecloak.methods.base import GRACE
+from tablecloak.methods.lengths import skewed
+from tablecloak.methods.mixing import Joint, Plan, furthest, joint_of
 from tablecloak.methods.rounding import whole_table
-from tablecloak.methods.second_model import SecondModel
 from tablecloak.progress import Deadline, Progress
 
 
@@ -50,16 +51,62 @@ def annealed_numbers(
     if found is None or (most is not None and found.reach > most + 1):
         return None
     joint = joint_of(plan, found.reach - 1)
-    answer = SecondModel(problem, _at(joint, found.shown), [], [], deadline, progress).solve()
-    return (joint, answer.values) if answer.safe else None
+    return joint, columns_showing(joint, found.shown)
 
 
-def _at(joint: Joint, shown: Floats) -> Form:
-    """The form with the columns of rounded cells fixed to what they show."""
-    matrix = joint.value.matrix
+def numbers_by_annealing(
+    method: str,
+    plan: Plan,
+    most: int | None,
+    rng: np.random.Generator,
+    deadline: Deadline,
+    progress: Progress,
+) -> tuple[Joint, Floats, float]:
+    """`annealed_numbers`, and that nothing is known about what numbers cost; an error where there are none."""
+    found = annealed_numbers(method, plan, most, rng, deadline.at_least(GRACE), progress)
+    if found is not None:
+        return *found, 0.0
+    if deadline.interrupted:
+        raise KeyboardInterrupt
+    raise SolverError("the time was up before numbers that add up were found; give it more seconds")
+
+
+def skewed_plan(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
+    """The plan with levels of sensitive intervals that chance made larger; those of other cells as they are."""
+    problem = plan.problem
+    larger = skewed(problem, asymmetry, np.random.default_rng(share)).levels
+    lower = np.where(blurred, larger.lower, problem.levels.lower)
+    upper = np.where(blurred, larger.upper, problem.levels.upper)
+    levels = replace(problem.levels, lower=lower, upper=upper)
+    return replace(plan, problem=replace(problem, levels=levels))
+
+
+def stated_wider(joint: Joint, x: Floats) -> tuple[Joint, Floats]:
+    """The same numbers with the stated reach of rounded cells so large that it is as good as hiding them.
+
+    Steps that are given stay, and so do numbers beside perturbed cells: see `mixed_joint`.
+    """
+    plan = joint.plan
+    if not plan.rounded.any() or plan.perturbed.any() or not plan.problem.is_monotone:
+        return joint, x
+    least = float(plan.base[plan.rounded].min())
+    steps = max(joint.steps, math.ceil(furthest(plan.problem) / least))
+    wider = joint_of(plan, steps)
+    return wider, columns_showing(wider, np.where(plan.rounded, joint.value.at(x), plan.problem.table.values))
+
+
+def columns_showing(joint: Joint, shown: Floats) -> Floats:
+    """The columns of rounded cells for what they show, and of their distances to the truth; all others at zero."""
+    matrix, rows = joint.value.matrix, joint.free.rows
     moving = np.flatnonzero((np.diff(matrix.indptr) == 1) & joint.plan.rounded)
     at = matrix.indptr[moving]
-    columns = np.rint((shown - joint.value.constant)[moving] / matrix.data[at])
-    low, high = joint.free.low.copy(), joint.free.high.copy()
-    low[matrix.indices[at]] = high[matrix.indices[at]] = columns
-    return replace(joint.free, low=low, high=high)
+    x = np.zeros(joint.free.size)
+    x[matrix.indices[at]] = np.rint((shown - joint.value.constant)[moving] / matrix.data[at])
+    decided = np.zeros(x.size, dtype=bool)
+    decided[matrix.indices[at]] = True
+    missing = rows.low - rows.matrix @ x
+    of = np.repeat(np.arange(missing.size), np.diff(rows.matrix.indptr))
+    beside = (rows.low == rows.high)[of] & ~decided[rows.matrix.indices]
+    beside &= rows.matrix.data * missing[of] > 0  # k - z+ + z- = r: the one of z+, z- that makes up for it
+    x[rows.matrix.indices[beside]] = (missing[of] / rows.matrix.data)[beside]
+    return x

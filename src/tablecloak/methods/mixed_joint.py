@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
@@ -29,8 +29,10 @@ from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
 from tablecloak.methods.joint_result import Found, notes_of, proposal_of
-from tablecloak.methods.joint_start import annealed_numbers
-from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, skewed, snapped, stated
+from tablecloak.methods.joint_start import numbers_by_annealing, skewed_plan, stated_wider
+from tablecloak.methods.judging import audit_within
+from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, snapped
+from tablecloak.methods.lengths import stated as stated_intervals
 from tablecloak.methods.mixing import Joint, Plan, joint_of
 from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
 from tablecloak.methods.repair import ROUNDS, lengthened, missing_deviations
@@ -39,7 +41,7 @@ from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress, TimeUp
+from tablecloak.progress import Deadline, Progress
 
 NAME = "mixed-joint"
 UNDECIDED = (
@@ -57,6 +59,14 @@ HAIRS = (0.0, HAIR, 10 * HAIR)
 """By such shares intervals are lengthened first: what linear programs leave open."""
 
 
+@dataclass(frozen=True)
+class JointSettings:
+    """Benchmark part `limits`."""
+
+    judged_share: float = 0.2
+    """Maximum share of the time that is kept for the last judgement within the method."""
+
+
 def mixed_joint(
     problem: Problem,
     *,
@@ -69,35 +79,45 @@ def mixed_joint(
     plan = plan_of(NAME, problem, params)
     run = Run(params.seconds)
     deadline = run.deadline
-    progress("is it feasible at all", 0, 1)
-    check_possible(plan, progress)
+    before = deadline.left
+    with run.stoppable():
+        progress("is it feasible at all", 0, 1)
+        check_possible(plan, progress)
     check_divisible(plan)
+    if deadline.moment is not None:  # time for a judgement in the end that takes as long as this one
+        deadline = deadline.earlier(min(before - deadline.left, JointSettings.judged_share * before))
     blurred = plan.interval & problem.sensitive
     asymmetry = params.asymmetry if blurred.any() else 0.0
     half = deadline.share(0.5) if asymmetry > 0 else deadline
     steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
-    numbers = _adding_up(plan, params, steps, deadline, progress, rng.spawn(1)[0])
-    found = _cheapest(plan, params, numbers, half, progress) or _cheapest(
-        plan, params, numbers, deadline, progress
+    chance = rng.spawn(1)[0]
+    numbers = run.until_stopped(lambda: _adding_up(plan, params, steps, deadline, progress, chance))
+    if numbers is None:
+        numbers = numbers_by_annealing(NAME, plan, params.steps, chance, deadline, progress)
+    adding_up = numbers
+    found = run.until_stopped(
+        lambda: (
+            _cheapest(plan, params, adding_up, half, progress)
+            or _cheapest(plan, params, adding_up, deadline, progress)
+        )
     )
     if found is None:
-        raise SolverError(
-            "the time was up before a publication that protects was found; give it more seconds"
-        )
+        found = _vaguest(plan, params, numbers, run.deadline, progress)
     printed = exact = found
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
-        larger = _skewed(plan, blurred, asymmetry, share)
+        larger = skewed_plan(plan, blurred, asymmetry, share)
+        more = None
         try:
-            check_possible(larger, progress)
-            numbers = joint_of(larger, exact.joint.steps), exact.x, 0.0
-            if plan.perturbed.any():
-                numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
-            printed = _cheapest(larger, params, numbers, deadline, progress, exact) or exact
-            break
+            with run.stoppable():
+                if not deadline.passed():
+                    more = _for_larger_levels(larger, params, exact, deadline, progress, rng)
         except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
-            more = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
-            asymmetry = asymmetry / 2 if more else 0.0
+            again = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
+            asymmetry = asymmetry / 2 if again else 0.0
+            continue
+        printed, asymmetry = (exact, 0.0) if more is None else (more, asymmetry)
+        break
     pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
     notes = notes_of(plan, pattern, exact)
     if blurred.any() and asymmetry < params.asymmetry:
@@ -105,14 +125,20 @@ def mixed_joint(
     return proposal_of(problem, params, pattern, exact, notes, run)
 
 
-def _skewed(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
-    """The plan with levels of sensitive intervals that chance made larger; those of other cells as they are."""
-    problem = plan.problem
-    larger = skewed(problem, asymmetry, np.random.default_rng(share)).levels
-    lower = np.where(blurred, larger.lower, problem.levels.lower)
-    upper = np.where(blurred, larger.upper, problem.levels.upper)
-    levels = replace(problem.levels, lower=lower, upper=upper)
-    return replace(plan, problem=replace(problem, levels=levels))
+def _for_larger_levels(
+    larger: Plan,
+    params: MixedParams,
+    exact: Found,
+    deadline: Deadline,
+    progress: Progress,
+    rng: np.random.Generator,
+) -> Found | None:
+    """The publication of the same kind for levels that chance made larger; None: the time was up first."""
+    check_possible(larger, progress)
+    numbers = joint_of(larger, exact.joint.steps), exact.x, 0.0
+    if larger.perturbed.any():
+        numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
+    return _cheapest(larger, params, numbers, deadline, progress, exact)
 
 
 # ---------------------------------------------------------------------- the cheapest
@@ -176,14 +202,33 @@ def _adding_up(
         if answer.safe:
             return joint, answer.values, answer.bound
         if answer.outcome is not Outcome.INFEASIBLE:
-            within = deadline.at_least(GRACE)
-            found = annealed_numbers(NAME, plan, params.steps, rng, within, progress)
-            if found is not None:
-                return *found, 0.0
-            if deadline.interrupted:
-                raise KeyboardInterrupt
-            raise SolverError("the time was up before numbers that add up were found; give it more seconds")
+            return numbers_by_annealing(NAME, plan, params.steps, rng, deadline, progress)
     raise cannot_add_up(plan, steps[-1])
+
+
+def _vaguest(
+    plan: Plan,
+    params: MixedParams,
+    numbers: tuple[Joint, Floats, float],
+    deadline: Deadline,
+    progress: Progress,
+) -> Found:
+    """Numbers that add up, everything else as vague as could be needed, when there was no time for anything better.
+
+    Where the steps of rounding are free, rounded cells state a reach that is as good as hiding them. It is safe, and no
+    more, wherever hiding is. Intervals that cannot be judged in time state no more than the outsider's box.
+    """
+    joint, x, least = numbers
+    if params.steps is None:
+        joint, x = stated_wider(joint, x)
+    x = joint.widest(x)
+    model = _Asked(joint, params, ([], []), True, deadline.later(GRACE / 2), progress)
+    intervals = model.stated(*joint.room(x))
+    if not model.passes(joint.pattern(x, intervals)):
+        intervals = model.stated(*room_by_box(plan.problem))
+    pattern = joint.pattern(x, intervals)
+    answer = Answer(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
+    return Found(joint, x, pattern, intervals, answer, left_open=bool(plan.changed.any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,14 +250,17 @@ class _Asked:
         `least` is what it costs in any case.
         """
         plan, bound, latest = self.joint.plan, -math.inf, None
-        offer = start if self.accepted(start) is not None else None
+        before = self.deadline.left
+        known = self.accepted(start)
+        offer, took = (None if known is None else start), before - self.deadline.left
+        work = self if self.deadline.moment is None else replace(self, deadline=self.deadline.earlier(took))
         for share, units in MARGINS if plan.perturbed.any() else MARGINS[:2]:
             more = units * plan.problem.table.unit
             levels, widths = (
                 [replace(task, level=task.level * (1 + share) + more) for task in tasks]
                 for tasks in self.asked
             )
-            answer = self._answer(levels, widths, offer)
+            answer = work._answer(levels, widths, offer)
             bound = max(answer.bound, least) if bound == -math.inf else bound
             exactly = share == units == 0.0
             if not answer.safe and ((exactly and answer.outcome is Outcome.INFEASIBLE) or not last):
@@ -221,7 +269,7 @@ class _Asked:
                 break
             latest = answer
             x = np.where(self.joint.form.whole, np.rint(answer.values), answer.values)
-            intervals = self.accepted(x)
+            intervals = known if answer.values is offer else self.accepted(x)
             if intervals is not None:
                 if answer.outcome is Outcome.OPTIMAL:
                     intervals = self._tightened(x, intervals)
@@ -236,8 +284,6 @@ class _Asked:
                 return Found(
                     self.joint, x, self.joint.pattern(x, intervals), intervals, answer, self.left_open
                 )
-        if self.deadline.interrupted:
-            raise KeyboardInterrupt
         return late
 
     def _lengthened(self, x: Floats) -> Intervals | None:
@@ -246,13 +292,13 @@ class _Asked:
         At last they state nothing more than the outsider's box. None if that is open too.
         """
         problem, plan = self.joint.problem, self.joint.plan
-        vague = self._stated(*room_by_box(problem))
-        if not self._passes(self.joint.pattern(x, vague)):
+        vague = self.stated(*room_by_box(problem))
+        if not self.passes(self.joint.pattern(x, vague)):
             return None
-        intervals = self._stated(*self.joint.room(x))
+        intervals = self.stated(*self.joint.room(x))
         for _ in range(0 if self.deadline.passed() else ROUNDS):
             pattern = self.joint.pattern(x, intervals)
-            if self._passes(pattern):
+            if self.passes(pattern):
                 return intervals
             finder = WitnessFinder(problem, plan.interval, pattern.view(problem))
             verdict = audit(problem, pattern, progress=self.progress)
@@ -283,7 +329,7 @@ class _Asked:
         """
         problem, cells = self.joint.problem, []
         if explained:
-            widest = self.joint.pattern(start, self._stated(*self.joint.room(start)))
+            widest = self.joint.pattern(start, self.stated(*self.joint.room(start)))
             cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
         most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         if self.joint.plan.rounded.any():
@@ -310,25 +356,23 @@ class _Asked:
             below, above = (
                 snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)
             )
-            intervals = self._stated(below, above)
-            if self._passes(self.joint.pattern(x, intervals)):
+            intervals = self.stated(below, above)
+            if self.passes(self.joint.pattern(x, intervals)):
                 return intervals
         return None
 
-    def _passes(self, pattern: Mixed) -> bool:
+    def passes(self, pattern: Mixed) -> bool:
         """Whether the audit finds no fault, but open cells that may be so."""
-        try:
-            watched = self.deadline.later(GRACE).watched(self.progress)
-            verdict = audit(self.joint.problem, pattern, progress=watched)
-        except TimeUp:  # an audit of roundings may take many times as long as the limit
+        verdict = audit_within(self.joint.problem, pattern, self.deadline, self.progress)
+        if verdict is None:
             return False
         may_be = self.joint.plan.changed & self.left_open
         wrong = verdict.too_many_touched or verdict.against_marks.size > 0
         return not wrong and bool(may_be[verdict.open_cells].all())
 
-    def _stated(self, below: Floats, above: Floats) -> Intervals:
+    def stated(self, below: Floats, above: Floats) -> Intervals:
         """The intervals of the cells that are published so."""
-        interval, whole = self.joint.plan.interval, stated(self.joint.problem, below, above)
+        interval, whole = self.joint.plan.interval, stated_intervals(self.joint.problem, below, above)
         return Intervals(np.where(interval, whole.low, 0.0), np.where(interval, whole.high, 0.0))
 
     def _tightened(self, x: Floats, intervals: Intervals) -> Intervals:
@@ -346,4 +390,4 @@ class _Asked:
         low[cells] = np.minimum(np.maximum(low[cells], found.low[rows]), value)
         high[cells] = np.maximum(np.minimum(high[cells], found.high[rows]), value)
         tight = Intervals(low, high)
-        return tight if self._passes(self.joint.pattern(x, tight)) else intervals
+        return tight if self.passes(self.joint.pattern(x, tight)) else intervals

@@ -29,11 +29,12 @@ from tablecloak.methods.perturbing import (
     Attempt,
     against_attackers,
     by_balancing,
+    by_leaves,
     without_attackers,
 )
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, ranges_of
 from tablecloak.problem import Problem
-from tablecloak.progress import Progress
+from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 NAME = "perturb-cell"
@@ -44,6 +45,14 @@ CLOSE = 1e-7
 
 Senses = Literal["up", "down", "random", "best"]
 Model = Literal["second", "first"]
+
+
+@dataclass(frozen=True)
+class CellSettings:
+    """Benchmark part `limits`."""
+
+    reserved_share: float = 0.15
+    """Maximum share of the time that is kept for what programs leave to be done; less where an audit takes less."""
 
 
 @dataclass(frozen=True)
@@ -75,37 +84,63 @@ def perturb_cell(
     rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
     run = Run(params.seconds)
-    largest_pattern(replace(problem, most_touched=None), progress)
+    deadline, before = run.deadline, run.deadline.left
+    with run.stoppable():
+        largest_pattern(replace(problem, most_touched=None), progress)
+    if deadline.moment is not None:
+        deadline = deadline.earlier(min(before - deadline.left, CellSettings.reserved_share * before))
     ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
     found = start = None
     with run.stoppable():
-        if problem.is_monotone and (run.deadline.moment is not None or len(problem.table) > LARGER):
-            chance, soon = rng.spawn(1)[0], run.deadline.share(START_SHARE)
+        limited = deadline.moment is not None or len(problem.table) > LARGER
+        if problem.is_monotone and limited and not deadline.passed():
+            chance, soon = rng.spawn(1)[0], deadline.share(START_SHARE)
             start = by_balancing(problem, ranges, 0.0, chance, progress, soon)
-        found = against_attackers(
-            problem, ranges, first=params.model == "first", deadline=run.deadline, progress=progress
-        )
+        if not deadline.passed():
+            found = against_attackers(
+                problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
+            )
     if found is not None and found.safe:
         return _proposal(found, (), run)
     rest = found if found is not None and found.pattern is not None else start
-    limit = run.deadline.at_least(GRACE)
-    if rest is None and run.deadline.passed() and problem.is_monotone:  # no time for programs
-        rest = by_balancing(problem, ranges, 0.0, rng, progress, limit)
-    elif rest is None or not run.deadline.passed():
-        rest = without_attackers(problem, ranges, limit, progress)
-        if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
-            rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, limit) or rest
+    quick = by_leaves(problem, ranges) if rest is None and deadline.stops else None
+    if rest is quick is None or not deadline.passed():
+        limit = deadline if quick is not None else deadline.at_least(GRACE)
+        other = run.until_stopped(lambda: _without_attackers(problem, ranges, start, rng, progress, limit))
+        rest = other if other is not None and other.pattern is not None else rest or quick or other
+    rest = rest or quick
     if rest is None or rest.pattern is None:
-        if run.deadline.interrupted:
+        if deadline.interrupted:
             raise KeyboardInterrupt
         raise _refusal(problem, params, rest)
     late = found is None or found.outcome.undecided
     why = (
-        f"{'programs failed' if run.deadline.moment is None else 'the time was up'} before all attackers were answered"
+        f"{_what_ended(run)} before all attackers were answered"
         if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
     return _proposal(rest, (f"{why}: the audit names the cells left open",), run, complete=not late)
+
+
+def _what_ended(run: Run) -> str:
+    if run.deadline.interrupted:
+        return "the run was interrupted"
+    return "programs failed" if run.deadline.moment is None else "the time was up"
+
+
+def _without_attackers(
+    problem: Problem,
+    ranges: Ranges,
+    start: Attempt | None,
+    rng: np.random.Generator,
+    progress: Progress,
+    deadline: Deadline,
+) -> Attempt | None:
+    """The best perturbation with attackers left out, or one by balancing where programs do not decide it."""
+    rest = without_attackers(problem, ranges, deadline, progress)
+    if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
+        rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, deadline) or rest
+    return rest
 
 
 def _check(params: PerturbCellParams) -> None:

@@ -29,16 +29,17 @@ import numpy as np
 from tablecloak.arrays import Floats, Ints
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
+from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.adjustment import Adjustment, Move
 from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_move
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.descent import CLOSE, Descent
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers
+from tablecloak.methods.judging import audit_within
+from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers, by_leaves, out_of_reach
 from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
-from tablecloak.methods.squares import least_squares_move
-from tablecloak.methods.whole_units import fewest_digits, whole_units
+from tablecloak.methods.squares import least_squares_move, square_sum
+from tablecloak.methods.whole_units import WholeSettings, fewest_digits_until, whole_units
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
@@ -63,8 +64,8 @@ ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
 BETWEEN = (0.75, 0.5, 0.25)
 """Shares of the least-squares move that are tried between it and a safe one."""
 
-LEAST_WHOLE = 0.25
-"""Seconds that whole units have also when the time is up: fractions would tell who was moved."""
+OPEN = "some cells are open to attackers: the audit names them"
+UNJUDGED = "the time was up before attackers were considered: cells that are open to them the audit names"
 
 Distance = Literal["L1", "L2"]
 
@@ -120,21 +121,41 @@ def perturb_cta(
     rule = ReachRule.checked(NAME, params.share, params.least)
     limits = Run(params.seconds)
     deadline = limits.deadline
-    largest_pattern(problem, progress)
+    before = deadline.left
+    limits.until_stopped(lambda: largest_pattern(problem, progress))
+    took = before - deadline.left if deadline.moment is not None else 0.0
     squares = params.distance == "L2"
-    first = deadline.share((SQUARES_SHARE if squares else 1.0) * SEARCH_SHARE)
+    work = deadline.earlier(min(took + WholeSettings.least_seconds, (1 - SEARCH_SHARE) * before))
+    first = work.share(SQUARES_SHARE if squares else 1.0)
     run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, limits, first, progress)
     adjustment = Adjustment(problem, run.ranges, first)
-    _until_interrupted(run, lambda: _search(run, adjustment))
+    late = _searched(run, adjustment)
+    if run.best is None and deadline.stops:
+        quick, run.finished = by_leaves(problem, run.ranges), False
+        run.best = None if quick is None else Move(quick.moved, quick.cost, np.zeros(0))
     if run.best is None:
         if deadline.interrupted:
             raise KeyboardInterrupt
-        raise SolverError(adjustment.too_late())
+        raise late or SolverError(adjustment.too_late())
     moved, run.deadline = run.best.moved, deadline
     if squares:
         run.finished = not deadline.interrupted
         moved = _squared(run, adjustment, moved)
     return _proposal(run, adjustment, moved)
+
+
+def _searched(run: _Run, adjustment: Adjustment) -> SolverError | None:
+    """Search until the time is up or the user interrupts; the error of a search that has found nothing by then."""
+    if run.limits.deadline.interrupted:
+        run.finished = False
+        return None
+    try:
+        _until_interrupted(run, lambda: _search(run, adjustment))
+    except SolverError as error:
+        if run.best is None and run.limits.deadline.stops:
+            return error
+        raise
+    return None
 
 
 def _check(problem: Problem, params: PerturbCtaParams) -> None:
@@ -217,7 +238,7 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
     seconds = run.deadline.left if run.best is not None else adjustment.least_seconds
     outcome, relaxed, share = adjustment.solve(None, seconds)
     if outcome is Outcome.INFEASIBLE:
-        raise _refusal(run.problem)
+        raise out_of_reach(run.problem)
     run.bound = max(run.bound, relaxed.bound)
     run.shares = np.full(adjustment.choice.size, 0.5)
     if outcome.undecided:
@@ -232,7 +253,7 @@ def _relax(run: _Run, adjustment: Adjustment) -> None:
         return
     found = _from_shares(run, adjustment, share)
     if found is None and run.best is None:
-        raise _refusal(run.problem)
+        raise out_of_reach(run.problem)
     if found is not None and (run.best is None or found.cost < run.best.cost):
         run.best = found
 
@@ -299,10 +320,6 @@ def _squared(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     return found[0]
 
 
-def _square_sum(problem: Problem, moved: Floats) -> float:
-    return float(problem.weights @ moved**2) * problem.table.unit**2
-
-
 # ---------------------------------------------------------------------- what comes out
 
 
@@ -310,18 +327,21 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     problem, squares = run.problem, run.params.distance == "L2"
     moved = _whole(run, adjustment, moved)
     pattern = pattern_of(problem, run.ranges, moved)
-    safe = audit(problem, pattern).safe
+    verdict = run.limits.until_stopped(
+        lambda: audit_within(problem, pattern, run.limits.deadline, run.progress)
+    )
+    safe = verdict is not None and verdict.safe
     if not safe:
         _until_interrupted(run, lambda: _attacked(run, adjustment))
         if run.protected is None:
-            run.notes.append("some cells are open to attackers: the audit names them")
+            run.notes.append(UNJUDGED if verdict is None else OPEN)
         else:
             moved, safe = run.protected, True
             pattern = pattern_of(problem, run.ranges, moved)
     cost = cost_of(problem, moved)
     bound = None if squares else min(run.bound, cost)
     if squares:
-        run.counters["sum of squares"] = _square_sum(problem, moved)
+        run.counters["sum of squares"] = square_sum(problem, moved)
         run.notes.append("the bound is on the sum of squares: see the counters")
     closed = bound is not None and cost - bound <= CLOSE * max(cost, 1e-300)
     proven = Status.OPTIMAL if closed and safe else Status.FEASIBLE
@@ -334,8 +354,8 @@ def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     """In whole units if that can be."""
     low, high = adjustment.ends(adjustment.senses(moved))
     squares = run.params.distance == "L2"
-    seconds = max(run.deadline.left / 2, LEAST_WHOLE)
-    found, whole = fewest_digits(run.problem, moved, low, high, squares=squares, seconds=seconds)
+    deadline = run.limits.deadline
+    found, whole = fewest_digits_until(run.problem, moved, low, high, deadline, squares=squares)
     if not whole:
         run.notes.append(FRACTIONS)
     return found
@@ -367,27 +387,14 @@ def _towards(run: _Run, adjustment: Adjustment, safe: Floats) -> Floats:
 
     With given senses safe moves are a convex set: rooms are affine in what is shown.
     """
-    least = least_squares_move(_with_senses(adjustment, safe), safe, run.deadline, run.progress).moved
+    same = Adjustment(run.problem, run.ranges.with_senses(safe > 0), adjustment.deadline)
+    least = least_squares_move(same, safe, run.deadline, run.progress).moved
     low, high = adjustment.ends(adjustment.senses(safe))
     for share in (1.0, *BETWEEN):
         mixed = share * least + (1 - share) * safe
         moved = whole_units(run.problem, mixed, low, high, squares=True)
-        if moved is None or _square_sum(run.problem, moved) >= _square_sum(run.problem, safe):
+        if moved is None or square_sum(run.problem, moved) >= square_sum(run.problem, safe):
             continue
         if audit(run.problem, pattern_of(run.problem, run.ranges, moved)).safe:
             return moved
     return safe
-
-
-def _with_senses(adjustment: Adjustment, moved: Floats) -> Adjustment:
-    """The same problem with the senses of a move for good."""
-    return Adjustment(adjustment.problem, adjustment.ranges.with_senses(moved > 0), adjustment.deadline)
-
-
-def _refusal(problem: Problem) -> InfeasibleProblem:
-    return InfeasibleProblem(
-        "No perturbation keeps all sensitive cells away from their true values. "
-        "Raise `share` or `least`, or force fewer cells to be published.",
-        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
-        forced=problem.table.labels(np.flatnonzero(problem.forced)),
-    )

@@ -20,22 +20,23 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
+from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.adjustment import Adjustment
 from tablecloak.methods.balancing import quick_move
-from tablecloak.methods.base import GRACE
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Affine, Form, length_unit
+from tablecloak.methods.judging import audit_within
+from tablecloak.methods.leaf_moves import leaf_move
 from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, with_senses
-from tablecloak.methods.whole_units import adds_up, fewest_digits
+from tablecloak.methods.whole_units import adds_up, fewest_digits_until
 from tablecloak.pattern import Perturbation
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress, TimeUp
+from tablecloak.progress import Deadline, Progress
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
@@ -43,8 +44,6 @@ MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Units by which levels are raised, one after the other."""
 PROGRAM_SHARE = 0.75
 """The share of the time left that a program may take; the rest is for whole units and the audit."""
-LEAST_WHOLE = 0.25
-"""Seconds that whole units have also when the time is up: fractions would tell who was moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +152,24 @@ def by_balancing(
     if move is None:
         return None
     low, high = adjustment.ends(adjustment.senses(move.moved))
-    moved, whole = fewest_digits(problem, move.moved, low, high, seconds=max(deadline.left, LEAST_WHOLE))
+    moved, whole = fewest_digits_until(problem, move.moved, low, high, deadline)
     if not adds_up(problem, moved):
         return None
     pattern = pattern_of(problem, ranges, moved)
     cost, safe = cost_of(problem, moved), _is_safe(problem, pattern, deadline, progress)
     return Attempt(Outcome.TIME_LIMIT, moved, pattern, safe, cost, min(bound, cost), 0, 0, whole=whole)
+
+
+def by_leaves(problem: Problem, ranges: Ranges) -> Attempt | None:
+    """Something to return when there was no time for anything else: leaves moved by their levels (`leaf_moves`).
+
+    It takes a moment at any size, and is not audited. None where totals do not follow from leaves, or need more.
+    """
+    moved = leaf_move(problem, ranges) if problem.is_monotone else None
+    if moved is None:
+        return None
+    pattern = pattern_of(problem, ranges, moved)
+    return Attempt(Outcome.TIME_LIMIT, moved, pattern, False, cost_of(problem, moved), 0.0)
 
 
 def _solved(
@@ -211,8 +222,7 @@ def _attempt(
     low, high = ranges.with_senses(moved > 0).ends()
     still = _still(problem, shown, answer.values)
     low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
-    seconds = max(deadline.left / 2, LEAST_WHOLE)
-    moved, whole = fewest_digits(problem, moved, low, high, seconds=seconds)
+    moved, whole = fewest_digits_until(problem, moved, low, high, deadline)
     if not adds_up(problem, moved):
         return _none(problem, answer)
     pattern = pattern_of(problem, ranges, moved)
@@ -223,11 +233,9 @@ def _attempt(
 
 
 def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progress: Progress) -> bool:
-    """Whether the audit finds no cell open; one that takes longer than there is time is given up."""
-    try:
-        return audit(problem, pattern, progress=deadline.later(GRACE).watched(progress)).safe
-    except TimeUp:
-        return False
+    """Whether the audit finds no cell open; False, nothing known, where there is no time for an audit."""
+    verdict = audit_within(problem, pattern, deadline, progress)
+    return verdict is not None and verdict.safe
 
 
 def _none(problem: Problem, answer: Answer) -> Attempt:
@@ -242,3 +250,13 @@ def _still(problem: Problem, shown: Shown, x: Floats) -> Bools:
     if shown.form.touched.matrix.nnz:
         still |= shown.form.touched.at(x) < 0.5
     return still
+
+
+def out_of_reach(problem: Problem) -> InfeasibleProblem:
+    """The refusal where no perturbation shows all sensitive cells a level away."""
+    return InfeasibleProblem(
+        "No perturbation keeps all sensitive cells away from their true values. "
+        "Raise `share` or `least`, or force fewer cells to be published.",
+        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
+        forced=problem.table.labels(np.flatnonzero(problem.forced)),
+    )

@@ -305,6 +305,8 @@ class LinearProver:
         deadline: Deadline = NEVER,
     ) -> list[Proof]:
         order, cells = _asked(below, above, tasks, extent)
+        if not order or deadline.passed():
+            return []
         order.sort(key=lambda t: -self._missed.get(tasks[t], 0))
         matrix = self.columns[:, cells]
         used = np.unique(matrix.indices).astype(np.int64)

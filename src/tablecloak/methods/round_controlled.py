@@ -87,32 +87,56 @@ def round_controlled(
     run = Run(params.seconds)
     large = len(problem.table) > LARGE and not is_network(problem)
     deadline = run.deadline.share(SEARCH_SHARE) if large else run.deadline
-    cells = ~problem.forced
-    notes: list[str] = []
-    levels = all_levels(problem) if params.protect else []
-    exactly = not problem.is_monotone  # then it matters which multiples are touched
     _check_divisible(problem, base)
-    for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
-        bare = rounding_form(problem, cells, base, steps, problem.weights, exactly)
-        _check_touched(problem, bare)
-        added = bare.form.with_rows(added_up(problem, bare.value))
-        shown = Shown(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
+    notes: list[str] = []
+    search = _Search(problem, params, base, deadline, progress, notes, run)
+    found = run.until_stopped(search.proposal)
+    return _annealed(problem, params, base, rng, progress, notes, run) if found is None else found
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Programs with as few steps as needed. Confidential."""
+
+    problem: Problem
+    params: ControlledParams
+    base: Floats
+    deadline: Deadline
+    progress: Progress
+    notes: list[str]
+    run: Run
+
+    def proposal(self) -> Proposal | None:
+        """The nearest rounding that adds up, and protects if it can; None: the time was up first."""
+        problem, params = self.problem, self.params
+        levels = all_levels(problem) if params.protect else []
+        exactly = not problem.is_monotone  # then it matters which multiples are touched
+        for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
+            bare = rounding_form(problem, ~problem.forced, self.base, steps, problem.weights, exactly)
+            _check_touched(problem, bare)
+            added = bare.form.with_rows(added_up(problem, bare.value))
+            shown = Shown(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
+            answer = self._answer(shown, levels)
+            if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
+                return _proposal(problem, params, shown, answer, steps, self.notes, self.run)
+            if answer.outcome.undecided or self.deadline.passed():
+                return None
+            self.notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
+        raise _refusal(problem, bare, self.base, _why_not(steps), self.deadline)
+
+    def _answer(self, shown: Shown, levels: list[Task]) -> Answer:
+        """With the levels, or without them where no rounding meets them: that is no safe point then."""
+        problem, params, deadline = self.problem, self.params, self.deadline
         widths = conditional_widths(problem, _may_be_touched(shown.form)) if params.protect else []
-        answer = _answer(problem, params, shown, levels, widths, deadline, progress)
+        answer = _answer(problem, params, shown, levels, widths, deadline, self.progress)
         imposed = params.protect or not problem.sensitive.any()
         if answer.outcome is Outcome.INFEASIBLE and (levels or widths):
-            answer, imposed = _answer(problem, params, shown, [], [], deadline, progress), False
+            answer, imposed = _answer(problem, params, shown, [], [], deadline, self.progress), False
             if answer.outcome is not Outcome.INFEASIBLE:
-                notes.append(
+                self.notes.append(
                     "no rounding with these bases protects every cell; the audit names those left open"
                 )
-        if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
-            answer = replace(answer, safe=answer.safe and imposed)
-            return _proposal(problem, params, shown, answer, steps, notes, run)
-        if answer.outcome.undecided or deadline.passed():
-            return _annealed(problem, params, base, rng, progress, notes, run)
-        notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
-    raise _refusal(problem, bare, base, _why_not(steps), deadline)
+        return replace(answer, safe=answer.safe and imposed)
 
 
 def _annealed(

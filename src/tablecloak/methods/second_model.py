@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.engines.highs import watched
 from tablecloak.engines.lp import Outcome
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.forms import Form
@@ -322,16 +323,17 @@ class SecondModel:
         extent = np.ones(len(self.tasks))
         cells = np.array([task.cell for task in self.tasks[self.levels :]], dtype=np.int64)
         extent[self.levels :] = self.form.touched.at(x)[cells]
-        proofs = self.prover.proofs(
-            below,
-            above,
-            [self.tasks[t] for t in asked],
-            extent=extent[asked],
-            most=most,
-            share=None if whole else self._share.at(x),
-            depth=self.depth,
-            deadline=self.deadline,
-        )
+        with watched(self.deadline.check):  # a single program may take longer than there is time
+            proofs = self.prover.proofs(
+                below,
+                above,
+                [self.tasks[t] for t in asked],
+                extent=extent[asked],
+                most=most,
+                share=None if whole else self._share.at(x),
+                depth=self.depth,
+                deadline=self.deadline,
+            )
         missed = {id(proof.task) for proof in proofs}
         return proofs, asked[[id(self.tasks[t]) in missed for t in asked.tolist()]]
 

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats, Ints
 from tablecloak.engines.quadratic import Quadratic, least_squares
 from tablecloak.methods.adjustment import Adjustment
+from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
 TURNS = 200
@@ -168,3 +169,8 @@ def _least(weight: Floats, price: Floats, low: Floats, high: Floats) -> tuple[Fl
         free = np.where(weight > 0, price / (2 * weight), np.where(price > 0, np.inf, -np.inf))
     d = np.clip(free, low, high)
     return weight * d * d - price * d, d
+
+
+def square_sum(problem: Problem, moved: Floats) -> float:
+    """sum_i w_i (v_i - a_i)^2 of a move in data units."""
+    return float(problem.weights @ moved**2) * problem.table.unit**2

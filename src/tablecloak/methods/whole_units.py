@@ -11,6 +11,7 @@ tables other than networks), the same is done in tenths of them, and so on.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
@@ -18,6 +19,7 @@ from scipy.sparse import csc_array, csr_array, hstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.limited import solve_limited
+from tablecloak.methods.leaf_sums import whole_by_leaves
 from tablecloak.methods.network_search import is_network
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline
@@ -32,6 +34,14 @@ FRACTION = 1e-6
 """A move is whole up to this share of a unit."""
 
 
+@dataclass(frozen=True)
+class WholeSettings:
+    """Untested default."""
+
+    least_seconds: float = 0.25
+    """Seconds that programs for whole units have also when the time is up."""
+
+
 def fewest_digits(
     problem: Problem,
     moved: Floats,
@@ -43,15 +53,40 @@ def fewest_digits(
 ) -> tuple[Floats, bool]:
     """`moved` in whole units (True), else in tenths, hundredths or thousandths, else as it is, clipped to low..high.
 
+    Where programs find no whole units near by, leaves are rounded and totals added up (`leaf_sums`).
+
     What was clipped need not add up any more: see `adds_up`. Whole units have so many seconds, the other attempts as
     many together.
     """
     for digits in range(MOST_DIGITS + 1):
+        if digits == 1:
+            added = whole_by_leaves(problem.table, moved, low, high)
+            if added is not None:
+                return added, True
         fine, most = 10.0**digits, seconds / (MOST_DIGITS if digits else 1)
         found = whole_units(problem, moved * fine, low * fine, high * fine, squares=squares, seconds=most)
         if found is not None:
             return found / fine, digits == 0
     return np.clip(moved, low, high), False
+
+
+def fewest_digits_until(
+    problem: Problem, moved: Floats, low: Floats, high: Floats, deadline: Deadline, *, squares: bool = False
+) -> tuple[Floats, bool]:
+    """`fewest_digits` within half of the time left, or a moment if it is up: fractions would tell who was moved.
+
+    After that, and after an interrupt, leaves are rounded and totals added up where that can be.
+    """
+    found: list[tuple[Floats, bool]] = []
+    added = whole_by_leaves(problem.table, moved, low, high) if deadline.passed() else None
+    with deadline.stoppable():
+        if added is None and not deadline.interrupted:
+            seconds = max(deadline.left / 2, WholeSettings.least_seconds)
+            found.append(fewest_digits(problem, moved, low, high, squares=squares, seconds=seconds))
+    if not found:
+        added = whole_by_leaves(problem.table, moved, low, high) if added is None else added
+        found.append((np.clip(moved, low, high), False) if added is None else (added, True))
+    return found[0]
 
 
 def adds_up(problem: Problem, moved: Floats) -> bool:
