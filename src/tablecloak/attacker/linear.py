@@ -142,10 +142,9 @@ class _Push:
 
     def _credit(self, witness: Deviation) -> None:
         """Every cell has gone as far as a witness takes it, in whole units."""
-        moved = self.ratio.astype(np.int64) * witness.numerator[self.group]
-        for way, amount in ((True, moved), (False, -moved)):
-            reach = self.side[way].reach
-            np.maximum(reach, amount // witness.denominator, out=reach)
+        from tablecloak.engines import rational
+
+        rational.credit(self.group, self.ratio, *witness, self.side[False].reach, self.side[True].reach)
 
     def _remember(self, witness: Deviation) -> None:
         """Credit a witness and its mirror image, and keep them."""
@@ -256,10 +255,10 @@ class _Push:
 
     def _learn(self, solution: Solution) -> Deviation | None:
         """Credit what a solution shows: an exact deviation, which is returned, or one next to it."""
-        count, asked, values = self.attack.system.count, self.asked, solution.values
-        columns = values[:count] - values[count : 2 * count]
-        columns[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
-        amount, (low, high) = columns * self.scale, (self.attack.low, self.attack.high)
+        from tablecloak.engines import rational
+
+        low, high = self.attack.low, self.attack.high
+        amount = rational.folded(solution.values, self.attack.system.count, self.asked, self.scale)
         witness = self.attack.system.deviation(amount, low, high)
         if witness is not None:
             self._remember(witness)
@@ -311,6 +310,8 @@ class _Push:
 
     def _endless(self) -> None:
         """Where whole extents are wanted: cells that go on for ever, by rays of columns with infinite bounds."""
+        if not any(np.isinf(need).any() for need in self.need.values()):
+            return
         low = np.where(np.isinf(self.attack.low), -1.0, 0.0)
         high = np.where(np.isinf(self.attack.high), 1.0, 0.0)
         for upward in (False, True):

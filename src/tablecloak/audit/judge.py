@@ -93,13 +93,18 @@ def audit(
     out_of_reach = _joined([found.open() for found in answers])
     safe: Bools = np.asarray(met.all(axis=0))
     value = problem.table.units[cells].astype(np.float64)
-    amounts = _joined(
+    columns = _joined(
         [np.array([value - found.down.reach, value + found.up.reach, *found.required]) for found in answers]
     )
+    low, high, lower, upper, sliding = problem.table.amounts(columns)
     return Audit(
         _joined([cells] * len(answers)),
         np.repeat(np.arange(len(answers)), cells.size),
-        *problem.table.amounts(amounts),
+        low,
+        high,
+        lower,
+        upper,
+        sliding,
         safe,
         intervals,
         judge.engine,
