@@ -17,7 +17,7 @@ from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched
 from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
-from tablecloak.attacker.tolerances import CORRECTED, MARGIN
+from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.engines.lp import Outcome, Session, Solution
 from tablecloak.errors import SolverError
 
@@ -200,13 +200,19 @@ class _Push:
         asked, (low_wall, high_wall) = self.asked, self._walls()
         most = max(float(need.max(initial=0.0)) for need in self.need.values())
         cap = np.ceil(CAP * most)
-        far_high, far_low = np.minimum(high_wall, cap), np.minimum(low_wall, cap)
+        far_high, far_low = (self._usable(np.minimum(wall, cap)) for wall in (high_wall, low_wall))
         high, low = far_high.copy(), far_low.copy()
         high[asked] = np.minimum(high[asked], self._group_need(True))
         low[asked] = np.minimum(low[asked], self._group_need(False))
         beyond_high = _difference(far_high[asked], high[asked])
         beyond_low = _difference(far_low[asked], low[asked])
         return self.attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
+
+    def _usable(self, wall: Floats) -> Floats:
+        """Deviation bounds without those that a program of this scale cannot tell from zero, unless extents are asked."""
+        if any(np.isinf(need).any() for need in self.need.values()):
+            return wall
+        return np.where(wall < NEGLIGIBLE * self.scale, 0.0, wall)
 
     def _walls(self) -> tuple[Floats, Floats]:
         """How far columns may go down and up in programs: to their bounds, less the margin or a quarter of the room."""
