@@ -35,6 +35,10 @@ CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
 
 
+_END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
+"""The bound at which a column lies, by those of its parts up and down, both from zero."""
+
+
 class LinearAttack:
     """Linear programs over the merged columns of a component that is no network."""
 
@@ -198,8 +202,7 @@ class _Push:
         The point d = 0 is a vertex, so the simplex method starts feasible. Nothing moves further than `CAP` needs.
         """
         asked, (low_wall, high_wall) = self.asked, self._walls()
-        most = max(float(need.max(initial=0.0)) for need in self.need.values())
-        cap = np.ceil(CAP * most)
+        cap = np.ceil(CAP * max(float(need.max(initial=0.0)) for need in self.need.values()))
         far_high, far_low = (self._usable(np.minimum(wall, cap)) for wall in (high_wall, low_wall))
         high, low = far_high.copy(), far_low.copy()
         high[asked] = np.minimum(high[asked], self._group_need(True))
@@ -209,7 +212,7 @@ class _Push:
         return self.attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
 
     def _usable(self, wall: Floats) -> Floats:
-        """Deviation bounds without those that a program of this scale cannot tell from zero, unless extents are asked."""
+        """Deviation bounds; in verdicts zero where they are below what a program of this scale can tell from zero."""
         if any(np.isinf(need).any() for need in self.need.values()):
             return wall
         return np.where(wall < NEGLIGIBLE * self.scale, 0.0, wall)
@@ -271,11 +274,23 @@ class _Push:
         elif self.margin:
             amount[np.abs(amount) <= CORRECTED * self.margin] = 0.0
             if self.attack.system.has_deviation_near(amount, low, high, self.margin):
-                moved = self.ratio * amount[self.group]
-                for way, far in ((True, moved), (False, -moved)):
-                    reach = self.side[way].reach
-                    np.maximum(reach, np.floor(far - self.margin), out=reach)
+                self._credit_near(amount)
         return witness
+
+    def _credit_near(self, amount: Floats) -> None:
+        """Every cell has gone nearly as far as amounts with an exact deviation next to them, and as their mirror image.
+
+        The exact deviation is nearer to them than the margin by far: stretched by the share that the amounts and twice
+        that distance have of the opposite bounds, its mirror image keeps these.
+        """
+        moved, far = np.flatnonzero(amount), self.ratio * amount[self.group]
+        wall = np.where(amount > 0, -self.attack.low, self.attack.high)[moved]
+        share = float((wall / (np.abs(amount[moved]) + 2 * CORRECTED * self.margin)).min(initial=np.inf))
+        for way, sign in ((True, 1.0), (False, -1.0)):
+            reach = self.side[way].reach
+            np.maximum(reach, np.floor(sign * far - self.margin), out=reach)
+            if math.isfinite(share):
+                np.maximum(reach, np.floor(share * (-sign * far - self.margin)), out=reach)
 
     def _rewards(self, questions: Ints, upward: bool) -> Floats:
         """Costs that push the questions: reward the way up to the need, punish the way back."""
@@ -309,8 +324,28 @@ class _Push:
             if witness is not None:
                 found.take(witness, sign * witness.of(column))
             found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
+            extent = math.isinf(self.need[upward][question]) and not found.settles(math.inf)
+            if extent and NEGLIGIBLE * self.scale < 1:  # else the basis may violate bounds by whole units
+                self._exact_extent(found, column, sign)
         self._settle(question, upward, found)
         return True
+
+    def _exact_extent(self, found: Evidence, column: int, sign: int) -> None:
+        """What the basis of the last program says in fractions: a column is basic if one of its parts is."""
+        count, (columns, rows) = self.attack.system.count, self.session.basis()
+        status = [
+            "kBasic" if "kBasic" in (rises, falls) else _END.get((rises, falls), "kZero")
+            for rises, falls in zip(columns[:count], columns[count : 2 * count], strict=True)
+        ]
+        for asked, *beyond in zip(
+            self.asked.tolist(),
+            columns[2 * count : -self.asked.size],
+            columns[-self.asked.size :],
+            strict=True,
+        ):
+            status[asked] = "kBasic" if "kBasic" in beyond else status[asked]
+        low, high = self.attack.low, self.attack.high  # extents have no cap, and no margin
+        self.attack.oracle.take_basis(found, (status, rows), column, sign, low, high)
 
     # ------------------------------------------------------------------ rays
 
