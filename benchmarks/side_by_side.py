@@ -114,8 +114,14 @@ def main(other: Path, only: str = "") -> None:
                         )
                         if answer.returncode == 0:
                             best[which] = min(best[which], json.loads(answer.stdout)["seconds"])
-                row |= {f"{kind}_{which}_ms": round(1e3 * best[which], 3) for which in sources}
-                row[f"{kind}_ratio"] = round(best["now"] / best["before"], 2)
+                done = all(np.isfinite(each) for each in best.values())
+                row |= {
+                    f"{kind}_{which}_ms": round(1e3 * best[which], 3)
+                    if np.isfinite(best[which])
+                    else "failed"
+                    for which in sources
+                }
+                row[f"{kind}_ratio"] = round(best["now"] / best["before"], 2) if done else ""
         store.put(name, row)
         print(name, row, flush=True)
 
