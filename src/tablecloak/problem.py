@@ -175,6 +175,10 @@ class Problem:
         """Cells hidden in every pattern: sensitive or marked so."""
         return frozen((self.marks == Mark.SENSITIVE) | (self.marks == Mark.HIDDEN))
 
+    @cached_property
+    def _marked_hidden(self) -> Bools:
+        return frozen(self.marks == Mark.HIDDEN)
+
     @property
     def attacker_names(self) -> tuple[str, ...]:
         return (OUTSIDER, *(attacker.name for attacker in self.attackers))
@@ -182,7 +186,12 @@ class Problem:
     @property
     def is_monotone(self) -> bool:
         """Whether hiding more can never break a requirement."""
-        return self.most_touched is None and not self.levels.conditional.any()
+        return self.most_touched is None and not self.has_conditional
+
+    @cached_property
+    def has_conditional(self) -> bool:
+        """Whether any cell has a conditional level."""
+        return bool(self.levels.conditional.any())
 
     def box(self, attacker: int) -> tuple[Floats, Floats]:
         """low, high of all cells for attacker number k (0 is the outsider)."""
@@ -234,7 +243,7 @@ class Problem:
 
     def against_marks(self, touched: Bools) -> Ints:
         """Cells that a pattern treats against their mark: forced but touched, or to be hidden but published."""
-        return np.flatnonzero((self.forced & touched) | ((self.marks == Mark.HIDDEN) & ~touched))
+        return np.flatnonzero((self.forced & touched) | (self._marked_hidden & ~touched))
 
     def __repr__(self) -> str:
         who = f", {counted(len(self.attackers), 'insider')}" if self.attackers else ""

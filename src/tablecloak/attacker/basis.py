@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.elimination import ZERO, TooMuchWork, solve
+from tablecloak.attacker.elimination import ZERO, Rational, TooMuchWork, in_whole_numbers, solve
 from tablecloak.attacker.evidence import Amount, WholeSystem
 
 MOST_COLUMNS = 3_000
@@ -32,28 +32,30 @@ class ExactBasis:
         point = self._point(low, high)
         if point is None:
             return ZERO
-        sums: dict[int, Fraction] = {}
-        for moved, amount in point.items():
-            if not low[moved] <= amount <= high[moved]:
+        amounts, common = in_whole_numbers(point)
+        sums: dict[int, int] = {}
+        for moved, amount in amounts.items():
+            wall = float(high[moved] if amount > 0 else -low[moved])
+            if wall < math.inf and abs(amount) > int(wall) * common:
                 return ZERO
             for row, coefficient in self.system.entries(moved):
-                sums[row] = sums.get(row, ZERO) + coefficient * amount
-        return ZERO if any(sums.values()) else sign * point.get(column, ZERO)
+                sums[row] = sums.get(row, 0) + coefficient * amount
+        return ZERO if any(sums.values()) else Fraction(sign * amounts.get(column, 0), common)
 
-    def _point(self, low: Floats, high: Floats) -> dict[int, Fraction] | None:
-        found = {}
+    def _point(self, low: Floats, high: Floats) -> dict[int, Rational] | None:
+        found: dict[int, Rational] = {}
         for column, status in enumerate(self.columns):
             wall = {"kLower": low, "kUpper": high}.get(status)
             if wall is not None and wall[column]:
                 if math.isinf(wall[column]):
                     return None
-                found[column] = Fraction(int(wall[column]))
-        rhs = dict.fromkeys(sorted(self.tight), ZERO)
+                found[column] = int(wall[column])
+        rhs: dict[int, Rational] = dict.fromkeys(sorted(self.tight), 0)
         for column, amount in found.items():
             for row, coefficient in self.system.entries(column):
                 if row in rhs:
                     rhs[row] -= coefficient * amount
-        equations: dict[int, dict[int, int | Fraction]] = {row: {} for row in rhs}
+        equations: dict[int, dict[int, Rational]] = {row: {} for row in rhs}
         for column in self.basic:
             for row, coefficient in self.system.entries(column):
                 if row in equations:
@@ -63,22 +65,21 @@ class ExactBasis:
 
     def bound(self, column: int, sign: int, low: Floats, high: Floats) -> Amount:
         """The most that sign * d_column can be within low..high, by the multipliers of the basis."""
-        equations: list[dict[int, int | Fraction]] = [
+        equations: list[dict[int, Rational]] = [
             {row: value for row, value in self.system.entries(basic) if row in self.tight}
             for basic in self.basic
         ]
-        solution = solve(equations, [Fraction(-sign if basic == column else 0) for basic in self.basic])
+        solution = solve(equations, [-sign if basic == column else 0 for basic in self.basic])
         if solution is None:
             return math.inf
-        total = ZERO
+        multipliers, common = in_whole_numbers(solution)
+        total = 0
         for other in range(self.system.count):
-            weight = Fraction(sign if other == column else 0)
-            weight += sum(
-                (solution.get(row, ZERO) * value for row, value in self.system.entries(other)), ZERO
-            )
+            weight = sign * common if other == column else 0
+            weight += sum(multipliers.get(row, 0) * value for row, value in self.system.entries(other))
             if weight:
                 wall = float(high[other] if weight > 0 else -low[other])
                 if math.isinf(wall):
                     return math.inf
                 total += abs(weight) * int(wall)
-        return total
+        return Fraction(total, common)

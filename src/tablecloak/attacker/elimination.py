@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ class TooMuchWork(Exception):
 
 
 def solve(
-    rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Fraction], most_work: int = 2_000_000
+    rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Rational], most_work: int = 2_000_000
 ) -> dict[int, Fraction] | None:
     """One exact solution of sparse linear equations (unknowns not listed are zero); None if there is none.
 
@@ -29,12 +30,29 @@ def solve(
     return system.solution() if system.consistent else None
 
 
+def in_whole_numbers(vector: Mapping[int, Rational]) -> tuple[dict[int, int], int]:
+    """The vector times the common denominator of its numbers, and that denominator."""
+    common = math.lcm(*(number.denominator for number in vector.values()))
+    return {place: x.numerator * (common // x.denominator) for place, x in vector.items()}, common
+
+
+def _plain(number: Rational) -> Rational:
+    """A whole number as an `int`."""
+    return number.numerator if number.denominator == 1 else number
+
+
+def _quotient(number: Rational, divisor: Rational) -> Rational:
+    if divisor == 1 or divisor == -1:
+        return number if divisor == 1 else -number
+    return _plain(Fraction(number, divisor))
+
+
 class _Elimination:
     def __init__(
-        self, rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Fraction], most_work: int
+        self, rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Rational], most_work: int
     ) -> None:
-        self.rows = [{column: Fraction(value) for column, value in row.items() if value} for row in rows]
-        self.rhs, self.work_left = list(rhs), most_work
+        self.rows = [{column: _plain(value) for column, value in row.items() if value} for row in rows]
+        self.rhs, self.work_left = [_plain(value) for value in rhs], most_work
         self.holders: dict[int, set[int]] = {}
         for number, row in enumerate(self.rows):
             for column in row:
@@ -67,27 +85,27 @@ class _Elimination:
         self.active[number] = False
         self.pivots.append((number, column))
         for other in self.holders[column] - {number}:
-            self._subtract(other, pivot, self.rows[other][column] / pivot[column], number)
+            self._subtract(other, pivot, _quotient(self.rows[other][column], pivot[column]), number)
         del self.holders[column]
         for entry in pivot:
             if entry != column:
                 self._release(entry, number)
 
-    def _subtract(self, other: int, pivot: Mapping[int, Fraction], factor: Fraction, number: int) -> None:
+    def _subtract(self, other: int, pivot: Mapping[int, Rational], factor: Rational, number: int) -> None:
         target = self.rows[other]
         self.work_left -= len(pivot)
         if self.work_left < 0:
             raise TooMuchWork
         for column, value in pivot.items():
-            changed = target.get(column, ZERO) - factor * value
+            changed = target.get(column, 0) - factor * value
             if changed:
                 if column not in target:
                     self.holders[column].add(other)
-                target[column] = changed
+                target[column] = changed if isinstance(changed, int) else _plain(changed)
             else:
                 del target[column]
                 self._release(column, other)
-        self.rhs[other] -= factor * self.rhs[number]
+        self.rhs[other] = _plain(self.rhs[other] - factor * self.rhs[number])
         heapq.heappush(self.shortest, (len(target), other))
 
     def _release(self, column: int, number: int) -> None:
@@ -98,12 +116,12 @@ class _Elimination:
 
     def solution(self) -> dict[int, Fraction]:
         """Back substitution, last pivot first."""
-        found: dict[int, Fraction] = {}
+        found: dict[int, Rational] = {}
         for number, column in reversed(self.pivots):
             row = self.rows[number]
             rest = self.rhs[number] - sum(
-                (value * found[other] for other, value in row.items() if found.get(other)), ZERO
+                value * found[other] for other, value in row.items() if other in found
             )
             if rest:
-                found[column] = rest / row[column]
-        return found
+                found[column] = _quotient(rest, row[column])
+        return {column: Fraction(amount) for column, amount in found.items()}

@@ -19,17 +19,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
-from scipy.sparse.linalg import lsqr
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import group_bounds, merged
 from tablecloak.attacker.tolerances import (
     CORRECTED,
+    CORRECTION_PRECISION,
     LARGEST_COMMON_DENOMINATOR,
     LARGEST_DENOMINATOR,
     NEAR_RATIONAL,
@@ -72,6 +72,7 @@ class WholeSystem:
         self._widest = [int(length.max(initial=1)) for length in lengths]
         self._largest = float(np.abs(self._data).max(initial=1.0))
         self._whole = np.ascontiguousarray(self._data.astype(np.int64)) if self._largest < EXACT else None
+        self._sum, self._weight = (length * self._largest for length in self._widest)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """How far each column may go, so that all its cells stay within low..high."""
@@ -86,14 +87,22 @@ class WholeSystem:
 
         `base`: whole numbers that were subtracted before the solver was asked.
         """
+        from tablecloak.engines import rational
+
+        if self._whole is not None and isinstance(base, float) and not base:
+            found, whole = rational.rounded(
+                self._start, self._row, self._whole, self.rows, self._sum, amount, low, high
+            )
+            if found:
+                return Deviation(whole, 1)
         near = np.minimum(np.maximum(amount, low - base), high - base)
         for denominator in _denominators(near):
             numerator = np.rint(near * denominator) + base * denominator
             if np.abs(numerator).max(initial=0.0) >= EXACT:
                 return None
-            found = Deviation(numerator.astype(np.int64), denominator)
-            if fits(found, low, high) and self.keeps(found.numerator):
-                return found
+            deviation = Deviation(numerator.astype(np.int64), denominator)
+            if fits(deviation, low, high) and self.keeps(deviation.numerator):
+                return deviation
         return None
 
     def has_deviation_near(self, amount: Floats, low: Floats, high: Floats, margin: float) -> bool:
@@ -105,12 +114,18 @@ class WholeSystem:
         slack = np.minimum(amount - low, high - amount)[moved]
         if (slack <= 0.0).any():
             return False
-        columns = csc_array(
-            (self.columns.data, self.columns.indices, self.columns.indptr), shape=self.columns.shape
-        )[:, moved]
-        residual = np.asarray(columns @ amount[moved])
-        correction = np.asarray(lsqr(columns, -residual, atol=1e-5, btol=1e-5, iter_lim=CORRECTION_STEPS)[0])
-        left = np.abs(np.asarray(columns @ correction) + residual).max(initial=0.0)
+        from tablecloak.engines import rational
+
+        left, correction = rational.correction(
+            self._start,
+            self._row,
+            self._data,
+            self.rows,
+            moved,
+            amount[moved],
+            CORRECTION_STEPS,
+            CORRECTION_PRECISION,
+        )
         size = np.abs(correction)
         return bool(
             left <= CORRECTED * margin
@@ -152,15 +167,32 @@ class WholeSystem:
 
     def entries(self, column: int) -> list[tuple[int, int]]:
         """The equations of a column and its whole coefficients there."""
-        part = slice(int(self._start[column]), int(self._start[column + 1]))
-        return list(zip(self._row[part].tolist(), map(int, self._data[part].tolist()), strict=True))
+        start = self._start_list
+        return self._entries[start[column] : start[column + 1]]
+
+    @cached_property
+    def _start_list(self) -> list[int]:
+        return list(self._start.tolist())
+
+    @cached_property
+    def _entries(self) -> list[tuple[int, int]]:
+        return list(zip(self._row.tolist(), map(int, self._data.tolist()), strict=True))
 
     # ------------------------------------------------------------------ bounds
 
     def bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
         """The most that sign * d_column can be, by the row duals of a program that minimises -sign * d_column."""
+        from tablecloak.engines import rational
+
         best: Amount = math.inf
         for denominator in _denominators(duals):
+            if denominator == 1 and self._whole is not None:
+                small, most = rational.whole_bound(
+                    self._start, self._row, self._whole, self._weight, duals, column, sign, low, high
+                )
+                if small:
+                    best = Fraction(int(most)) if most < math.inf else best
+                    continue
             weights = self._weights(np.rint(duals * denominator), column, sign * denominator)
             if weights is None:
                 continue
@@ -216,26 +248,10 @@ def widest(weights: Ints, low: Floats, high: Floats) -> int | None:
 
 def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | None:
     """The mirror image of a deviation, as long as it fits within low..high; None where it cannot move."""
-    numerator, denominator = deviation
-    moved = np.flatnonzero(numerator)
-    amount = np.abs(numerator[moved]).astype(np.float64)
-    room = np.where(numerator[moved] > 0, -low[moved], high[moved])
-    share = room / amount
-    if share.size == 0 or not 0 < (least := float(share.min())) < np.inf:
-        return None
-    tightest = int(np.argmin(share))
-    times, parts = int(room[tightest]), int(amount[tightest])
-    if least >= 1.0 or times * float(amount.max()) >= EXACT or denominator * parts >= EXACT:
-        times, parts = int(least), 1
-    if times == 0:
-        return None
-    mirror = -numerator * times
-    common = math.gcd(int(np.gcd.reduce(mirror[moved])), denominator * parts)
-    found = Deviation(mirror if common == 1 else mirror // common, denominator * parts // common)
-    exact = (
-        float(amount.max()) < EXACT / 8
-    )  # then quotients of whole numbers are never rounded up to whole ones
-    return found if exact or fits(found, low, high) else None
+    from tablecloak.engines import rational
+
+    mirror, denominator = rational.mirrored(*deviation, low, high)
+    return Deviation(mirror, denominator) if denominator else None
 
 
 # ---------------------------------------------------------------------- rounding
@@ -243,18 +259,13 @@ def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | No
 
 def _denominators(amount: Floats) -> Iterator[int]:
     """Denominators with which the amounts are nearly whole; none if there is no small one."""
-    off = np.abs(amount - np.rint(amount))
-    if off.max(initial=0.0) < 0.01:
+    from tablecloak.engines import rational
+
+    whole, common = rational.common_denominator(
+        amount, NEAR_RATIONAL, RELATIVE_NOISE, LARGEST_DENOMINATOR, LARGEST_COMMON_DENOMINATOR
+    )
+    if whole:
         yield 1
-    fractional = off > np.maximum(NEAR_RATIONAL, RELATIVE_NOISE * np.abs(amount))
-    if not fractional.any():
-        return
-    parts = np.unique(np.round(off[fractional], 7))
-    common = 1
-    for part in parts[:: max(1, parts.size // 24)].tolist():
-        common = math.lcm(common, Fraction(part).limit_denominator(LARGEST_DENOMINATOR).denominator)
-        if common > LARGEST_COMMON_DENOMINATOR:
-            return
     if common > 1:
         yield common
 

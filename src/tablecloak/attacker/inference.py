@@ -54,12 +54,13 @@ class Side:
     def copy_from(self, other: Side, mine: Ints, its: Ints) -> None:
         """Take over some cells of another one."""
         self.reach[mine], self.bound[mine] = other.reach[its], other.bound[its]
-        place = dict(zip(its.tolist(), mine.tolist(), strict=True))
         for gone in mine.tolist() if self.fractions else ():
             self.fractions.pop(gone, None)
-        self.fractions.update(
-            {place[where]: amounts for where, amounts in other.fractions.items() if where in place}
-        )
+        if other.fractions:
+            place = dict(zip(its.tolist(), mine.tolist(), strict=True))
+            self.fractions.update(
+                {place[where]: amounts for where, amounts in other.fractions.items() if where in place}
+            )
 
     @property
     def proven(self) -> Bools:

@@ -18,7 +18,7 @@ from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched
 from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
-from tablecloak.attacker.tolerances import CORRECTED, MARGIN
+from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.engines.lp import Outcome, Session, Solution
 from tablecloak.errors import SolverError
 
@@ -35,6 +35,10 @@ FEW = 8
 programs, where that takes seconds a question, only what margins do not settle."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
+
+
+_END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
+"""The bound at which a column lies, by those of its parts up and down, both from zero."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +159,9 @@ class _Push:
 
     def _credit(self, witness: Deviation) -> None:
         """Every cell has gone as far as a witness takes it, in whole units."""
-        moved = self.ratio.astype(np.int64) * witness.numerator[self.group]
-        for way, amount in ((True, moved), (False, -moved)):
-            reach = self.side[way].reach
-            np.maximum(reach, amount // witness.denominator, out=reach)
+        from tablecloak.engines import rational
+
+        rational.credit(self.group, self.ratio, *witness, self.side[False].reach, self.side[True].reach)
 
     def _remember(self, witness: Deviation) -> None:
         """Credit a witness and its mirror image, and keep them."""
@@ -212,15 +215,20 @@ class _Push:
         The point d = 0 is a vertex, so the simplex method starts feasible. Nothing moves further than `CAP` needs.
         """
         asked, (low_wall, high_wall) = self.asked, self._walls()
-        most = max(float(need.max(initial=0.0)) for need in self.need.values())
-        cap = np.ceil(CAP * most)
-        far_high, far_low = np.minimum(high_wall, cap), np.minimum(low_wall, cap)
+        cap = np.ceil(CAP * max(float(need.max(initial=0.0)) for need in self.need.values()))
+        far_high, far_low = (self._usable(np.minimum(wall, cap)) for wall in (high_wall, low_wall))
         high, low = far_high.copy(), far_low.copy()
         high[asked] = np.minimum(high[asked], self._group_need(True))
         low[asked] = np.minimum(low[asked], self._group_need(False))
         beyond_high = _difference(far_high[asked], high[asked])
         beyond_low = _difference(far_low[asked], low[asked])
         return self.attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
+
+    def _usable(self, wall: Floats) -> Floats:
+        """Deviation bounds; in verdicts zero where they are below what a program of this scale can tell from zero."""
+        if any(np.isinf(need).any() for need in self.need.values()):
+            return wall
+        return np.where(wall < NEGLIGIBLE * self.scale, 0.0, wall)
 
     def _walls(self) -> tuple[Floats, Floats]:
         """How far columns may go down and up in programs: to their bounds, less the margin or a quarter of the room."""
@@ -269,21 +277,33 @@ class _Push:
 
     def _learn(self, solution: Solution) -> Deviation | None:
         """Credit what a solution shows: an exact deviation, which is returned, or one next to it."""
-        count, asked, values = self.attack.system.count, self.asked, solution.values
-        columns = values[:count] - values[count : 2 * count]
-        columns[asked] += values[2 * count : 2 * count + asked.size] - values[2 * count + asked.size :]
-        amount, (low, high) = columns * self.scale, (self.attack.low, self.attack.high)
+        from tablecloak.engines import rational
+
+        low, high = self.attack.low, self.attack.high
+        amount = rational.folded(solution.values, self.attack.system.count, self.asked, self.scale)
         witness = self.attack.system.deviation(amount, low, high)
         if witness is not None:
             self._remember(witness)
         elif self.margin:
             amount[np.abs(amount) <= CORRECTED * self.margin] = 0.0
             if self.attack.system.has_deviation_near(amount, low, high, self.margin):
-                moved = self.ratio * amount[self.group]
-                for way, far in ((True, moved), (False, -moved)):
-                    reach = self.side[way].reach
-                    np.maximum(reach, np.floor(far - self.margin), out=reach)
+                self._credit_near(amount)
         return witness
+
+    def _credit_near(self, amount: Floats) -> None:
+        """Every cell has gone nearly as far as amounts with an exact deviation next to them, and as their mirror image.
+
+        The exact deviation is nearer to them than the margin by far: stretched by the share that the amounts and twice
+        that distance have of the opposite bounds, its mirror image keeps these.
+        """
+        moved, far = np.flatnonzero(amount), self.ratio * amount[self.group]
+        wall = np.where(amount > 0, -self.attack.low, self.attack.high)[moved]
+        share = float((wall / (np.abs(amount[moved]) + 2 * CORRECTED * self.margin)).min(initial=np.inf))
+        for way, sign in ((True, 1.0), (False, -1.0)):
+            reach = self.side[way].reach
+            np.maximum(reach, np.floor(sign * far - self.margin), out=reach)
+            if math.isfinite(share):
+                np.maximum(reach, np.floor(share * (-sign * far - self.margin)), out=reach)
 
     def _rewards(self, questions: Ints, upward: bool) -> Floats:
         """Costs that push the questions: reward the way up to the need, punish the way back."""
@@ -317,13 +337,35 @@ class _Push:
             if witness is not None:
                 found.take(witness, sign * witness.of(column))
             found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
+            extent = math.isinf(self.need[upward][question]) and not found.settles(math.inf)
+            if extent and NEGLIGIBLE * self.scale < 1:  # else the basis may violate bounds by whole units
+                self._exact_extent(found, column, sign)
         self._settle(question, upward, found)
         return True
+
+    def _exact_extent(self, found: Evidence, column: int, sign: int) -> None:
+        """What the basis of the last program says in fractions: a column is basic if one of its parts is."""
+        count, (columns, rows) = self.attack.system.count, self.session.basis()
+        status = [
+            "kBasic" if "kBasic" in (rises, falls) else _END.get((rises, falls), "kZero")
+            for rises, falls in zip(columns[:count], columns[count : 2 * count], strict=True)
+        ]
+        for asked, *beyond in zip(
+            self.asked.tolist(),
+            columns[2 * count : -self.asked.size],
+            columns[-self.asked.size :],
+            strict=True,
+        ):
+            status[asked] = "kBasic" if "kBasic" in beyond else status[asked]
+        low, high = self.attack.low, self.attack.high  # extents have no cap, and no margin
+        self.attack.oracle.take_basis(found, (status, rows), column, sign, low, high)
 
     # ------------------------------------------------------------------ rays
 
     def _endless(self) -> None:
         """Where whole extents are wanted: cells that go on for ever, by rays of columns with infinite bounds."""
+        if not any(np.isinf(need).any() for need in self.need.values()):
+            return
         low = np.where(np.isinf(self.attack.low), -1.0, 0.0)
         high = np.where(np.isinf(self.attack.high), 1.0, 0.0)
         for upward in (False, True):

@@ -41,6 +41,5 @@ class NetworkAttack:
 
 def _side(got: Floats, need: Floats, movable: Bools) -> Side:
     """What a flow below the need reaches is the capacity of a cut; one that stops at the need proves no bound."""
-    reach = np.where(need > 0, got, 0.0)
-    short = ~movable | ((reach < need) | np.isinf(need)) & (need > 0)
-    return Side(reach, np.where(short, reach, np.inf))
+    short = ~movable | (got < need) | (need == np.inf)
+    return Side(got, np.where(short, got, np.inf))

@@ -118,8 +118,20 @@ class AttackerOracle:
     def _exact_basis(self, found: Evidence, column: int, sign: int, low: Floats, high: Floats) -> None:
         """What the basis of the last program says in fractions."""
         assert self._session is not None
+        self.take_basis(found, self._session.basis(), column, sign, low, high)
+
+    def take_basis(
+        self,
+        found: Evidence,
+        status: tuple[list[str], list[str]],
+        column: int,
+        sign: int,
+        low: Floats,
+        high: Floats,
+    ) -> None:
+        """Keep what a basis says in fractions, by the status names of columns and rows; it lies within low..high."""
         try:
-            basis = ExactBasis(self.system, *self._session.basis())
+            basis = ExactBasis(self.system, *status)
             found.take(None, basis.reach(column, sign, low, high))
             found.bound = min(found.bound, basis.bound(column, sign, self.low, self.high))
         except TooMuchWork:

@@ -16,7 +16,11 @@ LARGEST_COMMON_DENOMINATOR = 1_000_000
 """Denominators of whole deviations that are tried."""
 SOLVER_FEASIBILITY = 1e-9
 """Feasibility tolerance of programs that are solved on their own, in units of their scale."""
+NEGLIGIBLE = 1e-6
+"""Deviation bounds below this, in units of the scale of a shared program, are zero there."""
 MARGIN = 1e-6
 """By how much deviations that are exact only next to a float exceed a need, in units of the scale of their program."""
+CORRECTION_PRECISION = 1e-5
+"""The relative precision of the correction that makes such a deviation exact."""
 CORRECTED = 0.01
 """The correction that makes such a deviation exact is at most this share of the margin, and of every slack."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.attacker.inference import Inference, Side, Tick
@@ -99,19 +101,22 @@ def audit(
     cells = _questions(problem, touched, every_hidden)
     judge = _Judge(problem, view, cells, intervals, integer, progress)
     answers = [judge.answer(attacker) for attacker in range(len(problem.attacker_names))]
-    met = np.concatenate([found.met() for found in answers], axis=1)
-    out_of_reach = np.concatenate([found.open() for found in answers])
+    met = _joined([found.met() for found in answers])
+    out_of_reach = _joined([found.open() for found in answers])
     safe: Bools = np.asarray(met.all(axis=0))
-    table = problem.table
-    value = np.tile(whole_units(table.values[cells], table.unit), len(answers))
+    value = problem.table.units[cells].astype(np.float64)
+    columns = _joined(
+        [np.array([value - found.down.reach, value + found.up.reach, *found.required]) for found in answers]
+    )
+    low, high, lower, upper, sliding = problem.table.amounts(columns)
     return Audit(
-        np.tile(cells, len(answers)),
+        _joined([cells] * len(answers)),
         np.repeat(np.arange(len(answers)), cells.size),
-        table.amounts(value - np.concatenate([found.down.reach for found in answers])),
-        table.amounts(value + np.concatenate([found.up.reach for found in answers])),
-        table.amounts(np.concatenate([found.required.lower for found in answers])),
-        table.amounts(np.concatenate([found.required.upper for found in answers])),
-        table.amounts(np.concatenate([found.required.sliding for found in answers])),
+        low,
+        high,
+        lower,
+        upper,
+        sliding,
         safe,
         intervals,
         judge.engine,
@@ -125,9 +130,14 @@ def audit(
         (problem, pattern),
         frozen(~met),
         frozen(~safe & ~out_of_reach),
-        frozen(np.concatenate([found.down.proven for found in answers]) & intervals),
-        frozen(np.concatenate([found.up.proven for found in answers]) & intervals),
+        frozen(_joined([found.down.proven for found in answers]) & intervals),
+        frozen(_joined([found.up.proven for found in answers]) & intervals),
     )
+
+
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """The arrays of all attackers, one after the other along the last axis."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)
 
 
 def checked_view(problem: Problem, pattern: Pattern) -> View:
@@ -165,8 +175,9 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
 
 def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
     """Cells to ask about: the sensitive ones, touched ones with a conditional level, or all touched ones."""
-    conditional = (problem.levels.conditional > 0) & touched
-    asked = problem.sensitive | conditional
+    asked = problem.sensitive
+    if problem.has_conditional:
+        asked = asked | ((problem.levels.conditional > 0) & touched)
     return np.flatnonzero(asked | touched if every_hidden else asked)
 
 
@@ -189,7 +200,7 @@ class _Judge:
         self.outsider: _Answers | None = None
         self.engines: set[str] = set()
         self.solves = self.components = 0
-        self.done = 0
+        self.done, self.every = 0, cells.size * len(problem.attacker_names)
 
     @property
     def engine(self) -> str:
@@ -280,7 +291,7 @@ class _Judge:
 
     def _tick(self, settled: int) -> None:
         self.done += settled
-        self.progress("audit", self.done, self.cells.size * len(self.problem.attacker_names))
+        self.progress("audit", self.done, self.every)
 
 
 def _undecided(levels: Requirements, below: Floats, above: Floats) -> Requirements:
@@ -295,7 +306,8 @@ def _push(
 ) -> None:
     """Down and up for the given rows: exact extents (no levels), or only as far as these levels require."""
     lower, upper, sliding = levels or (level[rows] for level in found.required)
-    size, every = _sizes(lower, upper, sliding), np.arange(rows.size)
+    every = np.arange(rows.size)
+    size = np.zeros(rows.size) if isinstance(attack, NetworkAttack) else _sizes(lower, upper, sliding)
     if levels is None:
         everything = np.full(rows.size, np.inf)
         down, up = attack.reach(cells, everything, everything, tick, size)

@@ -36,7 +36,7 @@ CHUNK = 2_000
 """Queries in one compiled call: between two calls an interrupt is heard and progress is told."""
 KERNELS = (
     "kernels", "systems", "cycles", "cheapest_kernels", "cube_kernels", "balance", "cutting", "paths", "tableau",
-    "strata", "widest", "random_rounding",
+    "strata", "widest", "random_rounding", "rational",
 )  # fmt: skip
 """The files of compiled code."""
 BUDGET = 3_000

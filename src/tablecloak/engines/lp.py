@@ -148,12 +148,15 @@ class Session:
         )
         self._check(status)
         self._from_scratch = presolve
+        self._costs: Floats | None = np.zeros(self.columns) if cost is None else np.array(cost, dtype=float)
 
     def set_cost(self, column: int, cost: float) -> None:
+        self._costs = None
         self._highs.changeColCost(int(column), float(cost))
 
     def set_costs(self, columns: Ints, costs: Floats) -> None:
         """New costs of distinct columns."""
+        self._costs = None
         order = np.argsort(columns)  # HiGHS refuses a set that is not increasing
         self._check(
             self._highs.changeColsCost(
@@ -162,8 +165,13 @@ class Session:
         )
 
     def set_objective(self, costs: Floats) -> None:
-        """New costs of all columns."""
-        self._check(self._highs.changeColsCost(self.columns, self._every, costs))
+        """New costs of all columns; HiGHS is given those that change."""
+        if self._costs is None:
+            self._check(self._highs.changeColsCost(self.columns, self._every, costs))
+        else:
+            changed = (costs != self._costs).nonzero()[0]
+            self._check(self._highs.changeColsCost(changed.size, changed.astype(np.int32), costs[changed]))
+        self._costs = costs.copy()
 
     def set_bounds(self, column: int, low: float, high: float) -> None:
         """New bounds of one column."""
@@ -209,7 +217,7 @@ class Session:
         solution = self._highs.getSolution()
         return Solution(
             _OUTCOMES[status],
-            float(self._highs.getInfo().objective_function_value),
+            float(self._highs.getObjectiveValue()),
             np.asarray(solution.col_value, dtype=np.float64),
             np.asarray(solution.row_dual, dtype=np.float64),
         )

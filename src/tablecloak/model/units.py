@@ -113,6 +113,8 @@ def _toward(values: Floats, decimals: int, up: bool, others: Floats | float = 0.
     """The next whole numbers of units above or below the values, those that they are up to noise themselves."""
     values, sign = np.asarray(values, dtype=np.float64), 1.0 if up else -1.0
     whole = nearest_units(values, decimals)
+    if (amounts(whole, decimals) == values).all():
+        return whole
     with np.errstate(invalid="ignore"):
         short = ~is_whole(values, whole, decimals, others) & (sign * amounts(whole, decimals) < sign * values)
         return np.where(short, whole + sign, whole)
