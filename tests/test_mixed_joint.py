@@ -24,6 +24,7 @@ from tablecloak.problem import Attacker, Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.publish import publish
 from tablecloak.result import Result, Status
+from tablecloak.table import Table
 from tablecloak.testing import (
     KINDS,
     assert_protected,
@@ -514,6 +515,11 @@ def test_nothing_is_called_impossible_that_is_not_proven(monkeypatch: pytest.Mon
     problem = two_way_several()
     monkeypatch.setattr(_Asked, "accepted", lambda self, x: None)
     monkeypatch.setattr(_Asked, "_lengthened", lambda self, x: None)
+    result = protect(problem, "mixed-joint", params={"base": 5.0})
+    assert result.audit.safe and result.status is Status.FEASIBLE
+    assert "the solver failed" in result.report.notes[0]
+    exact = Intervals.of(problem.table.values, problem.table.values)
+    monkeypatch.setattr(_Asked, "stated", lambda self, below, above: exact)
     with pytest.raises(SolverError, match="none is proven to be impossible"):
         protect(problem, "mixed-joint", params={"base": 5.0})
 
@@ -571,3 +577,20 @@ def test_an_audit_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "audit", endless)
     result = protect(problem, NAME, params={"seconds": 0.0, **PLAIN})
     assert result.status is Status.TIME_LIMIT and result.audit.safe
+
+
+def test_conditional_widths_that_nothing_can_meet_are_proven_impossible():
+    """Values of 1e14, beyond the tolerance of programs: found by the fuzzer (methods, seed 1072).
+
+    An insider knows cell 1, and cell 3 within 3: the width of cell 3 is out of reach, so that it is published, and with
+    it the rounded cell 1, of which a width of 11 is asked.
+    """
+    values = [125_630_901_194_305, 598_976_003_117_461, 680_987_507_925_604]
+    table = Table.from_equations(values, [[0, -1, 1]], [values[2] - values[1]])
+    levels = Levels.of(3, [1e13, 0, 0], [1e13, 0, 0], conditional=[0, 11, 6])
+    known = [values[1], values[2] - 3], [values[1], values[2] + 3]
+    insider = Attacker.knowing("insider", [1, 2], *known)
+    problem = Problem.of(table, [0], levels, attackers=[insider])
+    ways = ["interval", "round", "interval"]
+    with pytest.raises(InfeasibleProblem, match="cell=1"):
+        protect(problem, "mixed-joint", params={"base": 5.0, "ways": ways})

@@ -38,12 +38,9 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
     """What a reader of the result should know."""
     table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
     if exact.left_open:
-        late = exact.answer.outcome.undecided
-        why = (
-            "the time was up before numbers that protect"
-            if late
-            else "no numbers of this base or reach protect"
-        )
+        late, failed = exact.answer.outcome.undecided, exact.answer.outcome is Outcome.FAILED
+        stopped = "the solver failed" if failed else "the time was up"
+        why = f"{stopped} before numbers that protect" if late else "no numbers of this base or reach protect"
         notes.append(f"{why} every cell{' were found' if late else ''}; the audit names those left open")
     if exact.joint.steps:
         away = exact.joint.steps + 1

@@ -67,6 +67,10 @@ class JointSettings:
     """Maximum share of the time that is kept for the last judgement within the method."""
 
 
+class _Unsettled(SolverError):
+    """Programs found nothing that the audit accepts, and do not prove that there is nothing."""
+
+
 def mixed_joint(
     problem: Problem,
     *,
@@ -95,14 +99,22 @@ def mixed_joint(
     if numbers is None:
         numbers = numbers_by_annealing(NAME, plan, params.steps, chance, deadline, progress)
     adding_up = numbers
-    found = run.until_stopped(
-        lambda: (
-            _cheapest(plan, params, adding_up, half, progress)
-            or _cheapest(plan, params, adding_up, deadline, progress)
+    found, settled = None, True
+    try:
+        found = run.until_stopped(
+            lambda: (
+                _cheapest(plan, params, adding_up, half, progress)
+                or _cheapest(plan, params, adding_up, deadline, progress)
+            )
         )
-    )
+    except _Unsettled:
+        settled = False
     if found is None:
         found = _vaguest(plan, params, numbers, run.deadline, progress)
+        if not settled:
+            found = replace(found, answer=replace(found.answer, outcome=Outcome.FAILED))
+        if not settled and not audit(problem, found.pattern, progress=progress).safe:
+            raise SolverError(UNDECIDED)
     printed = exact = found
     share = rng.bit_generator.random_raw()
     while asymmetry > 0:
@@ -172,7 +184,7 @@ def _cheapest(
     if before is None and deadline.passed():
         return None
     if not proven:
-        raise SolverError(UNDECIDED)
+        raise _Unsettled(UNDECIDED)
     raise model.refusal(joint.widest(numbers), explained=before is None)
 
 

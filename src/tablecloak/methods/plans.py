@@ -17,7 +17,7 @@ from tablecloak.methods.feasibility import forced_in_the_way
 from tablecloak.methods.mixing import WAYS, Plan
 from tablecloak.methods.reaches import ReachRule
 from tablecloak.methods.rounding import indivisible_cells
-from tablecloak.model.units import amounts
+from tablecloak.model.units import amounts, nearest_units
 from tablecloak.pattern import Intervals, Mixed, Suppression
 from tablecloak.problem import Mark, Problem
 from tablecloak.progress import Progress
@@ -197,19 +197,24 @@ def _entries(given: Any) -> list[Any]:
 def check_possible(plan: Plan, progress: Progress) -> None:
     """Raise `InfeasibleProblem` if some cell is open even when all is hidden that is not settled.
 
-    It names the cells, and what is published exactly or was published before and stands in the way.
+    It names the cells, and what is published exactly or was published before and stands in the way. A cell whose
+    conditional width is out of reach even then is untouched in every publication, and what is left is judged again.
     """
-    problem = replace(
-        plan.problem,
-        levels=replace(plan.problem.levels, conditional=np.zeros(plan.exact.size)),
-        most_touched=None,
-    )
-    table, hidden = problem.table, ~plan.fixed
-    ends = (np.where(plan.published, end, 0.0) for end in (plan.low, plan.high))
-    widest = Mixed.of(table, [(hidden, Suppression.of(table, hidden)), (plan.published, Intervals.of(*ends))])
-    found = audit(problem, widest, progress=progress)
-    if found.safe_rows.all():
-        return
+    problem = replace(plan.problem, most_touched=None)
+    table, hidden, free = problem.table, ~plan.fixed, ~(_always_touched(plan) | plan.fixed)
+    ends = [np.where(plan.published, end, 0.0) for end in (plan.low, plan.high)]
+    while True:
+        widest = Mixed.of(
+            table, [(hidden, Suppression.of(table, hidden)), (plan.published, Intervals.of(*ends))]
+        )
+        found = audit(problem, widest, progress=progress)
+        if found.safe_rows.all():
+            return
+        untouched = found.open_cells[(free & hidden & (problem.levels.conditional > 0))[found.open_cells]]
+        if untouched.size == 0:
+            break
+        hidden = hidden.copy()
+        hidden[untouched] = False
     cells, blocking = found.open_cells, _in_the_way(plan, hidden, found)
     labels, settled = table.labels(cells), table.labels(blocking)
     message = (
@@ -225,6 +230,14 @@ def check_possible(plan: Plan, progress: Progress) -> None:
     raise InfeasibleProblem(
         message, cells=labels, forced=settled, confidential={"shortfall": found.shortfalls(problem)}
     )
+
+
+def _always_touched(plan: Plan) -> Bools:
+    """Cells that are sensitive, or rounded and no multiples of their base: no publication states them exactly."""
+    table = plan.problem.table
+    base = nearest_units(np.where(plan.rounded, plan.base, table.unit), table.decimals).astype(np.int64)
+    between: Bools = plan.rounded & (table.units % np.maximum(base, 1) != 0)
+    return plan.problem.must_hide | between
 
 
 def _in_the_way(plan: Plan, hidden: Bools, found: Audit) -> Ints:
