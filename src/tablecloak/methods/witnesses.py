@@ -58,12 +58,12 @@ def finder_of(problem: Problem, tasks: Sequence[Task], allowed: Bools, deadline:
     """The engine that fits the table and the number of levels; `allowed` are the cells hidden to begin with."""
     if is_network(problem):
         return FlowFinder(problem, tasks, allowed)
-    if Thinner.fits(problem, tasks, allowed) and deadline.left >= _elimination_seconds(problem, allowed):
+    if Thinner.fits(problem, tasks, allowed) and deadline.left >= elimination_seconds(problem, allowed):
         return TableauFinder(problem, tasks, allowed, deadline)
     return ProgramFinder(problem, working_equations(problem.table), allowed, deadline)
 
 
-def _elimination_seconds(problem: Problem, allowed: Bools) -> float:
+def elimination_seconds(problem: Problem, allowed: Bools) -> float:
     """About how long it takes to eliminate the equations of these cells: nothing looks at the clock meanwhile."""
     part = working_equations(problem.table)[:, np.flatnonzero(allowed)]
     return part.shape[0] * part.shape[1] / ENTRIES_A_SECOND
