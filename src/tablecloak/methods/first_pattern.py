@@ -21,8 +21,7 @@ from tablecloak.methods.deviations import Task
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.quick_deviations import QuickDeviations
 from tablecloak.methods.search import Search
-from tablecloak.methods.thinning import Thinner
-from tablecloak.methods.witnesses import elimination_seconds
+from tablecloak.methods.thinning import Thinner, elimination_seconds
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -152,9 +151,9 @@ def _eliminated(
     work = len(tasks) * int(hidden.sum())
     if deadline.moment is None and work > settings.elimination_work:
         return hidden
-    within = deadline.share(settings.elimination_share)
-    if within.left < elimination_seconds(problem, hidden) or not Thinner.fits(problem, tasks, hidden):
+    if deadline.left < elimination_seconds(problem, hidden) or not Thinner.fits(problem, tasks, hidden):
         return hidden
+    within = deadline.share(settings.elimination_share)
     found = hidden
 
     def report(

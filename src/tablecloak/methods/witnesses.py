@@ -22,12 +22,9 @@ from tablecloak.engines.flow import Network
 from tablecloak.methods.deviations import Router, Task, Witness, met_by, negligible, sides
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.search import CLEAN_UP_WIDTH
-from tablecloak.methods.thinning import SHRUNK, Thinner
+from tablecloak.methods.thinning import SHRUNK, Thinner, elimination_seconds
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline
-
-ENTRIES_A_SECOND = 1e7
-"""Entries of a dense system that are eliminated in a second, on a busy machine."""
 
 
 class Finder(Protocol):
@@ -61,12 +58,6 @@ def finder_of(problem: Problem, tasks: Sequence[Task], allowed: Bools, deadline:
     if Thinner.fits(problem, tasks, allowed) and deadline.left >= elimination_seconds(problem, allowed):
         return TableauFinder(problem, tasks, allowed, deadline)
     return ProgramFinder(problem, working_equations(problem.table), allowed, deadline)
-
-
-def elimination_seconds(problem: Problem, allowed: Bools) -> float:
-    """About how long it takes to eliminate the equations of these cells: nothing looks at the clock meanwhile."""
-    part = working_equations(problem.table)[:, np.flatnonzero(allowed)]
-    return part.shape[0] * part.shape[1] / ENTRIES_A_SECOND
 
 
 class FlowFinder:
