@@ -60,6 +60,7 @@ MOST_LINES, UTMOST_LINES = 400, 520
 LONG_FILES = {}
 STATE = {
     "attacker.presolve._KNOWN": "a cache by table that forgets tables nobody holds any more",
+    "methods.feasibility._LARGEST": "a cache by problem that forgets problems that are no longer held",
 }
 COVERED_BY = {
     "attacker.basis": "test_oracle",

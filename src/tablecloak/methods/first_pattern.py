@@ -2,8 +2,7 @@
 
 Networks get the cheapest routes, one for each level (`network_search`); other tables that are one grid get hypercubes
 (`cube_search`). Requirements that no hypercube meets, and tables of all other kinds, get deviations that serve many
-requirements each (`quick_deviations`). The audit confirms what rests on linear programs, and redundant suppressions are
-eliminated where that is quick (`thinning`).
+requirements each (`quick_deviations`). Redundant suppressions are eliminated where that is quick (`thinning`).
 
 Reference: see these modules.
 """
@@ -37,8 +36,10 @@ class FirstPatternSettings:
     """Hypercubes are sought in a random order, the same for every run."""
     exchange_searches: int = 1000
     """Maximum number of hypercubes sought by exchanges: a tenth of the cost in 0.2 s on 10,571 cells."""
-    elimination_share: float = 0.1
+    elimination_share: float = 0.3
     """With a time limit, the share of the time left that the elimination of redundant suppressions may take."""
+    elimination_seconds: float = 3.0
+    """The maximum of that in seconds."""
     elimination_work: int = 500_000
     """Without one, the maximum number of requirements times hidden cells (about 0.2 s)."""
 
@@ -120,8 +121,10 @@ def by_deviations(
     settings: FirstPatternSettings = SETTINGS,
     start: tuple[Bools, Sequence[Task]] | None = None,
 ) -> Bools | None:
-    """Deviations that serve many requirements each, confirmed by the audit, and elimination; None: not in time.
+    """Deviations that serve many requirements each, and elimination; None: not in time.
 
+    Without a time limit the audit confirms it. With one that is left to `protect`: every requirement has a witness, and
+    an audit of a large table can take longer than the time that is left.
     `start`: cells hidden to begin with and the requirements that they do not meet.
     """
     hidden, unmet = (problem.must_hide, tasks) if start is None else start
@@ -129,14 +132,21 @@ def by_deviations(
     quick.build()
     if quick.unmet:
         return None
-    search = Search(problem, allowed, deadline.watched(progress), deadline, start=quick.hidden)
-    with deadline.stoppable():
-        search.construct()
-    hidden = (
-        search.hidden if search.complete else quick.hidden
-    )  # this has witnesses; `protect` audits it again
+    hidden = quick.hidden
+    if deadline.moment is None:
+        hidden = _confirmed(problem, allowed, hidden, progress, deadline)
     _report(problem, hidden, progress)
     return _eliminated(problem, tasks, hidden, progress, deadline, settings)
+
+
+def _confirmed(
+    problem: Problem, allowed: Bools, hidden: Bools, progress: Progress, deadline: Deadline
+) -> Bools:
+    """The pattern, repaired if the audit finds it open; as it was after an interrupt: it has witnesses."""
+    search = Search(problem, allowed, progress, deadline, start=hidden)
+    with deadline.stoppable():
+        search.construct()
+    return search.hidden if search.complete else hidden
 
 
 def _eliminated(
@@ -153,7 +163,10 @@ def _eliminated(
         return hidden
     if deadline.left < elimination_seconds(problem, hidden) or not Thinner.fits(problem, tasks, hidden):
         return hidden
-    within = deadline.share(settings.elimination_share)
+    within = deadline
+    if deadline.moment is not None:
+        part = settings.elimination_seconds / max(deadline.left, settings.elimination_seconds)
+        within = deadline.share(min(settings.elimination_share, part))
     found = hidden
 
     def report(
