@@ -89,16 +89,22 @@ class FlowFinder:
             network.set_capacity(arc, float(up[arc]), float(down[arc]))
 
     def find(self, task: Task, *, far: bool) -> Ints | None:
+        moves = self.deviations(task)
+        if moves is None:
+            return None
+        places: Ints = np.flatnonzero(np.logical_or.reduce([move != 0.0 for move in moves]))
+        return np.asarray(self.cells[places])
+
+    def deviations(self, task: Task) -> list[Floats] | None:
+        """The flows that meet a level, over `cells`; None if it is not met."""
         arc, missing = int(self.place[task.cell]), task.level
-        moved = []
+        moves = []
         for upward in sides(task):
             if missing > 0:
                 found = self.networks[task.attacker].route(arc, upward, missing)
-                moved.append(np.flatnonzero(found.deviation))
+                moves.append(found.deviation)
                 missing -= min(found.value, missing)
-        if missing > negligible(task):
-            return None
-        return self.cells[np.unique(np.concatenate(moved))]
+        return None if missing > negligible(task) else moves
 
     def also(self, tasks: Sequence[Task]) -> list[Task]:
         return []  # a flow of its own is as quick
