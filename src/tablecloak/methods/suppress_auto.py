@@ -233,6 +233,8 @@ class _Fast:
             or not CubeSearch.fits(problem)
         ):
             return False
+        if self.allowed.any() and self.deadline.passed():
+            return True
         expected = self._expected(len(self.tasks))
         if expected <= least:
             return False
@@ -260,6 +262,8 @@ class _Fast:
         """
         if self.deadline.moment is None or is_network(self.problem) or not self.problem.is_monotone:
             return False
+        if self.allowed.any() and self.deadline.passed():
+            return True
         before, within = self.deadline.left, self.deadline
         if self.best is not None:
             within = within.share(self.settings.deviation_share)
