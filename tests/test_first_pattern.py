@@ -12,6 +12,7 @@ from fixtures import FIXTURES
 from tablecloak.audit import audit
 from tablecloak.engines.flow import load_kernels
 from tablecloak.methods.base import suppression
+from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import open_tasks
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
@@ -36,7 +37,8 @@ def found(problem, deadline=NEVER, progress=silent):
 
 
 @pytest.mark.parametrize(
-    "fixture", ["two way", "two way several", "three way", "one hierarchy", "two hierarchies"]
+    "fixture",
+    ["two way", "two way several", "three way", "one hierarchy", "two hierarchies", "any equations"],
 )
 def test_it_is_safe_and_its_cost_is_told(fixture):
     problem, told = FIXTURES[fixture](), []
@@ -54,7 +56,36 @@ def test_where_there_is_none():
     assert found(problem, Deadline.after(0.0)) is None
     assert found(replace(problem, most_touched=len(problem.table))) is None
     assert found(FIXTURES["conditional"]()) is None
-    assert found(FIXTURES["any equations"]()) is None
+    assert found(FIXTURES["any equations"](), Deadline.after(0.0)) is None
+
+
+def test_grids_that_hypercubes_do_not_settle_get_deviations(monkeypatch):
+    """Requirements without a hypercube keep those that were found, and get deviations."""
+    problem = FIXTURES["three way"]()
+    search = CubeSearch._found
+    monkeypatch.setattr(
+        CubeSearch, "_found", lambda self, task, price: search(self, task, price) if self._asked % 2 else None
+    )
+    hidden = found(problem)
+    assert hidden is not None
+    assert_protected(problem, suppression(hidden))
+
+
+@pytest.mark.parametrize("count", range(1, 12))
+def test_an_interrupt_within_it_leaves_a_safe_pattern_or_none(count):
+    problem, reports, deadline = FIXTURES["any equations"](), [], Deadline.after(None)
+
+    def once(phase, done, total, incumbent=None, bound=None):
+        reports.append(phase)
+        if len(reports) == count:
+            raise KeyboardInterrupt
+
+    hidden = None
+    with deadline.stoppable():
+        hidden = found(problem, deadline, once)
+    assert deadline.interrupted == (len(reports) >= count)
+    if hidden is not None:
+        assert_protected(problem, suppression(hidden))
 
 
 @pytest.mark.parametrize("method", STOPPED)

@@ -37,13 +37,15 @@ SHARED_BY_METHODS = {
     "methods.data_units", "methods.descent", "methods.deviations", "methods.exact_run",
     "methods.cube_search", "methods.eliminating", "methods.exchanges", "methods.feasibility",
     "methods.ladder", "methods.level_cuts", "methods.near_proofs", "methods.near_prover", "methods.surroundings",
-    "methods.first_model", "methods.first_pattern", "methods.flow_blocks", "methods.forms", "methods.integer_phase",
+    "methods.first_intervals", "methods.first_model", "methods.first_pattern", "methods.flow_blocks", "methods.forms",
+    "methods.integer_phase",
     "methods.joint_result", "methods.joint_start", "methods.judging", "methods.leaf_moves", "methods.leaf_sums",
     "methods.lengths", "methods.lines", "methods.mixing",
     "methods.multipliers", "methods.narrowed", "methods.repair",
     "methods.neighbourhoods", "methods.network_search", "methods.one_by_one",
     "methods.parts", "methods.patterns", "methods.perturbing", "methods.plans", "methods.programs",
-    "methods.proof_rows", "methods.provers", "methods.reaches", "methods.relaxation", "methods.rooms",
+    "methods.proof_rows", "methods.provers", "methods.quick_deviations", "methods.reaches", "methods.relaxation",
+    "methods.rooms",
     "methods.rounding", "methods.rows", "methods.run_state", "methods.search", "methods.second_model",
     "methods.separation", "methods.shown_forms", "methods.squares", "methods.thinning", "methods.touching",
     "methods.tree", "methods.twins", "methods.walk", "methods.whole_units", "methods.witnesses",
@@ -61,6 +63,7 @@ LONG_FILES = {}
 STATE = {
     "engines.highs._LEFT": "threads of interrupted programs that have not ended yet; the process waits for them",
     "attacker.presolve._KNOWN": "a cache by table that forgets tables nobody holds any more",
+    "methods.feasibility._LARGEST": "a cache by problem that forgets problems that are no longer held",
 }
 COVERED_BY = {
     "attacker.basis": "test_oracle",

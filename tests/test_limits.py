@@ -16,7 +16,7 @@ from fixtures import FIXTURES
 from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods import METHODS
-from tablecloak.methods.base import Run, suppression
+from tablecloak.methods.base import Run, RunSettings, suppression
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
 from tablecloak.progress import NEVER, Deadline, TimeUp
 from tablecloak.protect import protect
@@ -225,6 +225,15 @@ def test_status_of_a_run(monkeypatch):
     assert late.deadline.at_least(0.5).left == 0.5
     with pytest.raises(KeyboardInterrupt), NEVER.stoppable():
         raise KeyboardInterrupt
+
+
+def test_a_run_ends_a_little_before_its_limit(monkeypatch):
+    """What is under way then may end within the limit: the audit has all that is allowed beyond it."""
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    assert Run(2.0).deadline.left == pytest.approx(1.94)
+    assert Run(60.0).deadline.left == pytest.approx(59.5)
+    assert Run(0.0).deadline.left == 0.0 and Run(None).deadline.moment is None
+    assert Run(2.0, RunSettings(reserve=0.5)).deadline.left == pytest.approx(1.5)
 
 
 def test_a_watched_deadline_ends_a_judgement(monkeypatch):

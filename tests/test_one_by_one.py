@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -138,4 +139,30 @@ def test_a_builder_that_is_cut_short_gives_way_to_a_cheaper_first_pattern(monkey
     assert FIRST_KEPT in stopped.report.notes
     whole = protect(problem, method_of(everything), params={"clean_up": False})
     assert whole.status is Status.FEASIBLE and stopped.cost < whole.cost
+    assert_protected(problem, stopped.pattern)
+
+
+def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_an_audit(monkeypatch):
+    """An audit of what it had by then, with many open cells, could take longer than the time that is left."""
+    problem = FIXTURES["three way"]()
+    moments, audited = iter(range(10**6)), []
+    monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: float(next(moments)))
+    module = import_module("tablecloak.methods.one_by_one")
+    judge = module.audit
+
+    def counted(*given, **named):
+        audited.append(given)
+        return judge(*given, **named)
+
+    monkeypatch.setattr(module, "audit", counted)
+
+    def late(requests):
+        while not requests.deadline.passed():
+            pass
+        return nothing(requests)
+
+    stopped = protect(problem, method_of(late), params={"seconds": 1e4})
+    assert stopped.status is Status.TIME_LIMIT
+    assert len(audited) == 1, "the one before the first attempt"
+    assert "own open cells" not in stopped.report.counters
     assert_protected(problem, stopped.pattern)

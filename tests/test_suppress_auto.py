@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from fixtures import FIXTURES
 from tablecloak.errors import InfeasibleProblem, InputError
+from tablecloak.methods import METHODS
+from tablecloak.methods.base import HIDES_EVERYTHING
+from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.testing import assert_protected, random_problem
@@ -63,3 +70,38 @@ def test_faults_of_parameters_are_told():
         protect(FIXTURES["two way"](), "suppress-auto", params={"gap": -1.0})
     with pytest.raises(InputError, match="nodes"):
         protect(FIXTURES["two way"](), "suppress-auto", params={"nodes": -1})
+
+
+@pytest.mark.parametrize("fixture", ["three way", "any equations"])
+def test_few_deviations_tell_whether_there_is_time_for_the_portfolio(fixture):
+    """With a limit, the methods follow only if the pace of the deviations leaves time for them."""
+    problem = FIXTURES[fixture]()
+
+    def tried(factor):
+        method = partial(suppress_auto, settings=AutoSettings(program_factor=factor))
+        result = protect(problem, replace(METHODS["suppress-auto"], function=method), params={"seconds": 60})
+        assert_protected(problem, result.pattern)
+        return {name for name in result.report.counters if name.startswith("cost by")}
+
+    assert tried(1e12) == {"cost by deviations"}
+    assert {"cost by deviations", "cost by suppress-greedy"} < tried(0.0)
+
+
+def test_hypercubes_are_exchanged_where_there_is_no_time_for_deviations(monkeypatch):
+    problem, exchanged = FIXTURES["three way"](), []
+    module = import_module("tablecloak.methods.suppress_auto")
+    monkeypatch.setattr(module, "CUBES_FIRST", 0.0)
+    real = module._Fast._exchange
+    monkeypatch.setattr(module._Fast, "_exchange", lambda self, search: exchanged.append(real(self, search)))
+    method = partial(suppress_auto, settings=AutoSettings(deviation_share=0.0, program_factor=1e12))
+    result = protect(problem, replace(METHODS["suppress-auto"], function=method), params={"seconds": 60})
+    assert exchanged and "cost by deviations" not in result.report.counters
+    assert result.cost <= result.report.counters["cost by hypercubes"]
+    assert_protected(problem, result.pattern)
+
+
+def test_stopped_before_any_pattern_everything_is_hidden_and_said_so():
+    problem = FIXTURES["three way"]()
+    result = protect(problem, "suppress-auto", params={"seconds": 0.0})
+    assert result.report.notes == (HIDES_EVERYTHING,) and result.status is Status.TIME_LIMIT
+    assert (result.pattern.hidden == ~problem.forced).all()

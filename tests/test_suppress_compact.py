@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,11 +13,14 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.audit import audit
 from tablecloak.engines import mip
 from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.methods import METHODS
+from tablecloak.methods.first_pattern import FIRST_KEPT
+from tablecloak.methods.suppress_compact import TOO_LARGE, CompactSettings, suppress_compact
 from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.table import Table
-from tablecloak.testing import cheapest_by_enumeration
+from tablecloak.testing import assert_protected, cheapest_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 
@@ -113,3 +118,18 @@ def test_conditional_widths_agree_with_brute_force(width):
             protect(problem, "suppress-compact")
     else:
         assert protect(problem, "suppress-compact").cost == pytest.approx(cost)
+
+
+def test_a_program_too_large_for_the_limit_is_not_begun(monkeypatch):
+    """HiGHS does not look at the clock while it sets up a program: the quick pattern and a note are what remains."""
+    problem = FIXTURES["three way"]()
+    module = import_module("tablecloak.methods.suppress_compact")
+    monkeypatch.setattr(module, "solve_mixed", None)
+    slow = partial(suppress_compact, settings=CompactSettings(nonzeros_a_second=1e-3))
+    result = protect(problem, replace(METHODS["suppress-compact"], function=slow), params={"seconds": 60.0})
+    assert result.status is Status.TIME_LIMIT
+    assert result.report.notes[0] == FIRST_KEPT and result.report.notes[-1] == TOO_LARGE
+    assert_protected(problem, result.pattern)
+    monkeypatch.undo()
+    without = protect(problem, replace(METHODS["suppress-compact"], function=slow))
+    assert without.status is Status.OPTIMAL and TOO_LARGE not in without.report.notes

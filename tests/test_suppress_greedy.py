@@ -9,6 +9,8 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.methods.base import HIDES_EVERYTHING
+from tablecloak.methods.first_pattern import FIRST_KEPT
 from tablecloak.methods.search import Search
 from tablecloak.methods.thinning import Thinner
 from tablecloak.pattern import Suppression
@@ -44,17 +46,26 @@ def test_nothing_to_do_when_the_sensitive_cells_protect_each_other():
     assert result.report.counters["deviations"] == 0
 
 
-def test_ctrl_c_while_building_returns_everything_hidden_and_says_so():
-    problem = FIXTURES["any equations"]()
+@pytest.mark.parametrize("fixture", ["any equations", "three way", "conditional"])
+def test_ctrl_c_while_building_returns_the_first_pattern_or_everything_and_says_so(fixture):
+    """Everything is hidden where there is no first pattern: with conditional levels, or interrupted before it."""
+    problem, quick = FIXTURES[fixture](), fixture != "conditional"
 
-    def interrupt(phase, done, total, incumbent=None, bound=None):
-        if phase == "protecting levels":
-            raise KeyboardInterrupt
+    def interrupted(first_phase):
+        def interrupt(phase, done, total, incumbent=None, bound=None):
+            if phase == first_phase:
+                raise KeyboardInterrupt
 
-    result = protect(problem, "suppress-greedy", progress=interrupt)
+        return protect(problem, "suppress-greedy", progress=interrupt)
+
+    result = interrupted("protecting levels")
     assert result.status is Status.INTERRUPTED
-    assert (result.pattern.hidden == ~problem.forced).all()
-    assert "stopped before a pattern was built" in result.report.notes[0]
+    assert result.report.notes == ((FIRST_KEPT if quick else HIDES_EVERYTHING),)
+    assert (result.pattern.hidden == ~problem.forced).all() != quick
+    assert_protected(problem, result.pattern)
+    if fixture == "any equations":
+        early = interrupted("deviations")
+        assert early.report.notes == (HIDES_EVERYTHING,) and (early.pattern.hidden == ~problem.forced).all()
 
 
 def test_ctrl_c_in_the_clean_up_returns_the_pattern_so_far():

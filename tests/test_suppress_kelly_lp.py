@@ -14,6 +14,7 @@ from tablecloak.attacker.presolve import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import FIRST_KEPT
 from tablecloak.methods.one_by_one import Requests
 from tablecloak.progress import NEVER, silent
 from tablecloak.protect import protect
@@ -176,7 +177,7 @@ def test_wrong_parameters_are_told_together_and_touched_cells_refused():
         protect(replace(FIXTURES["two way"](), most_touched=6), METHOD)
 
 
-def test_ctrl_c_while_building_returns_everything_hidden():
+def test_ctrl_c_while_building_returns_the_first_pattern():
     problem = FIXTURES["any equations"]()
 
     def interrupt(phase, done, total, incumbent=None, bound=None):
@@ -185,4 +186,6 @@ def test_ctrl_c_while_building_returns_everything_hidden():
 
     result = protect(problem, METHOD, progress=interrupt)
     assert result.status is Status.INTERRUPTED
-    assert (result.pattern.hidden == ~problem.forced).all()
+    assert result.report.notes == (FIRST_KEPT,)
+    assert not (result.pattern.hidden == ~problem.forced).all()
+    assert_protected(problem, result.pattern)

@@ -39,13 +39,25 @@ class Proposal:
     """What ended the run, where the status does not say it."""
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """What of a time limit is kept for steps that are under way when it passes."""
+
+    reserve: float = 0.03
+    """The share of the limit: after it only the audit remains, which may itself take all that is allowed beyond it."""
+    reserve_seconds: float = 0.5
+    """The maximum of that in seconds."""
+
+
 class Run:
     """One run of a method: its deadline, and the status that an interrupt or a passed deadline means.
 
     The deadline also passes with an interrupt, so that what remains to be done is cut short in the same way.
     """
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, settings: RunSettings = RunSettings()) -> None:
+        if seconds is not None:
+            seconds -= min(settings.reserve * seconds, settings.reserve_seconds)
         self.deadline = Deadline.after(seconds)
         self.stoppable = self.deadline.stoppable
 

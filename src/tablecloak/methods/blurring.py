@@ -14,7 +14,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.lengths import LEAST_ASYMMETRY, on_grid, skewed
+from tablecloak.methods.lengths import LEAST_ASYMMETRY, lengthened, on_grid, skewed
 from tablecloak.methods.second_model import Answer
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
@@ -30,6 +30,8 @@ class Blurred:
     printed: Intervals
     asked: float
     asymmetry: float
+    by_chance: bool = False
+    """Whether intervals were lengthened by chance, because the run was stopped before larger levels were solved for."""
 
     @property
     def same(self) -> bool:
@@ -55,13 +57,32 @@ def blurred(
     if deadline.passed() and not (np.isfinite(exact.low) | np.isfinite(exact.high))[touched].any():
         return Blurred(exact, exact, asymmetry, asymmetry)
     printed, asked, share = exact, asymmetry, rng.bit_generator.random_raw()
+    if asymmetry > 0 and deadline.passed():
+        return _by_chance(problem, exact, asymmetry, grid, share)
     while asymmetry > 0:
+        solved: list[Intervals] = []
         try:
-            printed = solve(skewed(problem, asymmetry, np.random.default_rng(share)))
-            break
+            with deadline.stoppable():
+                solved.append(solve(skewed(problem, asymmetry, np.random.default_rng(share))))
         except InfeasibleProblem:
             asymmetry = asymmetry / 2 if asymmetry > LEAST_ASYMMETRY else 0.0
-    return Blurred(exact, on_grid(problem, printed, grid), asked, asymmetry)
+            continue
+        if not solved:  # interrupted
+            return _by_chance(problem, exact, asked, grid, share)
+        printed = solved[0]
+        break
+    found = Blurred(exact, on_grid(problem, printed, grid), asked, asymmetry)
+    if asymmetry > 0 and deadline.passed():
+        other = _by_chance(problem, exact, asked, grid, share)
+        return other if other.printed.loss(problem) < found.printed.loss(problem) else found
+    return found
+
+
+def _by_chance(
+    problem: Problem, exact: Intervals, asymmetry: float, grid: float | None, seed: int
+) -> Blurred:
+    longer = lengthened(problem, exact, asymmetry, np.random.default_rng(seed))
+    return Blurred(exact, on_grid(problem, longer, grid), asymmetry, asymmetry, by_chance=True)
 
 
 def proposal_of(
@@ -82,6 +103,10 @@ def proposal_of(
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
     if found.asymmetry < found.asked:
         notes.append(f"the levels could be made larger by an asymmetry of {found.asymmetry:g} only")
+    if found.by_chance:
+        notes.append(
+            "stopped before larger levels were solved for: intervals are lengthened by chance instead"
+        )
     endless = ~np.isfinite(found.printed.low) & ~np.isfinite(found.printed.high)
     if not optimal and (endless | problem.forced).all():
         notes.append(f"stopped before intervals with ends were found: {EVERYTHING}")

@@ -24,6 +24,7 @@ from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.engines.structure import Block
 from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.network_search import Boxes
+from tablecloak.methods.quick_deviations import HeldDeviation, spanned
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -107,6 +108,18 @@ class CubeSearch:
     def unmet(self) -> list[Task]:
         """Levels that have no hypercube."""
         return [task for task in self._queue if task not in self._witness]
+
+    def spans(self) -> tuple[Floats, Floats]:
+        """How far below and above its value each cell is moved by the hypercubes, as far as levels lean on them."""
+        held = []
+        for cube in {id(cube): cube for cube in self._witness.values()}.values():
+            one = HeldDeviation(cube.cells, cube.signs)
+            rooms = {task.attacker: self._both_ways(cube, task.attacker) for task in cube.serves}
+            for task in cube.serves:
+                along, against = _multiples(cube, rooms[task.attacker], task)
+                one.along, one.against = max(one.along, along), max(one.against, against)
+            held.append(one)
+        return spanned(self._count.size, held)
 
     # ------------------------------------------------------------------ building
 
@@ -242,6 +255,15 @@ def _gives(cube: _Held, rooms: tuple[float, float], task: Task) -> float:
         return 0.0
     up, down = rooms if sign > 0 else rooms[::-1]
     return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[task.side]
+
+
+def _multiples(cube: _Held, rooms: tuple[float, float], task: Task) -> tuple[float, float]:
+    """The multiples of a hypercube, by its signs and against them, that a level which leans on it uses."""
+    sign = cube.signs[np.searchsorted(cube.cells, task.cell)]
+    up, down = rooms if sign > 0 else rooms[::-1]
+    rise = 0.0 if task.side is Side.DOWN else min(task.level, up)
+    fall = 0.0 if task.side is Side.UP else min(task.level - rise, down)
+    return (rise, fall) if sign > 0 else (fall, rise)
 
 
 def _block(problem: Problem) -> Block | None:

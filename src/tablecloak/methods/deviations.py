@@ -186,6 +186,8 @@ class Router:
         self.allowed = allowed.copy()
         self.columns = csc_array(equations)
         self.solves = 0
+        self.first_size = self.last_size = NEAR
+        """Number of cells of the first program of a search, and of the one that ended the last search."""
         lengths = np.diff(self.columns.indptr)
         self._starts, self._isolated = self.columns.indptr[:-1], lengths == 0
         self._edges = _pairs(self.columns)
@@ -212,8 +214,9 @@ class Router:
         rank = self._rank(task.cell, np.fmin(slope_up, slope_down))
         usable = np.flatnonzero(self.allowed & np.isfinite(rank) & ((up > 0) | (down > 0)))
         order = usable[np.argsort(rank[usable], kind="stable")]
-        size, furthest = NEAR, list(FURTHEST)
+        size, furthest = self.first_size, list(FURTHEST)
         while True:
+            self.last_size = size
             last = rank[order[min(size, order.size) - 1]] if order.size else 0.0
             cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
             near = _Neighbourhood(self, task, cells, furthest[0])

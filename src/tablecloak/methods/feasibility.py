@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
@@ -13,6 +15,8 @@ from tablecloak.methods.base import suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
+
+_LARGEST: WeakKeyDictionary[Problem, Bools] = WeakKeyDictionary()
 
 EXPLAINED = 5
 """For how many open cells the forced cells in the way are worked out."""
@@ -26,7 +30,17 @@ def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
 
     A hidden cell whose conditional width is not met even now cannot be met by hiding less, so it must be published;
     the rest is judged again. What remains meets all conditional widths and contains every feasible pattern.
+
+    It is worked out once a problem: a portfolio runs several methods, and on large tables this audit is a good part of
+    a short limit.
     """
+    known = _LARGEST.get(problem)
+    if known is None:
+        _LARGEST[problem] = known = _largest_pattern(problem, progress)
+    return known.copy()
+
+
+def _largest_pattern(problem: Problem, progress: Progress) -> Bools:
     allowed = ~problem.forced
     while True:
         found = audit(problem, suppression(allowed), progress=progress)

@@ -24,15 +24,16 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
+from tablecloak.methods.first_intervals import first_intervals
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, combined_form
 from tablecloak.methods.lengths import (
     HAIR,
-    by_hiding,
+    Room,
     check_blur,
     hidden_by_mark,
     may_be_touched,
-    repaired,
+    repaired_in_time,
     stated,
 )
 from tablecloak.methods.network_search import is_network
@@ -41,7 +42,7 @@ from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.touching import Touching
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
-from tablecloak.progress import NEVER, Deadline, Progress
+from tablecloak.progress import Deadline, Progress
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,13 @@ def interval_combined(
     run = Run(params.seconds)
     deadline = run.deadline
     progress("is it feasible at all", 0, 1)
+    start = first_intervals(problem, may_be_touched(problem, progress), deadline, progress)
     half = deadline.share(0.5) if params.asymmetry else deadline
-    exact, answer, known = _cheapest(problem, params, half, progress)
+    exact, answer, known = _cheapest(problem, params, half, progress, start)
 
     def cheapest(larger: Problem) -> Intervals:
-        return _cheapest(larger, params, deadline, progress, known)[0]
+        first = first_intervals(larger, may_be_touched(larger, progress), deadline, progress)
+        return _cheapest(larger, params, deadline, progress, first, known)[0]
 
     found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest, deadline)
     sensitive = params.touch * float(problem.weights[problem.sensitive].sum())
@@ -111,18 +114,27 @@ def _cheapest(
     params: CombinedParams,
     deadline: Deadline,
     progress: Progress,
+    start: Room | None,
     known: Sequence[Proof] = (),
 ) -> tuple[Intervals, Answer, list[Proof]]:
     """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
     allowed = may_be_touched(problem, progress)
     form, far = _form(problem, params, allowed)
-    start = by_hiding(problem, allowed, deadline, progress) if problem.is_monotone else None
-    answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
+    answer, proofs = replace(Answer.nothing(), values=np.zeros(form.size)), list[Proof]()
+    with deadline.stoppable():
+        answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
+    if not answer.safe and problem.most_touched is not None:
+        if deadline.interrupted:
+            raise KeyboardInterrupt
+        raise SolverError("the time was up before safe intervals were found; give it more seconds")
     below, above = form.below.at(answer.values), form.above.at(answer.values)
-    room = repaired(problem, below, above, progress, NEVER if answer.safe else deadline)
+    room = repaired_in_time(problem, below, above, progress, deadline, answer.safe)
     endless = np.where(allowed, np.inf, 0.0)
-    below, above = room or start or (endless, endless)
-    return stated(problem, below, above, params.touch), answer, proofs
+    found = [stated(problem, *one, params.touch) for one in (room, start) if one is not None]
+    if answer.safe and answer.outcome is Outcome.OPTIMAL:
+        found = found[:1]
+    found = found or [stated(problem, endless, endless, params.touch)]
+    return min(found, key=lambda pattern: pattern.loss(problem)), answer, proofs
 
 
 def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Form, float]:
@@ -164,10 +176,6 @@ def _answer(
         raise InfeasibleProblem(
             f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
         )
-    if not answer.safe and problem.most_touched is not None:
-        if deadline.interrupted:
-            raise KeyboardInterrupt
-        raise SolverError("the time was up before safe intervals were found; give it more seconds")
     if answer.values.size < form.size:
         answer = replace(answer, values=np.zeros(form.size))
     return answer, proofs

@@ -26,15 +26,16 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_intervals import first_intervals
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, interval_form
 from tablecloak.methods.lengths import (
     HAIR,
-    by_hiding,
+    Room,
     check_blur,
     hidden_by_mark,
     may_be_touched,
-    repaired,
+    repaired_in_time,
     stated,
     tightened,
 )
@@ -43,7 +44,7 @@ from tablecloak.methods.rooms import Proof, all_levels
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.pattern import Intervals
 from tablecloak.problem import Problem
-from tablecloak.progress import NEVER, Deadline, Progress
+from tablecloak.progress import Deadline, Progress
 
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""
@@ -80,11 +81,13 @@ def interval_partial(
     run = Run(params.seconds)
     deadline = run.deadline
     progress("is it feasible at all", 0, 1)
+    start = first_intervals(problem, may_be_touched(problem, progress), deadline, progress)
     half = deadline.share(0.5) if params.asymmetry else deadline
-    exact, answer, known = _narrowest(problem, params, half, progress)
+    exact, answer, known = _narrowest(problem, params, half, progress, start)
 
     def narrowest(larger: Problem) -> Intervals:
-        return _narrowest(larger, params, deadline, progress, known)[0]
+        first = first_intervals(larger, may_be_touched(larger, progress), deadline, progress)
+        return _narrowest(larger, params, deadline, progress, first, known)[0]
 
     found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest, deadline)
     plain, bound = params.up == params.down == 1.0, max(0.0, answer.bound)
@@ -104,32 +107,37 @@ def _narrowest(
     params: PartialParams,
     deadline: Deadline,
     progress: Progress,
+    start: Room | None,
     known: Sequence[Proof] = (),
 ) -> tuple[Intervals, Answer, list[Proof]]:
-    """The narrowest intervals for the levels of a problem, and the proofs that held them up."""
+    """The narrowest intervals for the levels of a problem, and the proofs that held them up; or those of the start."""
     weights = problem.weights
     allowed = may_be_touched(problem, progress)
     form = interval_form(
         problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
-    start = by_hiding(problem, allowed, deadline, progress)
-    answer, proofs = _answer(problem, params, form, deadline, progress, known)
+    answer, proofs = Answer.nothing(), list[Proof]()
+    with deadline.stoppable():
+        answer, proofs = _answer(problem, params, form, deadline, progress, known)
     if answer.outcome is Outcome.INFEASIBLE:
         largest_pattern(problem, progress)  # tells which cells cannot be protected
     at = answer.values if answer.values.size == form.size else np.zeros(form.size)
-    room = repaired(
-        problem, form.below.at(at), form.above.at(at), progress, NEVER if answer.safe else deadline
-    )
-    if start is not None and (room is None or _length(problem, start) < _length(problem, room)):
+    room = repaired_in_time(problem, form.below.at(at), form.above.at(at), progress, deadline, answer.safe)
+    optimal = answer.outcome is Outcome.OPTIMAL
+    if start is not None and (
+        room is None or (not optimal and _length(problem, start) < _length(problem, room))
+    ):
         room = start
     if room is None:
         endless = np.where(problem.forced, 0.0, np.inf)
         return stated(problem, endless, endless), answer, proofs
     below, above = room
-    optimal = answer.outcome is Outcome.OPTIMAL
     loose = ~problem.forced & (weights == 0.0) if optimal else ~problem.forced
     if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
-        below, above = tightened(problem, below, above, loose, progress)
+        with deadline.stoppable():
+            below, above = tightened(
+                problem, below, above, loose, progress if optimal else deadline.watched(progress)
+            )
     return stated(problem, below, above), answer, proofs
 
 

@@ -15,7 +15,6 @@ from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.deviations import Router, Task, Witness, open_tasks
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.first_pattern import first_pattern
 from tablecloak.methods.forms import Form
 from tablecloak.methods.network_search import NetworkSearch, is_network
 from tablecloak.methods.search import Search
@@ -36,16 +35,15 @@ MANY, LONGER, GROWTHS = 100, 1.3, 8
 """While more levels than this are open and time is short, all intervals are made so much longer, so often at most."""
 QUICKLY_ASKED = 10_000
 """Of tables that are no networks and larger than this it is not asked beforehand whether levels can be met."""
-START_SHARE = 0.35
-"""The share of the time that safe intervals to fall back on may take."""
-MOST_TIGHTENED = 1500
-"""Where more cells are hidden for that, what can be worked out about them is not asked: two programs a cell."""
 LEAST_ASYMMETRY = 0.05
 """Below this the levels are left as they are."""
 GRIDS = (1.0, 2.0, 5.0)
 """Ends are multiples of one of these times a power of ten."""
 FINENESS = 10.0
 """A grid step is at most this part of the width."""
+
+Room = tuple[Floats, Floats]
+"""How far below and above its value each cell may lie."""
 
 
 def hidden_by_mark(problem: Problem) -> Bools:
@@ -156,7 +154,8 @@ def may_be_touched(problem: Problem, progress: Progress) -> Bools:
     """
     if problem.is_monotone and not is_network(problem) and len(problem.table) > QUICKLY_ASKED:
         return np.asarray(~problem.forced)
-    return largest_pattern(replace(problem, most_touched=None), progress)
+    unbounded = problem if problem.most_touched is None else replace(problem, most_touched=None)
+    return largest_pattern(unbounded, progress)
 
 
 def repaired(
@@ -196,26 +195,20 @@ def repaired(
     return endless, endless
 
 
-def by_hiding(
-    problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress
+def repaired_in_time(
+    problem: Problem, below: Floats, above: Floats, progress: Progress, deadline: Deadline, safe: bool
 ) -> tuple[Floats, Floats] | None:
-    """Safe room to fall back on when the time is up: what the outsider can work out about hidden cells.
+    """Room that the audit accepts; None if it is not known to be `safe` and the time is up first.
 
-    None without a time limit, and when it takes too long. Not for conditional levels and bounds on touched cells.
+    What is not known to be safe is judged only while there is time: an audit of many open cells can take long.
     """
-    if deadline.moment is None or deadline.passed():
-        return None
-    soon, whole = deadline.share(START_SHARE), in_data_units(problem)
-    tasks = open_tasks(whole, audit(whole, suppression(whole.must_hide), progress=progress))
-    first = first_pattern(whole, allowed, tasks, progress, soon)
-    found = cheap_pattern(problem, allowed, progress, soon)
-    hidden = first if found is None else found
-    if hidden is None:
-        return None
-    endless = np.where(hidden, np.inf, 0.0)
-    if int(hidden.sum()) > MOST_TIGHTENED or soon.passed():
-        return endless, endless
-    return tightened(problem, endless, endless, hidden, progress)
+    room: tuple[Floats, Floats] | None = None
+    with deadline.stoppable():
+        if safe:
+            room = repaired(problem, below, above, progress)
+        elif not deadline.passed():
+            room = repaired(problem, below, above, deadline.watched(progress), deadline)
+    return room
 
 
 def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> Bools | None:
@@ -280,6 +273,21 @@ def skewed(problem: Problem, asymmetry: float, rng: np.random.Generator) -> Prob
         for level, most in ((lower + up, most_below), (upper + down, most_above))
     )
     return replace(problem, levels=replace(levels, lower=lower, upper=upper))
+
+
+def lengthened(problem: Problem, pattern: Intervals, asymmetry: float, rng: np.random.Generator) -> Intervals:
+    """Intervals lengthened by chance, up to 1.5 times the asymmetry on each side, as far as the outsider's box goes.
+
+    Longer intervals are as safe as before: for runs that are stopped before larger levels are solved for.
+    """
+    value, box = problem.table.values, room_by_box(problem)
+    with np.errstate(invalid="ignore"):
+        room = np.stack([value - pattern.low, pattern.high - value])
+        longer = room * (1 + 1.5 * asymmetry * rng.random(room.shape))
+    most = np.maximum(room, np.stack(box))
+    below, above = (snapped(problem, *pair, HAIR) for pair in zip(longer, most, strict=True))
+    touched = pattern.low < pattern.high
+    return stated(problem, np.where(touched, below, 0.0), np.where(touched, above, 0.0), pattern.touch)
 
 
 def on_grid(problem: Problem, pattern: Intervals, grid: float | None) -> Intervals:

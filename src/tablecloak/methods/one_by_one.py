@@ -8,7 +8,8 @@
 5. *Several starts*: the same in random orders; the cheapest pattern is kept.
 
 A run that is stopped before step 3 is complete ends with a quick pattern that it began with (`first_pattern`). With a
-time limit the paper's algorithm has a share of it, so that the repair can complete what it has begun.
+time limit the paper's algorithm has a share of it; if it is cut short, the quick pattern takes the place of the repair:
+both together are safe, and the clean-up has the rest of the time.
 
 References: the papers of the methods; Castro (2002), Figure 3, for the common frame; our notes, 4.1 and 4.10.
 """
@@ -262,6 +263,8 @@ class _Frame:
         self.cut_short = self.cut_short or within.passed()
         if self.deadline.passed():
             return None
+        if within.passed() and self.first is not None:
+            return self._united(own)
         found = audit(problem, suppression(own.hidden), progress=self.progress)
         counters = {
             **own.counters,
@@ -279,6 +282,21 @@ class _Frame:
             counters["published again"] = before - int(repaired.hidden.sum())
         hidden = repaired.hidden.copy()
         self.progress("attempt", 1, 1, self._cost(hidden), self.bound)
+        return _Attempt(hidden, self._cost(hidden), counters, own.notes)
+
+    def _united(self, own: Own) -> _Attempt:
+        """The pattern of a builder that was cut short together with the quick one, cleaned up: safe without an audit.
+
+        An audit of a pattern with many open cells can take longer than the time that is left.
+        """
+        assert self.first is not None
+        both: Bools = own.hidden | self.first
+        search = self._repaired(both, [])
+        assert search is not None
+        if self.params.clean_up:
+            search.clean_up()
+        hidden = search.hidden.copy()
+        counters = {**own.counters, "published again": int(both.sum()) - int(hidden.sum())}
         return _Attempt(hidden, self._cost(hidden), counters, own.notes)
 
     def _repaired(self, hidden: Bools, missing: list[Task]) -> Search | NetworkSearch | None:

@@ -15,7 +15,7 @@ from tablecloak.audit import audit
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
-from tablecloak.methods.thinning import Thinner
+from tablecloak.methods.thinning import Thinner, elimination_seconds
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
@@ -152,7 +152,9 @@ class Search:
         """Publish again what no level needs, dearest first."""
         if self.router is None and not self.met:
             return
-        tasks = [*self.witness, *self._unwatched()]
+        tasks, left = [*self.witness, *self._unwatched()], self.deadline.left
+        if left < elimination_seconds(self.problem, self.hidden):
+            return
         if Thinner.fits(self.problem, tasks, self.hidden):
             thinner = Thinner(self.problem, tasks, self.hidden, self.deadline)
             thinner.run(self.progress)

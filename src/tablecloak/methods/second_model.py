@@ -79,6 +79,11 @@ class Answer:
     rounds: int
     rows: int
 
+    @classmethod
+    def nothing(cls) -> Answer:
+        """What there is when the run is stopped before the model has any point or bound."""
+        return cls(Outcome.TIME_LIMIT, np.zeros(0), False, np.inf, 0.0, 0, 0)
+
 
 class SecondModel:
     """The program, which grows."""

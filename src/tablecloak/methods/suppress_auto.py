@@ -4,7 +4,9 @@
    tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
    else. The others follow only if little time has passed. The cheapest pattern is kept.
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
-   (`cube_search`), within seconds; where there is no time for them it is improved by exchanges instead.
+   (`cube_search`), within seconds. With a time limit all tables that are not networks then get a pattern of few
+   deviations (`first_pattern.by_deviations`); if that shows that there is no time for the fast methods, they are left
+   out, and if there was not even time for that, the hypercubes are improved by exchanges.
 2. *The exact recipe* (`exact_run`) starts from it: the relaxation gives a bound and guides searches, large
    neighbourhoods of the best pattern are searched, with a time limit on general tables as long as the relaxation takes,
    and branch and cut ends it where it can.
@@ -22,6 +24,7 @@ import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,11 +33,12 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal, Run, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.first_pattern import by_deviations
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
@@ -63,7 +67,7 @@ LONG = 600.0
 
 @dataclass(frozen=True)
 class AutoSettings:
-    """The work that is done without a time limit: counted, so that the same seed gives the same pattern anywhere.
+    """The work that is done: without a time limit counted, so that the same seed gives the same pattern anywhere.
 
     Meant to end within about a minute on 30,000 cells (`benchmarks/run.py methods`, tau_testW).
     """
@@ -80,6 +84,12 @@ class AutoSettings:
     """The same for networks. Untested default."""
     exchange_searches: int = 30_000
     """Maximum number of hypercubes sought by exchanges (15 s on 30,886 cells; all exchanges gain 0.3% more in 40 s)."""
+    quick_exchanges: int = 1_000
+    """The same with a time limit, before deviations are tried."""
+    deviation_share: float = 0.5
+    """With a time limit: the share of the time left for a pattern of few deviations, if there is another already."""
+    program_factor: float = 3.0
+    """Linear programs for each level take about this many times as long as a pattern of few deviations took."""
 
 
 SETTINGS = AutoSettings()
@@ -120,6 +130,14 @@ def suppress_auto(
         status = run.status(fast.best.status)
         counters = {**fast.tried, **fast.best.counters}
         return _with_advice(replace(fast.best, status=status, counters=counters, stopped_by=WORK))
+    if fast.best is None and run.deadline.passed() and problem.is_monotone:
+        return Proposal(
+            suppression(fast.allowed),
+            run.status(Status.FEASIBLE),
+            "none",
+            counters=fast.tried,
+            notes=(HIDES_EVERYTHING,),
+        )
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
     found = ExactRun(problem, exact, rng, told, hidden, fast.others, run).run()
     return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
@@ -167,13 +185,15 @@ class _Fast:
         self.rng, self.executor = rng, executor
         self.best: Proposal | None = None
         self.tried: dict[str, float] = {}
+        self.cubes: CubeSearch | None = None
+        """Hypercubes that meet all levels."""
         self.others: list[Bools] = []
         """The patterns of all methods that came to their end."""
 
     def run(self) -> None:
         """One after the other, the others only if the first was quick."""
         whole = self.deadline.left
-        if self._hypercubes():
+        if self._hypercubes() or self._deviations():
             return
         for number, (name, settings) in enumerate(self._methods()):
             self._try(name, settings, OTHERS if number else 1.0)
@@ -204,7 +224,7 @@ class _Fast:
         return PROGRAM_SECONDS * levels * len(self.problem.table) / whole
 
     def _hypercubes(self) -> bool:
-        """A pattern of hypercubes on large grids that are no networks; True if that is all there is time for."""
+        """A pattern of hypercubes on large grids that are not networks; True if that is all there is time for."""
         problem = self.problem
         least = MUCH if self.deadline.moment is None else CUBES_FIRST
         if (
@@ -213,43 +233,94 @@ class _Fast:
             or not CubeSearch.fits(problem)
         ):
             return False
-        allowed = largest_pattern(problem, self.progress)
-        tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
-        expected = self._expected(len(tasks))
+        if self.allowed.any() and self.deadline.passed():
+            return True
+        expected = self._expected(len(self.tasks))
         if expected <= least:
             return False
-        too_long = expected > 1.0
-        within = self.deadline if too_long else self.deadline.share(OTHERS)
+        limited, too_long = self.deadline.moment is not None, expected > 1.0
+        within = self.deadline.share(OTHERS)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
-        search = CubeSearch(problem, allowed, tasks, rng, self.progress, within)
+        search = CubeSearch(problem, self.allowed, self.tasks, rng, self.progress, within)
         hidden: Bools | None = None
         with self.deadline.stoppable():
             search.build()
-            hidden = self._completed(search, allowed, tasks, within)
+            hidden = self._completed(search, within)
             if hidden is not None and too_long and not search.unmet:
-                search.exchange(math.inf if within.moment is not None else self.settings.exchange_searches)
+                most = self.settings.quick_exchanges if limited else self.settings.exchange_searches
+                search.exchange(most)
         if not search.unmet:  # else it was stopped within an exchange, or linear programs have added to it
-            hidden = search.hidden
-        if hidden is None:
-            return self.deadline.interrupted
-        cost = float(problem.weights[hidden & ~problem.must_hide].sum())
-        self.tried["cost by hypercubes"] = cost
-        self.progress("hypercubes", 1, 1, cost)
-        self.best = Proposal(
-            suppression(hidden),
-            Status.TIME_LIMIT if within.passed() else Status.FEASIBLE,
-            f"hypercubes on {structure_of(problem.table).description}",
-            counters={"exchanges": search.exchanged},
-        )
-        return too_long or self.deadline.interrupted
+            self.cubes, hidden = search, search.hidden
+        if hidden is not None:
+            self._adopt("hypercubes", hidden, within, {"exchanges": search.exchanged})
+        return (too_long and not limited and hidden is not None) or self.deadline.interrupted
 
-    def _completed(
-        self, search: CubeSearch, allowed: Bools, tasks: list[Task], within: Deadline
-    ) -> Bools | None:
+    def _deviations(self) -> bool:
+        """With a time limit: a pattern of few deviations; True if programs for each level would take too long.
+
+        How long they would take follows from how long the deviations took, on this machine and with its present load.
+        """
+        if self.deadline.moment is None or is_network(self.problem) or not self.problem.is_monotone:
+            return False
+        if self.allowed.any() and self.deadline.passed():
+            return True
+        before, within = self.deadline.left, self.deadline
+        if self.best is not None:
+            within = within.share(self.settings.deviation_share)
+        hidden: Bools | None = None
+        with self.deadline.stoppable():
+            hidden = by_deviations(self.problem, self.allowed, self.tasks, self.progress, within)
+        if hidden is not None:
+            self._adopt("deviations", hidden, within, {})
+        elif self.cubes is not None:
+            self._exchange(self.cubes)
+        took = before - self.deadline.left
+        return self.deadline.passed() or (
+            self.best is not None and self.settings.program_factor * took > self.deadline.left
+        )
+
+    def _exchange(self, search: CubeSearch) -> None:
+        """Exchanges of hypercubes until the time is up: there is none for linear programs."""
+        search.deadline = self.deadline
+        with self.deadline.stoppable():
+            search.exchange()
+        if not search.unmet:
+            self._adopt("hypercubes", search.hidden, self.deadline, {"exchanges": search.exchanged})
+
+    def _adopt(self, name: str, hidden: Bools, within: Deadline, counters: Mapping[str, float]) -> None:
+        """Report a pattern, and keep it if it is the cheapest so far."""
+        cost = float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
+        self.tried[f"cost by {name}"] = cost
+        self.progress(name, 1, 1, cost)
+        if self.best is None or cost < self.best.pattern.loss(self.problem):
+            self.best = Proposal(
+                suppression(hidden),
+                Status.TIME_LIMIT if within.passed() else Status.FEASIBLE,
+                f"{name} on {structure_of(self.problem.table).description}",
+                counters=counters,
+            )
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """The cells that may be hidden."""
+        return largest_pattern(self.problem, self.progress)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The levels that the cells hidden anyway do not meet."""
+        problem = self.problem
+        return open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
+
+    def _completed(self, search: CubeSearch, within: Deadline) -> Bools | None:
         """What hypercubes hide, and what linear programs add for levels that have none. None: not in time."""
         if not search.unmet:
             return search.hidden
-        rest = Search(self.problem, allowed, self.progress, within, start=search.hidden, met=tasks)
+        if within.moment is not None:
+            start = (search.hidden, search.unmet)
+            return by_deviations(
+                self.problem, self.allowed, self.tasks, self.progress, self.deadline, start=start
+            )
+        rest = Search(self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.tasks)
         rest.construct()
         return rest.hidden if rest.complete else None
 

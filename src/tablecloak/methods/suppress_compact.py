@@ -45,6 +45,22 @@ UNSETTLED = (
 """The note of a program that denies what the audit has shown."""
 
 
+TOO_LARGE = "the integer program is too large to be begun in the time left"
+"""The note of a run that has the quick pattern only."""
+
+
+@dataclass(frozen=True)
+class CompactSettings:
+    """What HiGHS can do in a time limit."""
+
+    nonzeros_a_second: float = 1e5
+    """Nonzeros of a program that HiGHS sets up in a second before it looks at the clock for the first time (measured:
+    0.4 million in 1.6 s, 1.3 million in 4 to 15 s)."""
+
+
+SETTINGS = CompactSettings()
+
+
 @dataclass(frozen=True)
 class CompactParams:
     """Parameters of suppress-compact."""
@@ -70,6 +86,7 @@ def suppress_compact(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: CompactSettings = SETTINGS,
 ) -> Proposal:
     """The cheapest pattern, proven, or the best found with its bound when the time is up."""
     run = Run(params.seconds)
@@ -90,6 +107,9 @@ def suppress_compact(
     first, known = None, MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
     with run.stoppable():
         first = first_pattern(problem, allowed, tasks, progress, run.deadline)
+        if run.deadline.left < model.matrix.nnz / settings.nonzeros_a_second:
+            found = _proposal(problem, allowed, first, model, known, run)
+            return replace(found, notes=(*found.notes, TOO_LARGE))
         known = model.solve(run.deadline)
     return _proposal(problem, allowed, first, model, known, run)
 

@@ -22,12 +22,9 @@ from tablecloak.engines.flow import Network
 from tablecloak.methods.deviations import Router, Task, Witness, met_by, negligible, sides
 from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
 from tablecloak.methods.search import CLEAN_UP_WIDTH
-from tablecloak.methods.thinning import SHRUNK, Thinner
+from tablecloak.methods.thinning import SHRUNK, Thinner, elimination_seconds
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline
-
-ENTRIES_A_SECOND = 1e7
-"""Entries of a dense system that are eliminated in a second, on a busy machine."""
 
 
 class Finder(Protocol):
@@ -58,15 +55,9 @@ def finder_of(problem: Problem, tasks: Sequence[Task], allowed: Bools, deadline:
     """The engine that fits the table and the number of levels; `allowed` are the cells hidden to begin with."""
     if is_network(problem):
         return FlowFinder(problem, tasks, allowed)
-    if Thinner.fits(problem, tasks, allowed) and deadline.left >= _elimination_seconds(problem, allowed):
+    if Thinner.fits(problem, tasks, allowed) and deadline.left >= elimination_seconds(problem, allowed):
         return TableauFinder(problem, tasks, allowed, deadline)
     return ProgramFinder(problem, working_equations(problem.table), allowed, deadline)
-
-
-def _elimination_seconds(problem: Problem, allowed: Bools) -> float:
-    """About how long it takes to eliminate the equations of these cells: nothing looks at the clock meanwhile."""
-    part = working_equations(problem.table)[:, np.flatnonzero(allowed)]
-    return part.shape[0] * part.shape[1] / ENTRIES_A_SECOND
 
 
 class FlowFinder:
@@ -98,16 +89,22 @@ class FlowFinder:
             network.set_capacity(arc, float(up[arc]), float(down[arc]))
 
     def find(self, task: Task, *, far: bool) -> Ints | None:
+        moves = self.deviations(task)
+        if moves is None:
+            return None
+        places: Ints = np.flatnonzero(np.logical_or.reduce([move != 0.0 for move in moves]))
+        return np.asarray(self.cells[places])
+
+    def deviations(self, task: Task) -> list[Floats] | None:
+        """The flows that meet a level, over `cells`; None if it is not met."""
         arc, missing = int(self.place[task.cell]), task.level
-        moved = []
+        moves = []
         for upward in sides(task):
             if missing > 0:
                 found = self.networks[task.attacker].route(arc, upward, missing)
-                moved.append(np.flatnonzero(found.deviation))
+                moves.append(found.deviation)
                 missing -= min(found.value, missing)
-        if missing > negligible(task):
-            return None
-        return self.cells[np.unique(np.concatenate(moved))]
+        return None if missing > negligible(task) else moves
 
     def also(self, tasks: Sequence[Task]) -> list[Task]:
         return []  # a flow of its own is as quick

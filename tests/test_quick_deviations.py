@@ -1,0 +1,83 @@
+"""Deviations that serve many requirements each: safe patterns and safe intervals from few linear programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fixtures import FIXTURES
+from tablecloak.audit import audit
+from tablecloak.methods.base import suppression
+from tablecloak.methods.cube_search import CubeSearch
+from tablecloak.methods.deviations import open_tasks
+from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.lengths import stated
+from tablecloak.methods.quick_deviations import HeldDeviation, QuickDeviations, spanned
+from tablecloak.methods.rooms import all_levels
+from tablecloak.model.requirement import room_by_box
+from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.testing import assert_protected
+
+MONOTONE = [name for name, make in FIXTURES.items() if make().is_monotone]
+
+
+def built(problem, tasks, deadline=NEVER):
+    search = QuickDeviations(problem, largest_pattern(problem), tasks, silent, deadline)
+    search.build()
+    return search
+
+
+@pytest.mark.parametrize("fixture", MONOTONE)
+def test_all_requirements_get_a_witness(fixture):
+    problem = FIXTURES[fixture]()
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    search = built(problem, tasks)
+    assert not search.unmet
+    assert search.programs <= 4 * max(1, len(tasks))
+    assert_protected(problem, suppression(search.hidden))
+
+
+@pytest.mark.parametrize("fixture", MONOTONE)
+def test_what_deviations_span_is_safe_as_intervals(fixture):
+    """Up to a data unit: ends of linear programs are rounded outward."""
+    problem = FIXTURES[fixture]()
+    search = built(problem, all_levels(problem))
+    below, above = (np.ceil(side / problem.table.unit - 1e-6) * problem.table.unit for side in search.spans())
+    assert np.isfinite(below).all() and np.isfinite(above).all()
+    assert not below[problem.forced].any() and not above[problem.forced].any()
+    most_below, most_above = room_by_box(problem)
+    assert_protected(problem, stated(problem, np.minimum(below, most_below), np.minimum(above, most_above)))
+
+
+@pytest.mark.parametrize("fixture", ["two way", "three way", "two hierarchies"])
+def test_what_hypercubes_span_is_safe_as_intervals(fixture):
+    problem = FIXTURES[fixture]()
+    cubes = CubeSearch(problem, ~problem.forced, all_levels(problem), np.random.default_rng(0), silent, NEVER)
+    cubes.build()
+    assert not cubes.unmet
+    below, above = cubes.spans()
+    assert ((below > 0) | (above > 0))[problem.sensitive].all()
+    assert_protected(problem, stated(problem, below, above))
+
+
+def test_multiples_in_use_span_both_sides():
+    one = HeldDeviation(np.array([0, 2]), np.array([2.0, -1.0]), along=3.0, against=1.0)
+    below, above = spanned(3, [one, HeldDeviation(np.array([0]), np.array([1.0]), along=7.0)])
+    assert below.tolist() == [2.0, 0.0, 3.0] and above.tolist() == [7.0, 0.0, 1.0]
+
+
+def test_one_deviation_meets_both_sides_of_its_cell():
+    problem = FIXTURES["two way"]()
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    sided = {(task.cell, task.attacker) for task in tasks}
+    assert len(built(problem, tasks).held) <= len(sided) <= len(tasks)
+
+
+def test_a_passed_deadline_leaves_requirements_unmet():
+    problem = FIXTURES["three way"]()
+    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    search = built(problem, tasks, Deadline.after(0.0))
+    assert search.unmet == sorted(
+        tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
+    )
+    assert not search.held and np.array_equal(search.hidden, problem.must_hide)
