@@ -84,3 +84,30 @@ def test_an_interrupt_ends_the_solve_and_is_raised(whole, monkeypatch):
     monkeypatch.undo()
     if not whole:
         assert highs.run(solver) == highspy.HighsModelStatus.kOptimal  # it can go on
+
+
+def test_an_interrupted_solve_that_does_not_end_is_abandoned_where_allowed(monkeypatch):
+    """A solver that works without a look at its callbacks: here one that waits until the test lets it go."""
+    go, waits = threading.Event(), []
+
+    class Ended(threading.Event().__class__):
+        def wait(self, timeout=None):
+            if threading.current_thread() is threading.main_thread() and timeout == highs.WAIT:
+                waits.append(timeout)
+                if len(waits) == 1:
+                    raise KeyboardInterrupt
+                return self.is_set()
+            return super().wait(timeout)
+
+    class Deaf:
+        def __getattr__(self, name):
+            return lambda *given: 0.0
+
+        def run(self):
+            go.wait()
+
+    monkeypatch.setattr(highs.threading, "Event", Ended)
+    with pytest.raises(highs.Abandoned):
+        highs.run(Deaf(), integer=True, abandon=True)
+    assert len(waits) == 2 + highs.SETTINGS.patience
+    go.set()

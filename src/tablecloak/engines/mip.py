@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import Abandoned, quiet_highs, run
 from tablecloak.engines.lp import Outcome, model
 from tablecloak.errors import SolverError
 
@@ -58,8 +58,15 @@ def solve_mixed(
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[int(flag)] for flag in integral]
     highs.passModel(lp)
+    left = False
     with stop():
-        run(highs, seconds, integer=True)
+        try:
+            run(highs, seconds, integer=True, abandon=True)
+        except Abandoned:
+            left = True
+            raise
+    if left:  # the solver still works: there is nothing to be read
+        return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
     status, info = highs.getModelStatus(), highs.getInfo()
     has_point = info.primal_solution_status == 2
     values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)
