@@ -143,3 +143,21 @@ def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
     result = protect(problem, "suppress-compact")
     assert result.status is Status.INTERRUPTED and FIRST_KEPT in result.report.notes
     assert_protected(problem, result.pattern)
+
+
+def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
+    """It has witnesses, and `protect` audits it anyway: better than everything hidden."""
+    problem, costs, judge = FIXTURES["three way"](), [], import_module("tablecloak.methods.run_state").audit
+
+    def interrupted(*given, **named):
+        cost = problem.weights[given[1].touched(problem) & ~problem.must_hide].sum()
+        if cost > 0 and not costs:
+            costs.append(cost)
+            raise KeyboardInterrupt
+        return judge(*given, **named)
+
+    monkeypatch.setattr("tablecloak.methods.run_state.audit", interrupted)
+    result = protect(problem, "suppress-optimal")
+    assert result.status is Status.INTERRUPTED
+    assert result.cost == costs[0] < problem.weights[~problem.forced & ~problem.must_hide].sum()
+    assert_protected(problem, result.pattern)

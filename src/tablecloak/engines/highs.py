@@ -26,7 +26,7 @@ THREAD = "tablecloak-highs"
 class InterruptSettings:
     """How long an interrupted solve is waited for."""
 
-    patience: int = 10
+    patience: int = 5
     """Number of waits of `WAIT` seconds before a solve is abandoned: HiGHS sets up large integer programs for minutes
     without a look at its callbacks. The thread ends at its next look."""
 
