@@ -11,6 +11,7 @@ import pytest
 from fixtures import FIXTURES
 from tablecloak.audit import audit
 from tablecloak.engines.flow import load_kernels
+from tablecloak.engines.highs import Abandoned
 from tablecloak.methods.base import suppression
 from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import open_tasks
@@ -116,8 +117,8 @@ def test_compact_keeps_what_its_program_has_found(monkeypatch):
     module = import_module("tablecloak.engines.mip")
     solved = module.run
 
-    def interrupted(highs, seconds, *, integer):
-        solved(highs, seconds, integer=integer)
+    def interrupted(highs, seconds, **named):
+        solved(highs, seconds, **named)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "run", interrupted)
@@ -126,3 +127,37 @@ def test_compact_keeps_what_its_program_has_found(monkeypatch):
     monkeypatch.undo()
     assert FIRST_KEPT not in result.report.notes
     assert result.cost == protect(problem, "suppress-compact").cost
+
+
+def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
+    """A solver that does not react to an interrupt still works: nothing of it is read."""
+    module = import_module("tablecloak.engines.mip")
+
+    def abandoned(highs, seconds, **named):
+        assert named["abandon"]
+        monkeypatch.setattr(highs, "getModelStatus", None)
+        raise Abandoned
+
+    monkeypatch.setattr(module, "run", abandoned)
+    problem = FIXTURES["three way"]()
+    result = protect(problem, "suppress-compact")
+    assert result.status is Status.INTERRUPTED and FIRST_KEPT in result.report.notes
+    assert_protected(problem, result.pattern)
+
+
+def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
+    """It has witnesses, and `protect` audits it anyway: better than everything hidden."""
+    problem, costs, judge = FIXTURES["three way"](), [], import_module("tablecloak.methods.run_state").audit
+
+    def interrupted(*given, **named):
+        cost = problem.weights[given[1].touched(problem) & ~problem.must_hide].sum()
+        if cost > 0 and not costs:
+            costs.append(cost)
+            raise KeyboardInterrupt
+        return judge(*given, **named)
+
+    monkeypatch.setattr("tablecloak.methods.run_state.audit", interrupted)
+    result = protect(problem, "suppress-optimal")
+    assert result.status is Status.INTERRUPTED
+    assert result.cost == costs[0] < problem.weights[~problem.forced & ~problem.must_hide].sum()
+    assert_protected(problem, result.pattern)

@@ -47,6 +47,10 @@ class LeftAlone(Exception):
     """A program did not end with its time limit and was left to itself; it has no result."""
 
 
+class Abandoned(KeyboardInterrupt):
+    """An interrupted program did not end and was left to itself; it has no result."""
+
+
 @dataclass(frozen=True)
 class HighsSettings:
     """Untested default."""
@@ -91,8 +95,8 @@ def run(
 
     Linear programs end with status kIterationLimit after `iterations` of the simplex method, by default after more
     than any takes that does not cycle. KeyboardInterrupt ends the solve and is raised again when it has ended.
-    `may_leave`: it may be raised before that, and `LeftAlone` where the time limit is not kept; the solver must not be
-    used again then.
+    `may_leave`: if it does not end, `Abandoned` is raised instead, and `LeftAlone` where the time limit is not kept;
+    the solver must not be used again then.
     """
     spent = 0.0 if integer else highs.getRunTime()
     highs.setOptionValue("time_limit", spent + max(seconds, 0.0) if math.isfinite(seconds) else math.inf)
@@ -159,6 +163,8 @@ def _run_interruptibly(highs: Any, seconds: float | None) -> None:
             stop.set()
             if seconds is not None and not ended.wait(SETTINGS.patience):
                 _leave(worker)
+                if isinstance(signal, KeyboardInterrupt):
+                    raise Abandoned from signal
                 raise
     worker.join()
     for kind in _INTERRUPTS:

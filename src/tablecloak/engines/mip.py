@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import quiet_highs, run, run_presolved
+from tablecloak.engines.highs import Abandoned, LeftAlone, quiet_highs, run, run_presolved
 from tablecloak.engines.lp import Outcome, model
 from tablecloak.errors import SolverError
 
@@ -74,8 +74,17 @@ def solve_mixed(
         late, seconds = _root_first(highs, seconds, stop)
         if late is not None:
             return late
+    left = False
     with stop():
-        run(highs, seconds, integer=True)
+        try:
+            run(highs, seconds, integer=True, may_leave=True)
+        except LeftAlone:
+            left = True
+        except Abandoned:
+            left = True
+            raise
+    if left:  # the solver still works: there is nothing to be read
+        return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
     status, info = highs.getModelStatus(), highs.getInfo()
     has_point = info.primal_solution_status == 2
     values = np.asarray(highs.getSolution().col_value, dtype=np.float64) if has_point else np.zeros(0)

@@ -37,6 +37,7 @@ from tablecloak.engines import branching
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
+from tablecloak.methods.deviations import Task
 from tablecloak.methods.exchanges import Exchanges
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.first_pattern import first_pattern
@@ -142,9 +143,9 @@ class ExactRun:
         if self.start is None and not state.is_network:  # there the search is as quick
             first = first_pattern(self.problem, state.allowed, state.tasks, state.quietly, state.deadline)
             if first is not None:
-                state.adopt(first)
+                self._begin_with(first)
         if self.start is not None:
-            state.adopt(self.start)
+            self._begin_with(self.start)
         if self.start is None or (state.is_network and state.leads.sum() <= MANY):  # there searches are fast
             state.search(self.problem.weights)
         state.prepare()
@@ -172,6 +173,14 @@ class ExactRun:
             if not state.proven():
                 state.polish()
             share = guesses.larger * share + guesses.more
+
+    def _begin_with(self, hidden: Bools) -> None:
+        """Adopt a pattern that has witnesses; unaudited if the run is stopped meanwhile: `protect` audits it anyway."""
+        judged: list[list[Task]] = []
+        with self.limits.stoppable():
+            judged.append(self.state.adopt(hidden))
+        if not judged:
+            self.state.adopt(hidden, sure=True)
 
     def _within(self, highest: float) -> bool:
         if not self.scip:

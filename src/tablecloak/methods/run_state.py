@@ -23,7 +23,7 @@ from tablecloak.methods.separation import CoverFinder, NetworkSeparator, separat
 from tablecloak.methods.thinning import Thinner
 from tablecloak.methods.twins import Twins
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress, TimeUp
+from tablecloak.progress import Deadline, Progress, TimeUp, silent
 
 SUPPORT = 1e-6
 """A fractional point has a cell above this."""
@@ -275,7 +275,8 @@ class Exact:
         if (most is not None and int(hidden.sum()) > most) or self.cost_of(hidden) >= self.cost:
             return []
         if not (self.is_network if sure is None else sure):
-            open_levels = open_tasks(self.problem, audit(self.problem, suppression(hidden)))
+            judged = audit(self.problem, suppression(hidden), progress=self.deadline.watched(silent))
+            open_levels = open_tasks(self.problem, judged)
             if open_levels:
                 return open_levels
         self.hidden = hidden
