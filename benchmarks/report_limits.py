@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from layout import NOTHING, table
-from parts.limits import LIMITS
+from parts.limits import LIMITS, LONG_LIMIT
 from runner import Row, Store
 
 NOT_APPLICABLE = ("NotApplicable", "InputError", "InfeasibleProblem")
@@ -15,7 +15,9 @@ UNTRIED = ""
 def limits_section(results: Path) -> str:
     """A table for each limit: methods by tables, in seconds."""
     rows = list(Store(results / "limits.csv").rows.values())
+    longer = list(Store(results / "limits-60.csv").rows.values())
     parts = [_matrix(rows, f"Limit {limit:g} s", f" {limit:g} s") for limit in LIMITS]
+    parts.append(_matrix(longer, f"Limit {LONG_LIMIT:g} s", f" {LONG_LIMIT:g} s"))
     return "\n\n".join(part for part in parts if part) or NOTHING
 
 
