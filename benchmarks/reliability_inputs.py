@@ -419,7 +419,9 @@ def _change_inside(data: bytes, others: tuple[bytes, ...], rng: random.Random) -
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for each, content in entries.items():
-            archive.writestr(each, content)
+            entry = zipfile.ZipInfo(each)  # without the time of day: the same seed gives the same bytes
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
     return packed.getvalue()
 
 

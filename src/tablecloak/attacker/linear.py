@@ -31,12 +31,9 @@ DECADES = 2.0
 PRESOLVED = 2000
 """Programs with more columns than this are presolved before their first solve."""
 FEW = 8
-"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions; in large
-programs, where that takes seconds a question, only what margins do not settle."""
+"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions."""
 CAP = 1e4
 """Columns may move this many times as far as the largest need of a program."""
-
-
 _END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
 """The bound at which a column lies, by those of its parts up and down, both from zero."""
 
@@ -46,7 +43,7 @@ class LinearSettings:
     """Benchmark part `limits`, roundings of hier13x13x13a and 30x30x10."""
 
     exact_columns: int = 500
-    """Maximum number of columns for single exact solutions before margins are tried; larger ones take a second each."""
+    """Maximum number of columns for single exact solutions before margins are tried; more take a second each."""
 
 
 SETTINGS = LinearSettings()

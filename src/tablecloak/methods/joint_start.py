@@ -9,7 +9,7 @@ Reference: see `annealed_rounding`.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,14 @@ from tablecloak.methods.lengths import skewed
 from tablecloak.methods.mixing import Joint, Plan, furthest, joint_of
 from tablecloak.methods.rounding import whole_table
 from tablecloak.progress import Deadline, Progress
+
+
+@dataclass(frozen=True)
+class JointSettings:
+    """Benchmark part `limits`."""
+
+    judged_share: float = 0.2
+    """Maximum share of the time that is kept for the last judgement within the method."""
 
 
 def annealed_numbers(

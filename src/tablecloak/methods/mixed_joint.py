@@ -29,7 +29,7 @@ from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
 from tablecloak.methods.joint_result import Found, notes_of, proposal_of
-from tablecloak.methods.joint_start import numbers_by_annealing, skewed_plan, stated_wider
+from tablecloak.methods.joint_start import JointSettings, numbers_by_annealing, skewed_plan, stated_wider
 from tablecloak.methods.judging import audit_within
 from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, snapped
 from tablecloak.methods.lengths import stated as stated_intervals
@@ -57,14 +57,6 @@ NUMBERS_SHARE = 0.5
 """The share of the time that programs have for numbers that add up."""
 HAIRS = (0.0, HAIR, 10 * HAIR)
 """By such shares intervals are lengthened first: what linear programs leave open."""
-
-
-@dataclass(frozen=True)
-class JointSettings:
-    """Benchmark part `limits`."""
-
-    judged_share: float = 0.2
-    """Maximum share of the time that is kept for the last judgement within the method."""
 
 
 class _Unsettled(SolverError):
