@@ -91,8 +91,11 @@ def test_hypercubes_are_exchanged_where_there_is_no_time_for_deviations(monkeypa
     problem, exchanged = FIXTURES["three way"](), []
     module = import_module("tablecloak.methods.suppress_auto")
     monkeypatch.setattr(module, "CUBES_FIRST", 0.0)
-    real = module._Fast._exchange
-    monkeypatch.setattr(module._Fast, "_exchange", lambda self, search: exchanged.append(real(self, search)))
+    monkeypatch.setattr(module, "eliminated", lambda problem, tasks, hidden, *rest: hidden)
+    exchange = module.CubeSearch.exchange
+    monkeypatch.setattr(
+        module.CubeSearch, "exchange", lambda self, *most: exchanged.append(exchange(self, *most))
+    )
     method = partial(suppress_auto, settings=AutoSettings(deviation_share=0.0, program_factor=1e12))
     result = protect(problem, replace(METHODS["suppress-auto"], function=method), params={"seconds": 60})
     assert exchanged and "cost by deviations" not in result.report.counters

@@ -109,7 +109,7 @@ def _cubes(
         cubes.exchange(settings.exchange_searches)
     if not cubes.unmet:  # an interrupt may come within an exchange
         built = cubes.hidden
-    return _eliminated(problem, tasks, built, progress, deadline, settings)
+    return eliminated(problem, tasks, built, progress, deadline, settings)
 
 
 def by_deviations(
@@ -136,7 +136,7 @@ def by_deviations(
     if deadline.moment is None:
         hidden = _confirmed(problem, allowed, hidden, progress, deadline)
     _report(problem, hidden, progress)
-    return _eliminated(problem, tasks, hidden, progress, deadline, settings)
+    return eliminated(problem, tasks, hidden, progress, deadline, settings)
 
 
 def _confirmed(
@@ -149,13 +149,13 @@ def _confirmed(
     return search.hidden if search.complete else hidden
 
 
-def _eliminated(
+def eliminated(
     problem: Problem,
     tasks: Sequence[Task],
     hidden: Bools,
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings,
+    settings: FirstPatternSettings = SETTINGS,
 ) -> Bools:
     """Without the redundant suppressions that are found within a share of the time; as it was after an interrupt."""
     work = len(tasks) * int(hidden.sum())

@@ -6,7 +6,7 @@
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
    (`cube_search`), within seconds. With a time limit all tables that are not networks then get a pattern of few
    deviations (`first_pattern.by_deviations`); if that shows that there is no time for the fast methods, they are left
-   out, and if there was not even time for that, the hypercubes are improved by exchanges.
+   out, and the hypercubes are improved where they are cheaper.
 2. *The exact recipe* (`exact_run`) starts from it: the relaxation gives a bound and guides searches, large
    neighbourhoods of the best pattern are searched, with a time limit on general tables as long as the relaxation takes,
    and branch and cut ends it where it can.
@@ -38,7 +38,7 @@ from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.first_pattern import by_deviations
+from tablecloak.methods.first_pattern import by_deviations, eliminated
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
@@ -272,24 +272,30 @@ class _Fast:
             hidden = by_deviations(self.problem, self.allowed, self.tasks, self.progress, within)
         if hidden is not None:
             self._adopt("deviations", hidden, within, {})
-        elif self.cubes is not None:
-            self._exchange(self.cubes)
+        if self.cubes is not None and (hidden is None or self._cost(hidden) > self.cubes.cost):
+            self._improve(self.cubes, to_the_end=hidden is None)
         took = before - self.deadline.left
         return self.deadline.passed() or (
             self.best is not None and self.settings.program_factor * took > self.deadline.left
         )
 
-    def _exchange(self, search: CubeSearch) -> None:
-        """Exchanges of hypercubes until the time is up: there is none for linear programs."""
-        search.deadline = self.deadline
-        with self.deadline.stoppable():
-            search.exchange()
-        if not search.unmet:
-            self._adopt("hypercubes", search.hidden, self.deadline, {"exchanges": search.exchanged})
+    def _improve(self, search: CubeSearch, *, to_the_end: bool) -> None:
+        """Hypercubes without redundant suppressions; `to_the_end`: then exchanges until the time is up."""
+        start = search.hidden
+        hidden = eliminated(self.problem, self.tasks, start, self.progress, self.deadline)
+        if to_the_end and np.array_equal(hidden, start):
+            search.deadline = self.deadline
+            with self.deadline.stoppable():
+                search.exchange()
+            hidden = start if search.unmet else search.hidden
+        self._adopt("hypercubes", hidden, self.deadline, {"exchanges": search.exchanged})
+
+    def _cost(self, hidden: Bools) -> float:
+        return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
 
     def _adopt(self, name: str, hidden: Bools, within: Deadline, counters: Mapping[str, float]) -> None:
         """Report a pattern, and keep it if it is the cheapest so far."""
-        cost = float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
+        cost = self._cost(hidden)
         self.tried[f"cost by {name}"] = cost
         self.progress(name, 1, 1, cost)
         if self.best is None or cost < self.best.pattern.loss(self.problem):
