@@ -134,7 +134,7 @@ def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
     module = import_module("tablecloak.engines.mip")
 
     def abandoned(highs, seconds, **named):
-        assert named["abandon"]
+        assert named["may_leave"]
         monkeypatch.setattr(highs, "getModelStatus", None)
         raise Abandoned
 
