@@ -17,6 +17,7 @@ from tablecloak.methods.rooms import all_levels
 from tablecloak.model.requirement import room_by_box
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected
+from tablecloak.testing.random_cases import random_case, random_levels
 
 MONOTONE = [name for name, make in FIXTURES.items() if make().is_monotone]
 
@@ -81,3 +82,14 @@ def test_a_passed_deadline_leaves_requirements_unmet():
         tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
     )
     assert not search.held and np.array_equal(search.hidden, problem.must_hide)
+
+
+@pytest.mark.parametrize("seed", [1530, 1543])
+def test_a_width_that_one_deviation_of_a_pair_meets_alone(seed):
+    """The other one moves nothing: found by the fuzzer (methods)."""
+    rng = np.random.default_rng([4, seed])
+    case = random_case(rng, size="tiny" if rng.random() < 0.3 else "usual")
+    problem = random_levels(case.problem, rng, conditional=bool(rng.random() < 0.15))
+    search = built(problem, open_tasks(problem, audit(problem, suppression(problem.must_hide))))
+    assert not search.unmet
+    assert_protected(problem, suppression(search.hidden))

@@ -179,7 +179,9 @@ class QuickDeviations:
         self._waiting[task.cell].remove(task)
 
     def _hold(self, cells: Ints, moves: Floats) -> None:
-        """Hide the cells of a deviation, and credit it to all requirements that its multiples meet."""
+        """Hide the cells that a deviation moves, and credit it to all requirements that its multiples meet."""
+        moving = moves != 0  # a width may be met by the other deviation of a pair alone
+        cells, moves = cells[moving], moves[moving]
         self.hidden[cells] = True
         held = HeldDeviation(cells, moves)
         least = self.settings.least_move * float(np.abs(moves).max(initial=0.0))
