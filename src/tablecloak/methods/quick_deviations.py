@@ -154,6 +154,8 @@ class QuickDeviations:
         rivals = [other for other in self._waiting[task.cell] if other.attacker == task.attacker]
         level = max(other.level / (2.0 if other.side is Side.SLIDE else 1.0) for other in rivals)
         finder = self._reversible
+        if finder.capacity(task.attacker)[0][task.cell] < level:
+            return
         widest = self.hidden.size  # no exact deviation at any price: each requirement has one of its own then
         found = finder.cheapest(Task(task.cell, task.attacker, Side.UP, level), self._price(), widest=widest)
         finder.first_size = max(self.settings.first_cells, finder.last_size // WIDER)
