@@ -102,7 +102,7 @@ class Audit:
         return np.asarray(self.low == self.high)
 
     def shortfalls(self, problem: Problem) -> dict[str, float]:
-        """By how much each open cell misses its worst requirement, by label."""
+        """By how much each open cell misses its worst requirement, by label (at most, in large components)."""
         a = problem.table.values[self.cells]
         short = np.maximum.reduce(
             [
