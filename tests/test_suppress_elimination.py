@@ -213,7 +213,7 @@ def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
 
 def test_systems_too_large_for_the_time_left_are_not_eliminated(monkeypatch):
     """Nothing looks at the clock in an elimination; linear programs do."""
-    module = import_module("tablecloak.methods.witnesses")
+    module = import_module("tablecloak.methods.thinning")
     problem = FIXTURES["three way"]()
     assert "tableaus" in protect(problem, METHOD, params={"seconds": 1000.0}).report.engine
     monkeypatch.setattr(module, "ENTRIES_A_SECOND", 1e-3)
