@@ -170,3 +170,15 @@ def test_far_cells_are_reached_when_the_neighbourhood_is_too_small():
 
 def test_the_engine_names_the_recognised_structure():
     assert "two-way 4 x 4" in protect(FIXTURES["two way"](), "suppress-greedy").report.engine
+
+
+def test_a_clean_up_without_time_for_an_elimination_goes_cell_by_cell(monkeypatch):
+    """Nothing looks at the clock while equations are eliminated; the linear programs of the other way do."""
+    monkeypatch.setattr("tablecloak.methods.thinning.ENTRIES_A_SECOND", 1e-3)
+    told = []
+    result = protect(
+        three_way(), "suppress-greedy", params={"seconds": 60.0}, progress=lambda *step: told.append(step[0])
+    )
+    assert "cleaning up" in told and "cleaned up" not in told
+    assert result.report.counters["published again"] > 0
+    assert_protected(three_way(), result.pattern)

@@ -13,7 +13,7 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.presolve import unpicked, working_equations
 from tablecloak.audit import audit
 from tablecloak.errors import SolverError
-from tablecloak.methods.base import suppression
+from tablecloak.methods.base import GRACE, suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
 from tablecloak.methods.thinning import Thinner, elimination_seconds
 from tablecloak.problem import Problem
@@ -152,10 +152,9 @@ class Search:
         """Publish again what no level needs, dearest first."""
         if self.router is None and not self.met:
             return
-        tasks, left = [*self.witness, *self._unwatched()], self.deadline.left
-        if left < elimination_seconds(self.problem, self.hidden):
-            return
-        if Thinner.fits(self.problem, tasks, self.hidden):
+        tasks = [*self.witness, *self._unwatched()]
+        in_time = elimination_seconds(self.problem, self.hidden) <= self.deadline.left + GRACE
+        if in_time and Thinner.fits(self.problem, tasks, self.hidden):
             thinner = Thinner(self.problem, tasks, self.hidden, self.deadline)
             thinner.run(self.progress)
             self.hidden, self.published_again = thinner.hidden, thinner.published
