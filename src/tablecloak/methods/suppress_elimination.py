@@ -27,6 +27,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.audit import audit
+from tablecloak.engines.highs import watched
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
 from tablecloak.methods.base import Proposal, Run, suppression
@@ -81,7 +82,10 @@ def suppress_elimination(
     run = Run(params.seconds)
     case = _Case(problem, params, progress, run.deadline)
     best: _Attempt | None = None
-    with run.stoppable():
+    with (
+        run.stoppable(),
+        watched(run.deadline.check),
+    ):  # witnesses come from programs without a limit of their own
         case.prepare()
         for number in range(params.starts):
             attempt = case.attempt(case.order(rng, shuffled=number > 0))
