@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -124,13 +124,19 @@ def interrupt_row(make: Make, method: str, moment: float) -> Row:
     timer = threading.Timer(moment, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        return {**sizes(problem), **_row(problem, method, {}, moment)}
+        return {**sizes(problem), **_row(problem, method, {}, moment, timer.cancel)}
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
 
 
-def _row(problem: Problem, method: str, params: dict[str, float], limit: float) -> Row:
+def _row(
+    problem: Problem,
+    method: str,
+    params: dict[str, float],
+    limit: float,
+    ended: Callable[[], None] = lambda: None,
+) -> Row:
     """What came out, how long it took on the clock and on the processor, and whether the limit was kept."""
     load_kernels()
     start, work = time.perf_counter(), time.process_time()
@@ -151,6 +157,8 @@ def _row(problem: Problem, method: str, params: dict[str, float], limit: float) 
     except (TablecloakError, KeyboardInterrupt) as error:
         facts |= {"status": type(error).__name__, "notes": str(error).split("\n")[0][:100]}
         judged = 0.0
+    finally:
+        ended()
     took, work = time.perf_counter() - start, time.process_time() - work
     if not judged:
         judged = audit(problem, Suppression(~problem.forced)).seconds
