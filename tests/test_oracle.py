@@ -189,3 +189,20 @@ def test_large_roundings_are_judged_like_small_ones() -> None:
         assert not verdict.undecided.any()
         assert (verdict.safe_rows == exact.safe_rows).all()
         assert (verdict.low >= exact.low).all() and (verdict.high <= exact.high).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_multipliers_that_are_no_simple_fractions_prove_a_bound_too(seed: int) -> None:
+    """Rounded to a power of two they miss the best bound by next to nothing; any bound is above what can be reached."""
+    whole, low, high = random_case(seed)
+    far = 10.0**9
+    low, high = np.maximum(low, -far), np.minimum(high, far)
+    rng = np.random.default_rng(seed)
+    column = int(rng.integers(whole.count))
+    found = AttackerOracle(whole, low, high).settle(column, 1, math.inf)
+    assert found.reach == found.bound
+    noisy = Session(whole.columns, low, high, cost=np.eye(whole.count)[column] * -1.0).solve().duals
+    noisy = noisy + 1e-11 * rng.standard_normal(noisy.size)
+    bound = whole.bound(column, 1, noisy, low, high)
+    assert bound < math.inf
+    assert found.reach <= bound <= found.reach + Fraction(1e-8) * 20 * int(far)

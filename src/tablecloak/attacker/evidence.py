@@ -199,7 +199,21 @@ class WholeSystem:
             wall = widest(weights, low, high)
             if wall is not None:
                 best = min(best, Fraction(wall, denominator))
-        return best
+        return best if best < math.inf else self._rounded_bound(column, sign, duals, low, high)
+
+    def _rounded_bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
+        """The same by multipliers rounded to a power of two, the finest whose sums stay in int64.
+
+        Any multipliers prove a bound: these miss the best one by as much as rounding moves them, wherever the columns
+        whose weights are not quite zero have finite bounds.
+        """
+        most = 2.0 * self._weight * (float(np.abs(duals).max(initial=0.0)) + 1.0)
+        if not most < SUMMABLE:
+            return math.inf
+        denominator = 1 << int(math.log2(SUMMABLE / most))
+        weights = self._weights(np.rint(duals * denominator), column, sign * denominator)
+        wall = None if weights is None else widest(weights, low, high)
+        return math.inf if wall is None else Fraction(wall, denominator)
 
     def _weights(self, factors: Floats, column: int, own: int) -> Ints | None:
         """w = own e_column + M'factors; None where the sums may leave int64."""
