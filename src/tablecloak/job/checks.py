@@ -57,11 +57,19 @@ def response_of(table: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------------- files and columns
 
 
+LONGEST_PATTERN = 1_000
+"""Maximum number of characters in a name with wildcards; no file has a name of more than 255."""
+
+
 def found_files(path: Path) -> list[Path]:
     """The file, or the files where the name has wildcards."""
     if is_file(path):
         return [path]
     if not any(sign in str(path) for sign in "*?[") or "**" in str(path):
+        return []
+    if any(
+        len(part) > LONGEST_PATTERN for part in path.parts
+    ):  # reading it takes time that grows with its square
         return []
     root = Path(path.anchor)
     try:
