@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from layout import NOTHING, table
-from parts.limits import LIMITS, LONG_LIMIT
+from parts.limits import LIMITS, LONG_LIMIT, TABLES
 from runner import Row, Store
+from tablecloak.methods import METHODS
 
 NOT_APPLICABLE = ("NotApplicable", "InputError", "InfeasibleProblem")
 UNTRIED = ""
@@ -33,11 +34,13 @@ def _matrix(rows: list[Row], title: str, suffix: str) -> str:
     ]
     if not measured:
         return ""
-    names = list(dict.fromkeys(row["name"] for row in measured))
+    seen = {row["name"] for row in measured}
+    names = [name for name in TABLES if name in seen]
     cells = {(row["method"], row["name"]): _cell(row, suffix) for row in measured}
     lines = [
         (method, *(cells.get((method, name), UNTRIED) for name in names))
-        for method in dict.fromkeys(row["method"] for row in measured)
+        for method in METHODS
+        if any(row["method"] == method for row in measured)
     ]
     applied = [row for row in measured if row.get(f"status{suffix}") not in NOT_APPLICABLE]
     late = sum(row.get(f"kept{suffix}") != "True" for row in applied)
