@@ -410,3 +410,19 @@ def test_an_audit_that_takes_too_long_is_given_up(monkeypatch):
     monkeypatch.setattr(module, "audit", endless)
     result = protect(FIXTURES["two way"](), METHOD, params={"seconds": 0.0, "share": 0.9, "least": 30.0})
     assert result.status is Status.TIME_LIMIT
+
+
+def test_programs_that_fail_within_the_limit_are_not_called_late(monkeypatch):
+    """As seen on cells of 1 to 60 beside cells of 1e8 to 1e12."""
+    module = import_module("tablecloak.methods.perturb_cell")
+
+    def failed(*given, **named):
+        found = against(*given, **named)
+        return replace(found, safe=False, pattern=None, outcome=Outcome.FAILED)
+
+    against = module.against_attackers
+    monkeypatch.setattr(module, "against_attackers", failed)
+    params = {"share": 0.9, "least": 30.0, "seconds": 1000.0}
+    result = protect(FIXTURES["three way"](), "perturb-cell", params=params)
+    assert result.status is Status.FEASIBLE
+    assert result.report.notes[0].startswith("programs failed before all attackers were answered")

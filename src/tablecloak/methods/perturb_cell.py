@@ -100,6 +100,7 @@ def perturb_cell(
             found = against_attackers(
                 problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
             )
+    stopped = deadline.passed()
     if found is not None and found.safe:
         return _proposal(found, (), run)
     rest = found if found is not None and found.pattern is not None else start
@@ -115,17 +116,19 @@ def perturb_cell(
         raise _refusal(problem, params, rest)
     late = found is None or found.outcome.undecided
     why = (
-        f"{_what_ended(run)} before all attackers were answered"
+        f"{_what_ended(run, stopped)} before all attackers were answered"
         if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
-    return _proposal(rest, (f"{why}: the audit names the cells left open",), run, complete=not late)
+    return _proposal(
+        rest, (f"{why}: the audit names the cells left open",), run, complete=not (late and stopped)
+    )
 
 
-def _what_ended(run: Run) -> str:
+def _what_ended(run: Run, stopped: bool) -> str:
     if run.deadline.interrupted:
         return "the run was interrupted"
-    return "programs failed" if run.deadline.moment is None else "the time was up"
+    return "the time was up" if stopped else "programs failed"
 
 
 def _without_attackers(
