@@ -16,10 +16,12 @@ from shutil import copy
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tablecloak.cli.app import app
 from tablecloak.cli.exits import exit_codes
+from tablecloak.errors import SolverError
 from tablecloak.examples import path
 from tablecloak.protect import protect
 from tablecloak.result import Status
@@ -163,6 +165,20 @@ def test_sigterm_is_ctrl_c_inside_a_command_only() -> None:
 
 
 @POSIX
+@pytest.mark.parametrize("error", [RuntimeError("Query interrupted"), SolverError("DuckDB failed.")])
+def test_an_interrupt_that_a_library_turns_into_an_error_is_an_interrupt(error: Exception) -> None:
+    """Found by killed jobs: exit code 1 after SIGTERM."""
+    with pytest.raises(typer.Exit) as caught, exit_codes():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise error from None
+    assert caught.value.exit_code == 130
+    with pytest.raises(typer.Exit) as caught, exit_codes():
+        raise error
+    assert caught.value.exit_code == 1
+
+
 def test_interrupts_come_too_late_once_files_are_renamed() -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     with exit_codes() as interrupts:

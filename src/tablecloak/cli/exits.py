@@ -51,8 +51,9 @@ def exit_codes(show_confidential: bool = False) -> Iterator[Interrupts]:
 
     Figures, and the traceback of an error nobody expected, may hold true values: shown only when asked for.
     """
+    interrupts = Interrupts()
     try:
-        with _signals() as interrupts:
+        with _signals(interrupts):
             yield interrupts
     except typer.Exit:
         raise
@@ -60,11 +61,17 @@ def exit_codes(show_confidential: bool = False) -> Iterator[Interrupts]:
         typer.echo(_NOTHING, err=True)
         raise typer.Exit(INTERRUPTED) from None
     except TablecloakError as error:
+        if interrupts.seen and _code(error) == FAILED:  # what became of the interrupt inside a library
+            typer.echo(_NOTHING, err=True)
+            raise typer.Exit(INTERRUPTED) from None
         typer.echo(f"error: {error}", err=True)
         if error.confidential:
             typer.echo(_figures(error.confidential) if show_confidential else _HINT, err=True)
         raise typer.Exit(_code(error)) from None
     except Exception as error:
+        if interrupts.seen:
+            typer.echo(_NOTHING, err=True)
+            raise typer.Exit(INTERRUPTED) from None
         typer.echo(f"error: something unexpected happened ({type(error).__name__})", err=True)
         typer.echo(traceback.format_exc() if show_confidential else _HINT, err=True)
         raise typer.Exit(FAILED) from None
@@ -98,11 +105,10 @@ class Interrupts:
 
 
 @contextmanager
-def _signals() -> Iterator[Interrupts]:
+def _signals(interrupts: Interrupts) -> Iterator[None]:
     """Inside, SIGTERM is an interrupt like Ctrl-C; afterwards both signals mean what they meant before."""
-    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():  # only it may set handlers
-        yield interrupts
+        yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -110,7 +116,7 @@ def _signals() -> Iterator[Interrupts]:
             signal.signal(signal.SIGINT, interrupts)
         if sys.platform != "win32" and before[signal.SIGTERM] is not signal.SIG_IGN:
             signal.signal(signal.SIGTERM, interrupts)
-        yield interrupts
+        yield
     finally:
         for number, handler in before.items():
             if handler is not None:  # it was not set by Python
