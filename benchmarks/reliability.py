@@ -10,7 +10,6 @@ docs/reliability.md.
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,8 @@ from typing import Annotated
 import typer
 
 from reliability_parts import TARGETS, block_case, prepare
-from runner import RESULTS, Case, Row, Store, measure
+from runner import RESULTS, Case, Row, Store, code_facts, measure
 
-ROOT = Path(__file__).resolve().parents[1]
 MOST_BLOCKS = 5_000
 """Blocks that are planned ahead for a run by minutes."""
 
@@ -29,18 +27,6 @@ MOST_BLOCKS = 5_000
 def store_of(part: str, results: Path = RESULTS) -> Store:
     """The rows of a part."""
     return Store(results / f"reliability-{part}.csv")
-
-
-def code_facts() -> Row:
-    """Which code this is: the commit, with a + where the source differs from it."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src")
-    return {"commit": git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")}
 
 
 def blocks(part: str, first: int, last: int, facts: Row) -> Iterator[Case]:

@@ -46,11 +46,20 @@ def _matrix(rows: list[Row], title: str, suffix: str) -> str:
     late = sum(row.get(f"kept{suffix}") != "True" for row in applied)
     hidden = sum(row.get(f"everything{suffix}") == "True" for row in applied)
     failed = sum(_failure(row, suffix) != "" for row in applied)
+    slow = [row for row in applied if row.get(f"early{suffix}") == "False"]
     about = (
         f"{title}: {len(applied)} runs, {late} late, {failed} without a pattern, "
-        f"{hidden} with everything hidden that may be."
+        f"{hidden} with everything hidden that may be{_first_patterns(slow, suffix)}."
     )
     return f"{about}\n\n{table(('', *names), lines)}"
+
+
+def _first_patterns(slow: list[Row], suffix: str) -> str:
+    """What first patterns took longer than a tenth of the limit and three audits."""
+    if not slow:
+        return ""
+    seconds = [f"{row['method']} on {row['name']} ({float(row[f'first_s{suffix}']):.1f} s)" for row in slow]
+    return f", {len(slow)} with a first pattern after a tenth of the limit and three audits: {', '.join(seconds)}"
 
 
 def _cell(row: Row, suffix: str) -> str:

@@ -13,6 +13,7 @@ import csv
 import math
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,18 @@ class Case:
     @property
     def kill_after(self) -> float:
         return 1.5 * self.seconds + 30.0
+
+
+def code_facts() -> Row:
+    """Which code this is: the commit, with a + where the source differs from it."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=RESULTS.parent, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src")
+    return {"commit": git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")}
 
 
 # ---------------------------------------------------------------------- which cases

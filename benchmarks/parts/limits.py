@@ -2,8 +2,9 @@
 
 A case is one method on one table, with one limit after the other, or interrupted after some seconds as by Ctrl-C. A
 run that ends by itself is not repeated with a larger limit. A limit is kept if the call ends within it and the largest
-of one second, a twentieth of it, and one audit of the table. The load of the machine is part of the row: on a busy one
-the clock runs on while others work.
+of one second, a twentieth of it, and one audit of the table (and a twentieth of a second, which is about what the two
+measurements differ by); a first pattern is early within a tenth of the limit or three audits. The load of the machine
+is part of the row: on a busy one the clock runs on while others work.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from instances import CSPLIB, csplib_problem, insee_problem
 from parts.base import Make, Part, sizes
 from parts.castro import tidy
-from runner import RESULTS, Case, Row, Store
+from runner import RESULTS, Case, Row, Store, code_facts
 from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, TablecloakError, audit, protect
 from tablecloak.engines.flow import load_kernels
 from tablecloak.methods import METHODS
@@ -30,6 +31,8 @@ LIMITS, LONG_LIMIT = (2.0, 10.0), 60.0
 INTERRUPTED = 3.0
 """Seconds after which a run without a limit is interrupted."""
 SLACK = 120.0
+NOISE = 0.05
+"""Seconds by which two measurements of the same audit differ."""
 ENDED = ("optimal", "feasible", "NotApplicable", "InputError", "InfeasibleProblem")
 """What a run ends in that no limit has stopped."""
 
@@ -162,13 +165,16 @@ def _row(
     took, work = time.perf_counter() - start, time.process_time() - work
     if not judged:
         judged = audit(problem, Suppression(~problem.forced)).seconds
-    allowed = limit + max(1.0, 0.05 * limit, judged)
+    allowed = limit + max(1.0, 0.05 * limit, judged) + NOISE
+    first = facts["first_s"]
     return {
         **facts,
+        **code_facts(),
         "seconds": tidy(took),
         "processor_s": tidy(work),
         "audit_s": tidy(judged),
         "kept": took <= allowed,
+        "early": first <= max(0.1 * limit, 3 * judged) + NOISE if params and first is not None else None,
         "load": tidy(os.getloadavg()[0]),
     }
 
