@@ -17,7 +17,7 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods import adjustment as adjustment_module
 from tablecloak.methods import descent
-from tablecloak.methods.adjustment import Adjustment
+from tablecloak.methods.adjustment import Adjustment, Move
 from tablecloak.methods.balancing import quick_move
 from tablecloak.methods.base import Method
 from tablecloak.methods.descent import Descent
@@ -494,3 +494,20 @@ def test_no_program_has_time_beyond_the_deadline_where_there_is_a_move():
     assert (other.least_seconds > 0, other.gives_up()) == (False, True)
     assert quick_move(other, np.random.default_rng(0), silent) is None
     assert quick_move(alone, np.random.default_rng(0), silent) is not None
+
+
+def test_a_move_that_programs_were_stopped_at_may_cost_more_than_the_first(monkeypatch):
+    """As on hier16 with two seconds: the nearest move to some senses, whatever it costs."""
+
+    def stopped(run, adjustment):
+        moved = run.first.moved * 3
+        run.best = Move(moved, 3 * run.first.cost, np.zeros(0))
+
+    monkeypatch.setattr(MODULE, "_search", stopped)
+    problem, costs = two_way(8, 12), []
+
+    def watch(phase, done, total, incumbent=None, bound=None):
+        costs.append(incumbent)
+
+    result = protect(problem, METHOD, params={"seconds": 1000.0, "protect_attackers": False}, progress=watch)
+    assert result.status is Status.TIME_LIMIT and result.cost == pytest.approx(costs[0])

@@ -104,10 +104,12 @@ def perturb_cell(
     stopped = deadline.passed()
     if found is not None and found.safe:
         return _proposal(found, (), run)
-    rest = found if found is not None and found.pattern is not None else start
     if not deadline.stops:  # then programs have the last word
         quick = None
-    elif rest is quick is None:
+    elif start is not None and quick is not None and not start.safe and quick.cost < start.cost:
+        start = quick  # programs were stopped at a move that costs more
+    rest = found if found is not None and found.pattern is not None else start
+    if rest is quick is None and deadline.stops:
         quick = by_leaves(problem, ranges)
     if rest is quick is None or not deadline.passed():
         limit = deadline if quick is not None else deadline.at_least(GRACE)

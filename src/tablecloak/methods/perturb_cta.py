@@ -103,9 +103,10 @@ class _Run:
     limits: Run
     deadline: Deadline
     progress: Progress
+    took: float
+    """Seconds of an audit."""
     best: Move | None = None
     first: Attempt | None = None
-    """By leaves, for when there is no time for anything else."""
     protected: Floats | None = None
     """A move that attackers cannot undo, where rows against them were needed."""
     bound: float = 0.0
@@ -134,11 +135,13 @@ def perturb_cta(
     squares = params.distance == "L2"
     work = deadline.earlier(min(took + WholeSettings.least_seconds, (1 - SEARCH_SHARE) * before))
     search = work.share(SQUARES_SHARE if squares else 1.0)
-    run = _Run(problem, ranges, params, rng, limits, search, progress, first=quick)
+    run = _Run(problem, ranges, params, rng, limits, search, progress, took, first=quick)
     adjustment = made(limits, lambda: Adjustment(problem, ranges, search, fallback=quick is not None))
     late = _searched(run, adjustment)
-    if run.best is None and deadline.stops and (quick := _first(run)) is not None:
-        run.best, run.finished = Move(quick.moved, quick.cost, np.zeros(0)), False
+    if deadline.stops and (run.best is None or run.first is not None):
+        quick = _first(run)  # also where programs were stopped at a move that costs more
+        if quick is not None and (run.best is None or run.best.cost > quick.cost):
+            run.best, run.finished = Move(quick.moved, quick.cost, np.zeros(0)), False
     if run.best is None:
         if deadline.interrupted:
             raise KeyboardInterrupt
@@ -341,7 +344,7 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     moved = _whole(run, adjustment, moved)
     pattern = pattern_of(problem, run.ranges, moved)
     verdict = run.limits.until_stopped(
-        lambda: audit_within(problem, pattern, run.limits.deadline, run.progress)
+        lambda: audit_within(problem, pattern, run.limits.deadline, run.progress, takes=run.took)
     )
     safe = verdict is not None and verdict.safe
     if not safe:
@@ -368,8 +371,7 @@ def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     if run.first is not None and moved is run.first.moved:
         return moved
     low, high = adjustment.ends(adjustment.senses(moved))
-    squares = run.params.distance == "L2"
-    deadline = run.limits.deadline
+    squares, deadline = run.params.distance == "L2", run.limits.deadline
     found, whole = fewest_digits_until(run.problem, moved, low, high, deadline, squares=squares)
     first = _first(run) if deadline.stops and not adds_up(run.problem, found) else None
     if first is not None:

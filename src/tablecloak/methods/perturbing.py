@@ -60,6 +60,8 @@ class FirstSettings:
 
     larger: int = 1000
     """In tables of more cells than this a perturbation to fall back on is made first, also without a limit of time."""
+    check_share: float = 0.9
+    """The share of the time that the check whether anything protects the problem may take then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +218,9 @@ def opened(
         if quick is None:
             largest_pattern(anyhow, progress)
         else:
-            with watched(deadline.check):
-                largest_pattern(anyhow, deadline.watched(progress))
+            within = deadline.share(FirstSettings.check_share)
+            with watched(within.check):
+                largest_pattern(anyhow, within.watched(progress))
     if wrong is not None:
         raise wrong
     return ranges, quick

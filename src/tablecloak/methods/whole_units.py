@@ -76,16 +76,20 @@ def fewest_digits_until(
 ) -> tuple[Floats, bool]:
     """`fewest_digits` within half of the time left, or a moment if it is up: fractions would tell who was moved.
 
-    After that, after an interrupt, and where programs with a limit of time find none, leaves or free cells are rounded
-    and totals added up where that can be.
+    After that, after an interrupt, and where a program with a limit of time finds none, leaves or free cells are
+    rounded and totals added up where that can be; only then more digits are tried.
     """
     found: list[tuple[Floats, bool]] = []
     added = _rounded(problem, moved, low, high) if deadline.passed() else None
     with deadline.stoppable():
+        if deadline.moment is not None and not deadline.passed():
+            seconds = max(deadline.left / 2, WholeSettings.least_seconds)
+            added = whole_units(problem, moved, low, high, squares=squares, seconds=seconds)
+            added = _rounded(problem, moved, low, high) if added is None else added
         if added is None and not deadline.interrupted:
             seconds = max(deadline.left / 2, WholeSettings.least_seconds)
             found.append(fewest_digits(problem, moved, low, high, squares=squares, seconds=seconds))
-    if added is None and deadline.stops and not (found and found[0][1]):
+    if added is None and deadline.interrupted and not found:
         added = _rounded(problem, moved, low, high)
     if added is not None:
         return added, True
