@@ -6,9 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats
 from tablecloak.audit import audit
+from tablecloak.engines import growing
+from tablecloak.engines.highs import Abandoned, LeftAlone
 from tablecloak.engines.lp import Outcome
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Form, combined_form, interval_form, joined, suppression_form
@@ -130,3 +133,28 @@ def test_joined_forms_speak_for_their_cells() -> None:
     rounded = float(np.abs(grid.table.values - 10 * np.rint(grid.table.values / 10))[~leaves].sum())
     assert cost < alone + rounded + 1e-9, "rounded totals leave room that intervals need not"
     assert cost >= rounded - 1e-9
+
+
+def test_an_integer_program_that_does_not_end_is_left_and_not_used_again(monkeypatch):
+    """As on hier13x13x7d: HiGHS did not look up from the root of an integer program for two seconds."""
+    one = np.ones(2)
+    for trouble in (LeftAlone, Abandoned):
+        program = growing.Program(one, np.zeros(2), 3 * one, np.ones(2, dtype=bool))
+        program.add_rows(csr_array(np.array([[1.0, 1.0]])), np.ones(1), np.full(1, np.inf))
+        assert program.solve().objective == 1.0
+        asked = []
+
+        def deaf(highs, seconds, trouble=trouble, asked=asked, **named):
+            asked.append(named["may_leave"])
+            raise trouble
+
+        monkeypatch.setattr(growing, "run", deaf)
+        if trouble is Abandoned:
+            with pytest.raises(KeyboardInterrupt):
+                program.solve()
+        for _ in range(2):
+            program.add_rows(csr_array(np.array([[1.0, 0.0]])), np.ones(1), np.full(1, np.inf))
+            found = program.solve(5.0)
+            assert found.outcome is Outcome.TIME_LIMIT and found.values.size == 0
+        assert asked == [True]
+        monkeypatch.undo()

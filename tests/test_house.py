@@ -38,7 +38,7 @@ SHARED_BY_METHODS = {
     "methods.cube_search", "methods.eliminating", "methods.exchanges", "methods.feasibility",
     "methods.ladder", "methods.level_cuts", "methods.near_proofs", "methods.near_prover", "methods.surroundings",
     "methods.first_intervals", "methods.first_model", "methods.first_pattern", "methods.flow_blocks", "methods.forms",
-    "methods.integer_phase",
+    "methods.free_cells", "methods.integer_phase", "methods.leaf_shifts",
     "methods.joint_result", "methods.joint_start", "methods.judging", "methods.leaf_moves", "methods.leaf_sums",
     "methods.lengths", "methods.lines", "methods.mixing",
     "methods.multipliers", "methods.narrowed", "methods.repair",
@@ -64,6 +64,7 @@ STATE = {
     "engines.highs._LEFT": "threads of interrupted programs that have not ended yet; the process waits for them",
     "attacker.presolve._KNOWN": "a cache by table that forgets tables nobody holds any more",
     "methods.feasibility._LARGEST": "a cache by problem that forgets problems that are no longer held",
+    "methods.free_cells._KNOWN": "a cache by problem that forgets problems that are no longer held",
 }
 COVERED_BY = {
     "attacker.basis": "test_oracle",
@@ -109,6 +110,7 @@ COVERED_BY = {
     "methods.descent": "test_perturb_cta",
     "methods.joint_result": "test_mixed_joint",
     "methods.judging": "test_limits",
+    "methods.leaf_shifts": "test_leaf_moves",
     "methods.leaf_sums": "test_leaf_moves",
     "methods.joint_start": "test_mixed_joint",
     "methods.mixing": "test_mixed_joint",

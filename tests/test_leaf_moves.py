@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
 from tablecloak.methods.leaf_moves import leaf_move
+from tablecloak.methods.leaf_shifts import LeafShifts, whole_by_free_cells
 from tablecloak.methods.leaf_sums import ladder_of, whole_by_leaves
 from tablecloak.methods.reaches import ReachRule, ranges_of
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.whole_units import fewest_digits_until
+from tablecloak.problem import Levels, Mark, Problem
+from tablecloak.progress import Deadline
 from test_cube_search import problem_of
 
 
@@ -71,3 +75,57 @@ def test_leaves_are_rounded_and_totals_added_up() -> None:
     assert whole is not None and not (table.equations @ whole).any()
     assert (whole[leaf] == np.rint(moved[leaf])).all()
     assert whole_by_leaves(table, moved, -wide, np.where(leaf, wide, np.minimum(whole, 0) - 1)) is None
+
+
+# ---------------------------------------------------------------------- free cells
+
+
+@pytest.mark.parametrize("fixture", ["linked", "responses", "any equations"])
+def test_a_first_move_where_totals_do_not_follow_from_leaves(fixture: str) -> None:
+    problem = FIXTURES[fixture]()
+    assert ladder_of(problem.table) is None
+    moved = checked(problem)
+    assert moved is not None and moved[problem.sensitive].all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forced_totals_are_kept_by_free_cells(seed: int) -> None:
+    """As in table1: leaves alone move totals of zero that must be shown as they are."""
+    problem = problem_of(seed)
+    table = problem.table
+    totals = np.flatnonzero(~table.is_leaf)
+    marks = problem.marks.copy()
+    marks[totals[:: max(1, totals.size // 3)]] = Mark.FORCED
+    kept = replace(problem, marks=marks)
+    assert kept.forced.any() and not (kept.forced & kept.sensitive).any()
+    moved = checked(kept)
+    assert moved is not None and not moved[kept.forced].any()
+
+
+def test_corrections_that_undo_each_other_are_made_in_another_order() -> None:
+    """Two sums of the same cell, each a level away: what is enough for one takes the other back."""
+    sums = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
+    low, high = np.array([-5.0, -5, -5, 3, -9]), np.array([5.0, 5, 5, 9, -3])
+    shifts = LeafShifts(np.arange(3), csr_array(sums), (low, high), (low, high), np.zeros(5, dtype=bool))
+    assert shifts.corrected()
+    assert (sums @ shifts.cells[:3] == shifts.cells).all()
+    assert ((shifts.cells >= low) & (shifts.cells <= high)).all()
+
+
+@pytest.mark.parametrize("fixture", ["linked", "responses"])
+def test_fractions_become_whole_by_free_cells_after_an_interrupt(fixture: str) -> None:
+    """As on linked JJ tables: after an interrupt no program is solved, and clipped fractions need not add up."""
+    problem = FIXTURES[fixture]()
+    ranges = ranges_of("test", problem, ReachRule(0.9, 30.0))
+    first = leaf_move(problem, ranges)
+    assert first is not None
+    low, high = ranges.with_senses(first > 0).ends()
+    deadline = Deadline.after(None)
+    assert deadline.interrupt is not None
+    deadline.interrupt.raised = True
+    noise = np.random.default_rng(0).uniform(-0.4, 0.4, first.size)
+    found, whole = fewest_digits_until(problem, first + noise, low, high, deadline)
+    assert whole and (found == np.rint(found)).all() and not (problem.table.equations @ found).any()
+    assert ((found >= low) & (found <= high)).all()
+    nowhere = np.full(first.size, 1e6)
+    assert whole_by_free_cells(problem, first, nowhere, nowhere + 0.5) is None

@@ -177,7 +177,9 @@ def test_an_audit_within_a_method_ends_with_the_deadline(monkeypatch):
     pattern = suppression(problem.must_hide)
     assert judging.audit_within(problem, pattern, Deadline.after(1.0), lambda *given: None) is None
     assert looked and highs._LOOK.get() is None
+    later = Deadline.after(50.0)
     assert judging.audit_within(problem, pattern, Deadline.after(0.0), lambda *given: None) is None
+    assert judging.audit_within(problem, pattern, later, lambda *given: None, takes=60.0) is None
     assert len(looked) == 1
 
 

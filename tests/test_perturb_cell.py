@@ -14,6 +14,7 @@ from tablecloak.audit import audit
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
 from tablecloak.methods.perturbing import against_attackers, form_of, price_unit
@@ -426,3 +427,88 @@ def test_programs_that_fail_within_the_limit_are_not_called_late(monkeypatch):
     result = protect(FIXTURES["three way"](), "perturb-cell", params=params)
     assert result.status is Status.FEASIBLE
     assert result.report.notes[0].startswith("programs failed before all attackers were answered")
+
+
+# ---------------------------------------------------------------------- early results
+
+
+@pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
+@pytest.mark.parametrize("fixture", ["two way several", "linked", "responses", "any equations"])
+@pytest.mark.parametrize("at", [1, 2, 4, 8, 16])
+def test_an_interrupt_at_any_report_does_not_escape(method, fixture, at, monkeypatch):
+    """Also where totals do not follow from leaves; in large tables a first perturbation is there before."""
+    module = import_module("tablecloak.methods.perturbing")
+    monkeypatch.setattr(module.FirstSettings, "larger", 0 if at % 2 else 1000)
+    problem, reports = FIXTURES[fixture](), []
+
+    def interrupt(phase, done, total, incumbent=None, bound=None):
+        reports.append(phase)
+        if len(reports) == at:
+            raise KeyboardInterrupt
+
+    result = protect(problem, method, params=WIDE, progress=interrupt)
+    assert adds_up(problem, result) and not result.audit.too_close.size
+    if len(reports) < at:
+        assert result.status is not Status.INTERRUPTED
+    elif result.status is not Status.OPTIMAL:
+        assert result.status is Status.INTERRUPTED
+
+
+@pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
+@pytest.mark.parametrize("fixture", ["two way several", "linked"])
+def test_with_a_limit_the_first_report_is_a_cost(method, fixture):
+    reports = []
+
+    def watch(phase, done, total, incumbent=None, bound=None):
+        reports.append((phase, incumbent))
+
+    problem = FIXTURES[fixture]()
+    protect(problem, method, params={**WIDE, "seconds": 1000.0}, progress=watch)
+    assert reports[0][0] == "first perturbation" and reports[0][1] > 0
+
+
+@pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
+def test_no_program_is_begun_late_where_there_is_a_first_perturbation(method, monkeypatch):
+    """As on ninenew with two seconds: the check of the problem took all of them."""
+    module = import_module("tablecloak.methods.perturbing")
+
+    def endless(problem, progress):
+        while True:
+            progress("audit", 0, 1)
+
+    def never(*given, **named):
+        raise AssertionError("a program after the deadline")
+
+    monkeypatch.setattr(module, "largest_pattern", endless)
+    monkeypatch.setattr("tablecloak.engines.lp.Session.solve", never)
+    monkeypatch.setattr("tablecloak.methods.whole_units.solve_limited", never)
+    problem, chosen = FIXTURES["linked"](), METHODS[method]
+    params, rng = chosen.make_params({**WIDE, "seconds": 0.0}), np.random.default_rng(0)
+    found = chosen.function(problem, params=params, rng=rng, progress=silent, executor=None)
+    assert found.status is Status.TIME_LIMIT
+    assert not (problem.table.equations @ (found.pattern.shown - problem.table.values)).any()
+
+
+def test_what_was_found_remains_when_its_audit_is_interrupted(monkeypatch):
+    module = import_module("tablecloak.methods.judging")
+
+    def interrupted(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "audit", interrupted)
+    problem = FIXTURES["two way several"]()
+    result = protect(problem, METHOD, params=WIDE)
+    assert result.status is Status.INTERRUPTED
+    assert result.report.counters["rounds"] > 0  # that of programs, not the first one
+
+
+def test_faults_of_the_problem_come_before_those_of_the_reach():
+    """A first perturbation is made before the problem is checked; what is told stays the same."""
+    table = Table.from_equations([10.0, 20.0, 30.0], np.array([[1.0, 1.0, -1.0]]))
+    wide = Problem.of(table, [0], Levels.at(3, [0], [9.0], [9.0]))
+    tied = replace(wide, marks=np.array([Mark.SENSITIVE, Mark.FORCED, Mark.FORCED], dtype=np.int8))
+    for seconds in (None, 1000.0):
+        with pytest.raises(InputError, match="do not fit into the stated reach"):
+            protect(wide, METHOD, params={"seconds": seconds})
+        with pytest.raises(InfeasibleProblem, match="even when everything"):
+            protect(tied, METHOD, params={"seconds": seconds})

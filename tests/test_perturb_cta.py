@@ -14,15 +14,16 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.engines import limited
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods import adjustment as adjustment_module
 from tablecloak.methods import descent
-from tablecloak.methods.adjustment import Adjustment
+from tablecloak.methods.adjustment import Adjustment, Move
+from tablecloak.methods.balancing import quick_move
 from tablecloak.methods.base import Method
 from tablecloak.methods.descent import Descent
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
 from tablecloak.methods.reaches import ReachRule, ranges_of
-from tablecloak.methods.squares import least_squares_move
+from tablecloak.methods.squares import least_squares_move, towards_squares
 from tablecloak.methods.whole_units import whole_units
 from tablecloak.problem import Levels, Mark, Problem
 from tablecloak.progress import NEVER, Deadline, silent
@@ -441,3 +442,72 @@ def test_no_adjustment_at_all():
     stuck = Problem.of(large, [0], Levels.of(3, level, level), forced=[2], known=(-100, 100))
     with pytest.raises(InfeasibleProblem, match="share"):
         protect(stuck, METHOD)
+
+
+# ---------------------------------------------------------------------- early results
+
+
+def test_what_does_not_add_up_after_an_interrupt_is_not_proposed(monkeypatch):
+    """As on insee: fractions of a linear program, clipped to whole ranges, missed two sums."""
+
+    def clipped(problem, moved, *given, **named):
+        return moved + 0.3 * (np.arange(moved.size) == 0), False
+
+    def stop(phase, done, total, incumbent=None, bound=None):
+        if phase == "senses":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(MODULE, "fewest_digits_until", clipped)
+    problem = two_way(8, 12)
+    result = protect(problem, METHOD, progress=stop)
+    assert result.status is Status.INTERRUPTED and adds_up(problem, result)
+    assert not result.audit.too_close.size
+    with pytest.raises(SolverError, match="do not add up"):  # a fault of the method, no matter of time
+        protect(problem, METHOD)
+
+
+def test_a_program_that_fails_within_a_limit_leaves_the_best_move(monkeypatch):
+    def failing(*given, **named):
+        raise SolverError("HiGHS lost its way")
+
+    monkeypatch.setattr(MODULE, "_descend", failing)
+    monkeypatch.setattr(MODULE, "_exactly", lambda *given: None)
+    problem = two_way(8, 12)
+    result = protect(problem, METHOD, params={"seconds": 1000.0})
+    assert result.status is Status.TIME_LIMIT and adds_up(problem, result)
+    with pytest.raises(SolverError, match="lost its way"):
+        protect(problem, METHOD)
+
+
+def test_a_safe_move_stays_where_there_is_no_time_for_squares():
+    problem = two_way(8, 12)
+    adjustment = adjustment_of(problem)
+    safe = quick_move(adjustment, np.random.default_rng(0), silent).moved
+    assert towards_squares(adjustment, safe, Deadline.after(0.0), silent) is safe
+
+
+def test_no_program_has_time_beyond_the_deadline_where_there_is_a_move():
+    problem = two_way(8, 12)
+    ranges, late = ranges_of("test", problem, ReachRule(0.5, 0.0)), Deadline.after(0.0)
+    alone, other = (Adjustment(problem, ranges, late, fallback=known) for known in (False, True))
+    assert (alone.least_seconds > 0, alone.gives_up()) == (True, False)
+    assert (other.least_seconds > 0, other.gives_up()) == (False, True)
+    assert quick_move(other, np.random.default_rng(0), silent) is None
+    assert quick_move(alone, np.random.default_rng(0), silent) is not None
+
+
+def test_a_move_that_programs_were_stopped_at_may_cost_more_than_the_first(monkeypatch):
+    """As on hier16 with two seconds: the nearest move to some senses, whatever it costs."""
+
+    def stopped(run, adjustment):
+        moved = run.first.moved * 3
+        run.best = Move(moved, 3 * run.first.cost, np.zeros(0))
+
+    monkeypatch.setattr(MODULE, "_search", stopped)
+    problem, costs = two_way(8, 12), []
+
+    def watch(phase, done, total, incumbent=None, bound=None):
+        costs.append(incumbent)
+
+    result = protect(problem, METHOD, params={"seconds": 1000.0, "protect_attackers": False}, progress=watch)
+    assert result.status is Status.TIME_LIMIT and result.cost == pytest.approx(costs[0])

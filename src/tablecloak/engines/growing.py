@@ -10,10 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import Abandoned, LeftAlone, quiet_highs, run
 from tablecloak.engines.lp import UNLIMITED, Outcome, model
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
+from tablecloak.progress import TimeUp
 
 _OUTCOMES = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
@@ -69,14 +70,14 @@ class Program:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             lp.integrality_ = [kinds[int(flag)] for flag in whole]
         self._highs.passModel(lp)
-        self._solved = False
+        self._solved = self._left = False  # left to itself, as it did not end: it must not be used again
         self.reduced: Floats = cost.copy()
         """Reduced costs of the last linear program."""
 
     def add_rows(self, matrix: Any, low: Floats, high: Floats) -> None:
         """low <= matrix x <= high."""
         rows = csr_array(matrix)
-        if low.size == 0:
+        if low.size == 0 or self._left:
             return
         rows, scale = _balanced(rows)
         low, high = low / scale, high / scale
@@ -115,10 +116,13 @@ class Program:
     def _run(self, seconds: float) -> MixedSolution:
         if self._columns == 0:
             return self._without_columns()
-        status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
-        if status not in _OUTCOMES:
+        status = self._status(seconds)
+        if not self._left and status not in _OUTCOMES:
             self._highs.clearSolver()
-            status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
+            status = self._status(seconds)
+        if self._left:
+            return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
+        info = self._highs.getInfo()
         outcome = _OUTCOMES.get(status, Outcome.FAILED)
         if outcome is Outcome.INFEASIBLE:
             return MixedSolution(outcome, math.inf, math.inf, np.zeros(0))
@@ -134,6 +138,19 @@ class Program:
         linear = objective if outcome is Outcome.OPTIMAL else -math.inf
         bound = float(info.mip_dual_bound) * self._scale if self._whole else linear
         return MixedSolution(outcome, objective, bound, values)
+
+    def _status(self, seconds: float) -> Any:
+        """How a solve ends; an integer program that ends neither in time nor with an interrupt is left to itself."""
+        if self._left:
+            return None
+        try:
+            return run(self._highs, seconds, integer=self._whole, may_leave=self._whole)
+        except LeftAlone:
+            self._left = True
+            return None
+        except (Abandoned, TimeUp):
+            self._left = True
+            raise
 
     def _without_columns(self) -> MixedSolution:
         lp = self._highs.getLp()

@@ -63,8 +63,11 @@ class Move:
 class Adjustment:
     """The program of one problem; senses are given by bounds, so that it stays warm."""
 
-    def __init__(self, problem: Problem, ranges: Ranges, deadline: Deadline) -> None:
-        self.problem, self.ranges, self.deadline = problem, ranges, deadline
+    def __init__(
+        self, problem: Problem, ranges: Ranges, deadline: Deadline, *, fallback: bool = False
+    ) -> None:
+        """`fallback`: there is a move already, so that no program needs time beyond the deadline."""
+        self.problem, self.ranges, self.deadline, self.fallback = problem, ranges, deadline, fallback
         self.seconds = deadline.left
         self.columns = working_columns(problem.table)
         self.basis = independent(self.columns)
@@ -227,7 +230,7 @@ class Adjustment:
                 count = max(FEW, int(AT_ONCE * left.size))
                 taken = left[np.argsort(unclear[left], kind="stable")[:count]]
                 given[taken] = share[taken] > 0.5
-            outcome, move, share = self.solve(given, max(deadline.left, LEAST_SECONDS))
+            outcome, move, share = self.solve(given, self.seconds_until(deadline))
             if outcome.undecided:
                 if last and move.moved.size:
                     return move
@@ -248,7 +251,15 @@ class Adjustment:
     @property
     def least_seconds(self) -> float:
         """What a program has without which there would be no result."""
-        return max(self.deadline.left, LEAST_SECONDS)
+        return self.seconds_until(self.deadline)
+
+    def seconds_until(self, deadline: Deadline) -> float:
+        """The seconds of such a program within another deadline: a moment at least where there is no move yet."""
+        return deadline.left if self.fallback else max(deadline.left, LEAST_SECONDS)
+
+    def gives_up(self, deadline: Deadline | None = None) -> bool:
+        """Whether the time is up and there is a move already."""
+        return self.fallback and (deadline or self.deadline).passed()
 
     def too_late(self) -> str:
         """What to say when there is nothing to return."""

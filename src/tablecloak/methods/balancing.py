@@ -32,7 +32,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.engines.limited import solve_limited
 from tablecloak.engines.lp import PRIMAL, Outcome
 from tablecloak.engines.quadratic import least_squares
-from tablecloak.methods.adjustment import LEAST_SECONDS, Adjustment, Move
+from tablecloak.methods.adjustment import Adjustment, Move
 from tablecloak.methods.reaches import cost_of
 from tablecloak.methods.whole_units import whole_units
 from tablecloak.progress import Deadline, Progress
@@ -101,6 +101,8 @@ def quick_move(adjustment: Adjustment, rng: np.random.Generator, progress: Progr
     progress("balancing senses", 0, 1)
     senses = balanced(adjustment, rng)
     progress("balancing senses", 1, 1)
+    if adjustment.gives_up():
+        return None
     gathers = adjustment.sifts and adjustment.right.size <= MOST_EQUATIONS
     near = _gathered(adjustment, senses) if gathers else None
     outcome, move, _ = adjustment.solve(senses, adjustment.least_seconds, near=near)
@@ -108,7 +110,7 @@ def quick_move(adjustment: Adjustment, rng: np.random.Generator, progress: Progr
         return move
     if outcome is Outcome.INFEASIBLE:
         return mended(adjustment, senses, rng, progress, fading=0.0)
-    return None if near is None else _rounded(adjustment, senses, near)
+    return None if near is None or adjustment.gives_up() else _rounded(adjustment, senses, near)
 
 
 def _rounded(adjustment: Adjustment, senses: Ints, near: Floats) -> Move | None:
@@ -140,9 +142,11 @@ def mended(
     pump, seen, soon = _Pump(adjustment, fading), set[bytes](), deadline.share(FADED)
     for number in range(rounds):
         progress("mending senses", number, rounds)
+        if adjustment.gives_up(deadline):
+            return None
         if soon.passed():
             pump.distance = 0.0
-        moved = pump.nearest(senses, max(deadline.left, LEAST_SECONDS))
+        moved = pump.nearest(senses, adjustment.seconds_until(deadline))
         if moved is None:
             return None
         short, between = pump.short(moved, senses)
@@ -279,7 +283,7 @@ def _gathered(adjustment: Adjustment, senses: Ints) -> Floats:
     for number in range(REWEIGHTED):
         if number and adjustment.deadline.passed():
             break
-        stop = adjustment.deadline.passed if number else (lambda: False)
+        stop = adjustment.deadline.passed if number or adjustment.fallback else (lambda: False)
         prices = weights / (np.abs(extra) + bend)
         found = least_squares(matrix, right, prices, low - rest, high - rest, stop=stop)
         if number and found.residual > 1.0:  # stopped on the way

@@ -10,9 +10,15 @@ from tablecloak.progress import Deadline, Progress, TimeUp
 from tablecloak.result import Audit
 
 
-def audit_within(problem: Problem, pattern: Pattern, deadline: Deadline, progress: Progress) -> Audit | None:
-    """The verdict, or None if the deadline passes first; then programs of the audit are ended too."""
-    if deadline.passed():
+def audit_within(
+    problem: Problem, pattern: Pattern, deadline: Deadline, progress: Progress, *, takes: float = 0.0
+) -> Audit | None:
+    """The verdict, or None if the deadline passes first; then programs of the audit are ended too.
+
+    `takes`: seconds that an audit of this problem took before; where less is left none is begun, as some of its steps
+    do not look at the deadline.
+    """
+    if deadline.passed() or deadline.left < takes:
         return None
     try:
         with watched(deadline.check):

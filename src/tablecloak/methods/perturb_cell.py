@@ -14,7 +14,7 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,25 +22,26 @@ import numpy as np
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.perturbing import (
     COUNTED_ON,
+    FIRST,
     FRACTIONS,
     Attempt,
     against_attackers,
     by_balancing,
     by_leaves,
+    needs_first,
+    opened,
     without_attackers,
 )
-from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, ranges_of
+from tablecloak.methods.reaches import Ranges, ReachRule, check_shown
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
 
 NAME = "perturb-cell"
-LARGER, START_SHARE = 1000, 0.6
-"""With a time limit, and in tables of more cells, a perturbation to fall back on is made first, within this share of
-the time."""
+START_SHARE = 0.6
+"""A better perturbation to fall back on than that of leaves is made within this share of the time."""
 CLOSE = 1e-7
 
 Senses = Literal["up", "down", "random", "best"]
@@ -85,17 +86,17 @@ def perturb_cell(
     check_shown(NAME, problem)
     run = Run(params.seconds)
     deadline, before = run.deadline, run.deadline.left
-    with run.stoppable():
-        largest_pattern(replace(problem, most_touched=None), progress)
+    ranges, quick = opened(
+        NAME, problem, rule, run, progress, lambda found: _with_senses(found, params.senses, rng)
+    )
     if deadline.moment is not None:
         deadline = deadline.earlier(min(before - deadline.left, CellSettings.reserved_share * before))
-    ranges = _with_senses(ranges_of(NAME, problem, rule), params.senses, rng)
     found = start = None
     with run.stoppable():
-        limited = deadline.moment is not None or len(problem.table) > LARGER
-        if problem.is_monotone and limited and not deadline.passed():
+        if problem.is_monotone and needs_first(problem, deadline) and not deadline.passed():
             chance, soon = rng.spawn(1)[0], deadline.share(START_SHARE)
-            start = by_balancing(problem, ranges, 0.0, chance, progress, soon)
+            start = by_balancing(problem, ranges, 0.0, chance, progress, soon, fallback=quick is not None)
+            progress(FIRST, 1, 1, None if start is None else start.cost)
         if not deadline.passed():
             found = against_attackers(
                 problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
@@ -103,8 +104,13 @@ def perturb_cell(
     stopped = deadline.passed()
     if found is not None and found.safe:
         return _proposal(found, (), run)
+    if not deadline.stops:  # then programs have the last word
+        quick = None
+    elif start is not None and quick is not None and not start.safe and quick.cost < start.cost:
+        start = quick  # programs were stopped at a move that costs more
     rest = found if found is not None and found.pattern is not None else start
-    quick = by_leaves(problem, ranges) if rest is None and deadline.stops else None
+    if rest is quick is None and deadline.stops:
+        quick = by_leaves(problem, ranges)
     if rest is quick is None or not deadline.passed():
         limit = deadline if quick is not None else deadline.at_least(GRACE)
         other = run.until_stopped(lambda: _without_attackers(problem, ranges, start, rng, progress, limit))

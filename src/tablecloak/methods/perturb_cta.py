@@ -27,19 +27,26 @@ from typing import Literal, get_args
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.adjustment import Adjustment, Move
 from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_move
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.descent import CLOSE, Descent
-from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.judging import audit_within
-from tablecloak.methods.perturbing import COUNTED_ON, FRACTIONS, against_attackers, by_leaves, out_of_reach
-from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
-from tablecloak.methods.squares import least_squares_move, square_sum
-from tablecloak.methods.whole_units import WholeSettings, fewest_digits_until, whole_units
+from tablecloak.methods.perturbing import (
+    COUNTED_ON,
+    FRACTIONS,
+    Attempt,
+    against_attackers,
+    by_leaves,
+    made,
+    opened,
+    out_of_reach,
+)
+from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of
+from tablecloak.methods.squares import least_squares_move, square_sum, towards_squares
+from tablecloak.methods.whole_units import WholeSettings, adds_up, fewest_digits_until
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.result import Status
@@ -61,10 +68,9 @@ NODES = 20_000
 """Nodes of that program when there is no time limit."""
 ATTACKED_CELLS, ATTACKED_LEVELS = 5000, 2000
 """Up to this size rows against attackers are added."""
-BETWEEN = (0.75, 0.5, 0.25)
-"""Shares of the least-squares move that are tried between it and a safe one."""
 
 OPEN = "some cells are open to attackers: the audit names them"
+NEAR_LEAST = "rows against attackers: near the least sum of squares, not the least itself"
 UNJUDGED = "the time was up before attackers were considered: cells that are open to them the audit names"
 
 Distance = Literal["L1", "L2"]
@@ -97,7 +103,10 @@ class _Run:
     limits: Run
     deadline: Deadline
     progress: Progress
+    took: float
+    """Seconds of an audit."""
     best: Move | None = None
+    first: Attempt | None = None
     protected: Floats | None = None
     """A move that attackers cannot undo, where rows against them were needed."""
     bound: float = 0.0
@@ -120,19 +129,19 @@ def perturb_cta(
     _check(problem, params)
     rule = ReachRule.checked(NAME, params.share, params.least)
     limits = Run(params.seconds)
-    deadline = limits.deadline
-    before = deadline.left
-    limits.until_stopped(lambda: largest_pattern(problem, progress))
+    deadline, before = limits.deadline, limits.deadline.left
+    ranges, quick = opened(NAME, problem, rule, limits, progress)
     took = before - deadline.left if deadline.moment is not None else 0.0
     squares = params.distance == "L2"
     work = deadline.earlier(min(took + WholeSettings.least_seconds, (1 - SEARCH_SHARE) * before))
-    first = work.share(SQUARES_SHARE if squares else 1.0)
-    run = _Run(problem, ranges_of(NAME, problem, rule), params, rng, limits, first, progress)
-    adjustment = Adjustment(problem, run.ranges, first)
+    search = work.share(SQUARES_SHARE if squares else 1.0)
+    run = _Run(problem, ranges, params, rng, limits, search, progress, took, first=quick)
+    adjustment = made(limits, lambda: Adjustment(problem, ranges, search, fallback=quick is not None))
     late = _searched(run, adjustment)
-    if run.best is None and deadline.stops:
-        quick, run.finished = by_leaves(problem, run.ranges), False
-        run.best = None if quick is None else Move(quick.moved, quick.cost, np.zeros(0))
+    if deadline.stops and (run.best is None or run.first is not None):
+        quick = _first(run)  # also where programs were stopped at a move that costs more
+        if quick is not None and (run.best is None or run.best.cost > quick.cost):
+            run.best, run.finished = Move(quick.moved, quick.cost, np.zeros(0)), False
     if run.best is None:
         if deadline.interrupted:
             raise KeyboardInterrupt
@@ -144,17 +153,24 @@ def perturb_cta(
     return _proposal(run, adjustment, moved)
 
 
+def _first(run: _Run) -> Attempt | None:
+    """The first perturbation, made if it is not there; None where there is none."""
+    run.first = run.first or by_leaves(run.problem, run.ranges)
+    return run.first
+
+
 def _searched(run: _Run, adjustment: Adjustment) -> SolverError | None:
     """Search until the time is up or the user interrupts; the error of a search that has found nothing by then."""
-    if run.limits.deadline.interrupted:
+    if run.limits.deadline.interrupted or adjustment.gives_up():
         run.finished = False
         return None
     try:
         _until_interrupted(run, lambda: _search(run, adjustment))
     except SolverError as error:
-        if run.best is None and run.limits.deadline.stops:
-            return error
-        raise
+        if not run.limits.deadline.stops:
+            raise
+        run.finished = False
+        return error
     return None
 
 
@@ -328,7 +344,7 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
     moved = _whole(run, adjustment, moved)
     pattern = pattern_of(problem, run.ranges, moved)
     verdict = run.limits.until_stopped(
-        lambda: audit_within(problem, pattern, run.limits.deadline, run.progress)
+        lambda: audit_within(problem, pattern, run.limits.deadline, run.progress, takes=run.took)
     )
     safe = verdict is not None and verdict.safe
     if not safe:
@@ -352,10 +368,14 @@ def _proposal(run: _Run, adjustment: Adjustment, moved: Floats) -> Proposal:
 
 def _whole(run: _Run, adjustment: Adjustment, moved: Floats) -> Floats:
     """In whole units if that can be."""
+    if run.first is not None and moved is run.first.moved:
+        return moved
     low, high = adjustment.ends(adjustment.senses(moved))
-    squares = run.params.distance == "L2"
-    deadline = run.limits.deadline
+    squares, deadline = run.params.distance == "L2", run.limits.deadline
     found, whole = fewest_digits_until(run.problem, moved, low, high, deadline, squares=squares)
+    first = _first(run) if deadline.stops and not adds_up(run.problem, found) else None
+    if first is not None:
+        return first.moved
     if not whole:
         run.notes.append(FRACTIONS)
     return found
@@ -373,28 +393,8 @@ def _attacked(run: _Run, adjustment: Adjustment) -> None:
         return
     run.bound = max(run.bound, found.bound) if found.bound <= found.cost * (1 + CLOSE) else run.bound
     run.notes += [FRACTIONS] * (not found.whole and FRACTIONS not in run.notes)
-    best = found.moved
-    if run.params.distance == "L2":
-        best = _towards(run, adjustment, best)
-        run.notes.append("rows against attackers: near the least sum of squares, not the least itself")
-    run.protected = best
-    run.notes.append(COUNTED_ON)
-    run.counters["rows"] = found.rows
-
-
-def _towards(run: _Run, adjustment: Adjustment, safe: Floats) -> Floats:
-    """From a safe move towards the least sum of squares with its senses, as far as the audit accepts.
-
-    With given senses safe moves are a convex set: rooms are affine in what is shown.
-    """
-    same = Adjustment(run.problem, run.ranges.with_senses(safe > 0), adjustment.deadline)
-    least = least_squares_move(same, safe, run.deadline, run.progress).moved
-    low, high = adjustment.ends(adjustment.senses(safe))
-    for share in (1.0, *BETWEEN):
-        mixed = share * least + (1 - share) * safe
-        moved = whole_units(run.problem, mixed, low, high, squares=True)
-        if moved is None or square_sum(run.problem, moved) >= square_sum(run.problem, safe):
-            continue
-        if audit(run.problem, pattern_of(run.problem, run.ranges, moved)).safe:
-            return moved
-    return safe
+    run.protected, run.counters["rows"] = found.moved, found.rows
+    squares = run.params.distance == "L2"
+    run.notes += [NEAR_LEAST] * squares + [COUNTED_ON]
+    if squares:
+        run.protected = towards_squares(adjustment, found.moved, run.deadline, run.progress)

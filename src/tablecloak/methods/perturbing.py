@@ -14,22 +14,27 @@ units, until the audit accepts what comes out.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.engines.highs import watched
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
-from tablecloak.errors import InfeasibleProblem
+from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods.adjustment import Adjustment
 from tablecloak.methods.balancing import quick_move
+from tablecloak.methods.base import Run
+from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import Affine, Form, length_unit
 from tablecloak.methods.judging import audit_within
 from tablecloak.methods.leaf_moves import leaf_move
-from tablecloak.methods.reaches import Ranges, cost_of, pattern_of
+from tablecloak.methods.reaches import Ranges, ReachRule, cost_of, pattern_of, ranges_of
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, with_senses
@@ -44,6 +49,19 @@ MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Units by which levels are raised, one after the other."""
 PROGRAM_SHARE = 0.75
 """The share of the time left that a program may take; the rest is for whole units and the audit."""
+FIRST = "first perturbation"
+"""The phase of progress that tells the cost of one that is there early."""
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class FirstSettings:
+    """Untested default."""
+
+    larger: int = 1000
+    """In tables of more cells than this a perturbation to fall back on is made first, also without a limit of time."""
+    check_share: float = 0.9
+    """The share of the time that the check whether anything protects the problem may take then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +160,15 @@ def by_balancing(
     rng: np.random.Generator,
     progress: Progress,
     deadline: Deadline,
+    *,
+    fallback: bool = False,
 ) -> Attempt | None:
     """Something to return when programs have nothing: senses that nearly balance, mended (`balancing`), or None.
 
-    Attackers are not in it; `bound` is one that is known.
+    Attackers are not in it; `bound` is one that is known. `fallback`: there is another one, so that the deadline is
+    kept to.
     """
-    adjustment = Adjustment(problem, ranges, deadline)
+    adjustment = Adjustment(problem, ranges, deadline, fallback=fallback)
     move = quick_move(adjustment, rng, progress)
     if move is None:
         return None
@@ -160,10 +181,55 @@ def by_balancing(
     return Attempt(Outcome.TIME_LIMIT, moved, pattern, safe, cost, min(bound, cost), 0, 0, whole=whole)
 
 
+def needs_first(problem: Problem, deadline: Deadline) -> bool:
+    """Whether a perturbation to fall back on is made first: with a limit of time, and in tables that take long."""
+    return deadline.moment is not None or len(problem.table) > FirstSettings.larger
+
+
+def made(run: Run, work: Callable[[], Made]) -> Made:
+    """What short work gives without which there is no result: after an interrupt within it, it is made again."""
+    found = run.until_stopped(work)
+    return work() if found is None else found
+
+
+def opened(
+    method: str,
+    problem: Problem,
+    rule: ReachRule,
+    run: Run,
+    progress: Progress,
+    given: Callable[[Ranges], Ranges] = lambda ranges: ranges,
+) -> tuple[Ranges, Attempt | None]:
+    """Where cells may be shown (`given`: with senses), and a first perturbation, if there is time for no other.
+
+    Raises where nothing can protect the problem; where there is a first perturbation, the time for that is limited.
+    Levels that do not fit into the stated reach are told after that.
+    """
+    quick, wrong, deadline = None, None, run.deadline
+    try:
+        ranges = given(made(run, lambda: ranges_of(method, problem, rule)))
+    except InputError as error:
+        wrong = error
+    with run.stoppable():
+        if wrong is None and needs_first(problem, deadline):
+            quick = by_leaves(problem, ranges)
+            progress(FIRST, 1, 1, None if quick is None else quick.cost)
+        anyhow = replace(problem, most_touched=None) if problem.most_touched is not None else problem
+        if quick is None:
+            largest_pattern(anyhow, progress)
+        else:
+            within = deadline.share(FirstSettings.check_share)
+            with watched(within.check):
+                largest_pattern(anyhow, within.watched(progress))
+    if wrong is not None:
+        raise wrong
+    return ranges, quick
+
+
 def by_leaves(problem: Problem, ranges: Ranges) -> Attempt | None:
     """Something to return when there was no time for anything else: leaves moved by their levels (`leaf_moves`).
 
-    It takes a moment at any size, and is not audited. None where totals do not follow from leaves, or need more.
+    It takes a moment at any size, and is not audited. None where totals do not stay within their ranges this way.
     """
     moved = leaf_move(problem, ranges) if problem.is_monotone else None
     if moved is None:
@@ -234,8 +300,11 @@ def _attempt(
 
 def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progress: Progress) -> bool:
     """Whether the audit finds no cell open; False, nothing known, where there is no time for an audit."""
-    verdict = audit_within(problem, pattern, deadline, progress)
-    return verdict is not None and verdict.safe
+    safe = False
+    with deadline.stoppable():  # what is judged remains after an interrupt
+        verdict = audit_within(problem, pattern, deadline, progress)
+        safe = verdict is not None and verdict.safe
+    return safe
 
 
 def _none(problem: Problem, answer: Answer) -> Attempt:

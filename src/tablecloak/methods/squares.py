@@ -23,12 +23,17 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats, Ints
 from tablecloak.engines.quadratic import Quadratic, least_squares
 from tablecloak.methods.adjustment import Adjustment
+from tablecloak.methods.judging import audit_within
+from tablecloak.methods.reaches import pattern_of
+from tablecloak.methods.whole_units import whole_units
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
 
 TURNS = 200
 """At most so many quadratic programs."""
 BOUND_STEPS = 300
+BETWEEN = (0.75, 0.5, 0.25)
+"""Shares of the least-squares move that are tried between it and a safe one."""
 LEAST_WEIGHT = 1e-6
 """Cells without a weight cost this share of the mean weight while prices are sought."""
 
@@ -169,6 +174,28 @@ def _least(weight: Floats, price: Floats, low: Floats, high: Floats) -> tuple[Fl
         free = np.where(weight > 0, price / (2 * weight), np.where(price > 0, np.inf, -np.inf))
     d = np.clip(free, low, high)
     return weight * d * d - price * d, d
+
+
+def towards_squares(adjustment: Adjustment, safe: Floats, deadline: Deadline, progress: Progress) -> Floats:
+    """From a safe move towards the least sum of squares with its senses, as far as the audit accepts in time.
+
+    With given senses safe moves are a convex set: rooms are affine in what is shown.
+    """
+    problem, ranges = adjustment.problem, adjustment.ranges
+    same = Adjustment(problem, ranges.with_senses(safe > 0), adjustment.deadline)
+    least = least_squares_move(same, safe, deadline, progress).moved
+    low, high = adjustment.ends(adjustment.senses(safe))
+    for share in (1.0, *BETWEEN):
+        if deadline.passed():
+            break
+        mixed = share * least + (1 - share) * safe
+        moved = whole_units(problem, mixed, low, high, squares=True, seconds=deadline.left)
+        if moved is None or square_sum(problem, moved) >= square_sum(problem, safe):
+            continue
+        verdict = audit_within(problem, pattern_of(problem, ranges, moved), deadline, progress)
+        if verdict is not None and verdict.safe:
+            return moved
+    return safe
 
 
 def square_sum(problem: Problem, moved: Floats) -> float:

@@ -19,6 +19,7 @@ from scipy.sparse import csc_array, csr_array, hstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.engines.limited import solve_limited
+from tablecloak.methods.leaf_shifts import whole_by_free_cells
 from tablecloak.methods.leaf_sums import whole_by_leaves
 from tablecloak.methods.network_search import is_network
 from tablecloak.problem import Problem
@@ -75,18 +76,30 @@ def fewest_digits_until(
 ) -> tuple[Floats, bool]:
     """`fewest_digits` within half of the time left, or a moment if it is up: fractions would tell who was moved.
 
-    After that, and after an interrupt, leaves are rounded and totals added up where that can be.
+    After that, after an interrupt, and where a program with a limit of time finds none, leaves or free cells are
+    rounded and totals added up where that can be; only then more digits are tried.
     """
     found: list[tuple[Floats, bool]] = []
-    added = whole_by_leaves(problem.table, moved, low, high) if deadline.passed() else None
+    added = _rounded(problem, moved, low, high) if deadline.passed() else None
     with deadline.stoppable():
+        if deadline.moment is not None and not deadline.passed():
+            seconds = max(deadline.left / 2, WholeSettings.least_seconds)
+            added = whole_units(problem, moved, low, high, squares=squares, seconds=seconds)
+            added = _rounded(problem, moved, low, high) if added is None else added
         if added is None and not deadline.interrupted:
             seconds = max(deadline.left / 2, WholeSettings.least_seconds)
             found.append(fewest_digits(problem, moved, low, high, squares=squares, seconds=seconds))
-    if not found:
-        added = whole_by_leaves(problem.table, moved, low, high) if added is None else added
-        found.append((np.clip(moved, low, high), False) if added is None else (added, True))
-    return found[0]
+    if added is None and deadline.interrupted and not found:
+        added = _rounded(problem, moved, low, high)
+    if added is not None:
+        return added, True
+    return found[0] if found else (np.clip(moved, low, high), False)
+
+
+def _rounded(problem: Problem, moved: Floats, low: Floats, high: Floats) -> Floats | None:
+    """Whole units without a program: leaves, or free cells, rounded and totals added up; None where that fails."""
+    added = whole_by_leaves(problem.table, moved, low, high)
+    return whole_by_free_cells(problem, moved, low, high) if added is None else added
 
 
 def adds_up(problem: Problem, moved: Floats) -> bool:
