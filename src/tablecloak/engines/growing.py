@@ -1,4 +1,8 @@
-"""A program whose rows are added between solves: linear, warm from the last basis, or mixed-integer (HiGHS)."""
+"""A program whose rows are added between solves: linear, warm from the last basis, or mixed-integer (HiGHS).
+
+HiGHS looks for an interrupt and at the clock only now and then, seconds apart within heuristics of integer programs. A
+solve that does not end in time is left to itself (`engines.highs`); the program has no further result then.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import quiet_highs, run
+from tablecloak.engines.highs import SETTINGS, LeftAlone, quiet_highs, run
 from tablecloak.engines.lp import UNLIMITED, Outcome, model
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
@@ -69,14 +73,14 @@ class Program:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             lp.integrality_ = [kinds[int(flag)] for flag in whole]
         self._highs.passModel(lp)
-        self._solved = False
+        self._solved = self._left = False
         self.reduced: Floats = cost.copy()
         """Reduced costs of the last linear program."""
 
     def add_rows(self, matrix: Any, low: Floats, high: Floats) -> None:
         """low <= matrix x <= high."""
         rows = csr_array(matrix)
-        if low.size == 0:
+        if low.size == 0 or self._left:
             return
         rows, scale = _balanced(rows)
         low, high = low / scale, high / scale
@@ -115,10 +119,13 @@ class Program:
     def _run(self, seconds: float) -> MixedSolution:
         if self._columns == 0:
             return self._without_columns()
-        status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
-        if status not in _OUTCOMES:
+        status = self._status(seconds)
+        if status is not None and status not in _OUTCOMES:
             self._highs.clearSolver()
-            status, info = run(self._highs, seconds, integer=self._whole), self._highs.getInfo()
+            status = self._status(seconds)
+        if status is None:
+            return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
+        info = self._highs.getInfo()
         outcome = _OUTCOMES.get(status, Outcome.FAILED)
         if outcome is Outcome.INFEASIBLE:
             return MixedSolution(outcome, math.inf, math.inf, np.zeros(0))
@@ -134,6 +141,20 @@ class Program:
         linear = objective if outcome is Outcome.OPTIMAL else -math.inf
         bound = float(info.mip_dual_bound) * self._scale if self._whole else linear
         return MixedSolution(outcome, objective, bound, values)
+
+    def _status(self, seconds: float) -> Any:
+        """How a solve ends; None: this one or one before it did not end, and the solver must not be touched."""
+        if self._left:
+            return None
+        self._left = True  # also after an interrupt, which may have left the solver at work
+        try:
+            status = run(
+                self._highs, seconds, integer=self._whole, may_leave=True, patience=SETTINGS.short_patience
+            )
+        except LeftAlone:
+            return None
+        self._left = False
+        return status
 
     def _without_columns(self) -> MixedSolution:
         lp = self._highs.getLp()

@@ -56,6 +56,8 @@ class AnnealedRounding:
     shown: Floats
     reach: int
     bound: float
+    tied: bool = False
+    """Whether leaves of the table were tied to each other, as in linked tables."""
 
 
 def annealed_rounding(
@@ -82,7 +84,7 @@ def annealed_rounding(
         free = FreeCells.by_elimination(whole.equations, leaf, kept, size, deadline.passed)
         jump = None if free is None else _Annealing(free, whole, settings, deadline).jump(rng)
     progress("annealing", 1, 1)
-    if jump is None or not _is_rounding(problem, whole, jump):
+    if free is None or jump is None or not _is_rounding(problem, whole, jump):
         return None
     distance = np.minimum(whole.values % whole.base, -whole.values % whole.base)
     distance[problem.forced] = 0
@@ -90,6 +92,7 @@ def annealed_rounding(
         whole.amounts(whole.values + jump),
         _reach(jump, whole.base),
         float(problem.weights @ whole.amounts(distance)),
+        free.tied,
     )
 
 
