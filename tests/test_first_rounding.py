@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from tablecloak.engines.lp import Outcome
 from tablecloak.methods import first_rounding
 from tablecloak.methods.base import Run
 from tablecloak.methods.first_rounding import FirstRounding, FirstSettings
+from tablecloak.methods.joint_start import check_in_time
+from tablecloak.methods.plans import MixedParams, plan_of
 from tablecloak.methods.second_model import SecondModel
 from tablecloak.problem import Levels, Problem
-from tablecloak.progress import silent
+from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from test_annealed_rounding import counts
@@ -126,6 +129,65 @@ def test_an_interrupt_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first_rounding, "annealed_rounding", once)
     result = protect(counts(3), NAME, params={"base": 3, "seconds": 1e3})
     assert result.status is Status.INTERRUPTED and len(asked) == 2
+
+
+# ---------------------------------------------------------------------- mixed-joint
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mixed_joint_has_numbers_on_linked_tables_after_an_interrupt(no_programs: None, seed: int) -> None:
+    problem = linked(seed)
+    result = protect(problem, "mixed-joint", params={"base": 3})
+    assert result.status is Status.INTERRUPTED and result.audit.safe
+    assert result.bound is not None and result.bound <= result.cost
+
+
+def test_mixed_joint_reports_numbers_at_hand_before_any_audit() -> None:
+    """With a limit; an interrupt at that report, or at any soon after it, leaves them."""
+    problem, phases, stops = linked(), list[str](), list[int]()
+
+    def listen(
+        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        phases.append(phase if incumbent is None else f"{phase}: first")
+        if len(phases) == stops[-1]:
+            raise KeyboardInterrupt
+
+    for stop in range(1, 8):
+        stops.append(stop)
+        phases.clear()
+        result = protect(problem, "mixed-joint", params={"base": 3, "seconds": 1e3}, progress=listen)
+        assert result.status is Status.INTERRUPTED and result.audit.safe
+    first = phases.index("annealing: first")
+    assert "audit" not in phases[:first] and phases[first + 1] == "is it feasible at all"
+
+
+def test_an_audit_of_the_widest_publication_is_cut_where_numbers_are_at_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was awaited whatever the limit; then nothing that programs find could be judged."""
+    asked = []
+
+    def cut(plan: Any, deadline: Any, progress: Any) -> None:
+        asked.append(deadline)
+        raise TimeUp
+
+    monkeypatch.setattr(import_module("tablecloak.methods.mixed_joint"), "check_in_time", cut)
+    problem = linked()
+    result = protect(problem, "mixed-joint", params={"base": 3, "seconds": 1e3})
+    assert result.audit.safe and asked[0].moment is not None
+    asked.clear()
+    protect(problem, "mixed-joint", params={"base": 3})
+    assert asked[0].moment is None
+    with pytest.raises(TimeUp):
+        check_in_time(_plan(problem), Deadline.after(0.0), silent)
+
+
+def _plan(problem: Problem) -> Any:
+    return plan_of("mixed-joint", problem, MixedParams(base=3))
+
+
+# ---------------------------------------------------------------------- solvers
 
 
 def test_a_growing_program_that_does_not_end_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
