@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.dimension import Dimension
+from tablecloak.formats.jj import read_jj
 from tablecloak.links import link
 from tablecloak.methods.annealed_rounding import AnnealingSettings, annealed_rounding
 from tablecloak.methods.free_cells import EliminationSettings, FreeCells
@@ -133,3 +136,15 @@ def test_further_rounds_bring_cells_nearer() -> None:
         assert one is None or (four is not None and four.reach <= one.reach)
         nearer += four is not None and (one is None or four.reach < one.reach)
     assert nearer
+
+
+@pytest.mark.parametrize("name", ["hier16", "ninenew"])
+def test_linked_systems_of_the_public_library(name: str, data: Path) -> None:
+    """They had no rounding without a program."""
+    problem = read_jj(data / "csplib" / f"{name}.jj").problem
+    whole = whole_table("test", problem, 5.0)
+    never = Deadline.after(None)
+    found = annealed_rounding(problem, whole, np.random.default_rng(1), silent, never)
+    assert found is not None and found.tied and found.reach <= 3
+    assert not (problem.table.equations @ found.shown - problem.table.rhs).any()
+    assert not (found.shown % 5).any() and (found.shown >= 0).all()
