@@ -5,9 +5,9 @@ are usual it is done once more in the time that programs leave, and the better o
 for large tables whose programs may take long, and is of use only after an interrupt.
 
 The stated reach is as many bases as the cell furthest away needs, K + 1. On linked tables the verdict on so narrow a
-reach may take an audit much longer than the whole run (on ninenew it had not ended after 90 s, where one on suppressions
-takes a second or two). There all cells state a reach that is as good as hiding them,
-`mixing.furthest`, unless the steps are given.
+reach may take an audit much longer than the whole run (on ninenew it had not ended after 90 s, where one on
+suppressions takes a second or two). There all cells state a reach that is as good as hiding them, `mixing.furthest`,
+unless the steps are given.
 """
 
 from __future__ import annotations
