@@ -38,7 +38,7 @@ SHARED_BY_METHODS = {
     "methods.cube_search", "methods.eliminating", "methods.exchanges", "methods.feasibility",
     "methods.ladder", "methods.level_cuts", "methods.near_proofs", "methods.near_prover", "methods.surroundings",
     "methods.first_intervals", "methods.first_model", "methods.first_pattern", "methods.flow_blocks", "methods.forms",
-    "methods.free_cells", "methods.integer_phase", "methods.leaf_shifts",
+    "methods.first_rounding", "methods.free_cells", "methods.integer_phase", "methods.leaf_shifts",
     "methods.joint_result", "methods.joint_start", "methods.judging", "methods.leaf_moves", "methods.leaf_sums",
     "methods.lengths", "methods.lines", "methods.mixing",
     "methods.multipliers", "methods.narrowed", "methods.repair",

@@ -1,4 +1,8 @@
-"""A program whose rows are added between solves: linear, warm from the last basis, or mixed-integer (HiGHS)."""
+"""A program whose rows are added between solves: linear, warm from the last basis, or mixed-integer (HiGHS).
+
+HiGHS looks for an interrupt and at the clock only now and then, seconds apart within heuristics of integer programs. A
+solve that does not end in time is left to itself (`engines.highs`); the program has no further result then.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.highs import Abandoned, LeftAlone, quiet_highs, run
+from tablecloak.engines.highs import SETTINGS, LeftAlone, quiet_highs, run
 from tablecloak.engines.lp import UNLIMITED, Outcome, model
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import SolverError
-from tablecloak.progress import TimeUp
 
 _OUTCOMES = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
@@ -70,7 +73,7 @@ class Program:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             lp.integrality_ = [kinds[int(flag)] for flag in whole]
         self._highs.passModel(lp)
-        self._solved = self._left = False  # left to itself, as it did not end: it must not be used again
+        self._solved = self._left = False
         self.reduced: Floats = cost.copy()
         """Reduced costs of the last linear program."""
 
@@ -117,10 +120,10 @@ class Program:
         if self._columns == 0:
             return self._without_columns()
         status = self._status(seconds)
-        if not self._left and status not in _OUTCOMES:
+        if status is not None and status not in _OUTCOMES:
             self._highs.clearSolver()
             status = self._status(seconds)
-        if self._left:
+        if status is None:
             return MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
         info = self._highs.getInfo()
         outcome = _OUTCOMES.get(status, Outcome.FAILED)
@@ -140,17 +143,18 @@ class Program:
         return MixedSolution(outcome, objective, bound, values)
 
     def _status(self, seconds: float) -> Any:
-        """How a solve ends; an integer program that ends neither in time nor with an interrupt is left to itself."""
+        """How a solve ends; None: this one or one before it did not end, and the solver must not be touched."""
         if self._left:
             return None
+        self._left = True  # also after an interrupt, which may have left the solver at work
         try:
-            return run(self._highs, seconds, integer=self._whole, may_leave=self._whole)
+            status = run(
+                self._highs, seconds, integer=self._whole, may_leave=True, patience=SETTINGS.short_patience
+            )
         except LeftAlone:
-            self._left = True
             return None
-        except (Abandoned, TimeUp):
-            self._left = True
-            raise
+        self._left = False
+        return status
 
     def _without_columns(self) -> MixedSolution:
         lp = self._highs.getLp()

@@ -57,6 +57,8 @@ class HighsSettings:
 
     patience: float = 0.2
     """Seconds that a program has to end after an interrupt or its time limit before it is left to itself."""
+    short_patience: float = 0.02
+    """The same after an interrupt where its point is of no use to the caller."""
 
 
 SETTINGS = HighsSettings()
@@ -90,13 +92,14 @@ def run(
     integer: bool = False,
     iterations: int | None = None,
     may_leave: bool = False,
+    patience: float | None = None,
 ) -> Any:
     """Solve the present program within `seconds`, if they are finite; gives the model status.
 
     Linear programs end with status kIterationLimit after `iterations` of the simplex method, by default after more
     than any takes that does not cycle. KeyboardInterrupt ends the solve and is raised again when it has ended.
     `may_leave`: if it does not end, `Abandoned` is raised instead, and `LeftAlone` where the time limit is not kept;
-    the solver must not be used again then.
+    the solver must not be used again then. `patience`: seconds that it has to end after an interrupt, if not the usual.
     """
     spent = 0.0 if integer else highs.getRunTime()
     highs.setOptionValue("time_limit", spent + max(seconds, 0.0) if math.isfinite(seconds) else math.inf)
@@ -105,7 +108,7 @@ def run(
         highs.setOptionValue("simplex_iteration_limit", usual if iterations is None else iterations)
     long = integer or highs.getNumNz() > LONG_RUN
     if long and threading.current_thread() is threading.main_thread():
-        _run_interruptibly(highs, seconds if may_leave else None)
+        _run_interruptibly(highs, seconds if may_leave else None, patience)
     else:
         highs.run()
     return highs.getModelStatus()
@@ -126,11 +129,12 @@ def run_presolved(highs: Any, seconds: float = math.inf) -> Any:
     return status
 
 
-def _run_interruptibly(highs: Any, seconds: float | None) -> None:
+def _run_interruptibly(highs: Any, seconds: float | None, patience: float | None = None) -> None:
     """Solve in another thread; the main one waits for the end and for signals.
 
-    `seconds`: after these it is left to itself if it does not end; None: it may not be.
+    `seconds`: after these it is left to itself if it does not end; None: it may not be. `patience`: see `run`.
     """
+    patience = SETTINGS.patience if patience is None else patience
     late = Deadline.after(None if seconds is None else seconds + SETTINGS.patience)
     ended, stop = threading.Event(), threading.Event()
 
@@ -161,7 +165,7 @@ def _run_interruptibly(highs: Any, seconds: float | None) -> None:
         except BaseException as signal:  # an interrupt, or what the watch raises
             interrupted = signal
             stop.set()
-            if seconds is not None and not ended.wait(SETTINGS.patience):
+            if seconds is not None and not ended.wait(patience):
                 _leave(worker)
                 if isinstance(signal, KeyboardInterrupt):
                     raise Abandoned from signal

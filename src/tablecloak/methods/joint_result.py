@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.presolve import structure_of
+from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import counted
+from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.lengths import HAIR
 from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells
@@ -19,6 +20,7 @@ from tablecloak.methods.plans import MixedParams
 from tablecloak.methods.second_model import Answer
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
+from tablecloak.progress import Progress
 from tablecloak.result import Status
 
 
@@ -32,6 +34,22 @@ class Found:
     intervals: Intervals
     answer: Answer
     left_open: bool
+
+
+def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress) -> Intervals | None:
+    """Intervals of cells without weight cut to what the outsider cannot exclude; None where there are no such cells."""
+    problem = joint.problem
+    loose = joint.plan.interval & (intervals.low < intervals.high)
+    loose &= problem.weights == 0.0
+    if not loose.any():
+        return None
+    found = audit(problem, joint.pattern(x, intervals), intervals=True, every_hidden=True, progress=progress)
+    rows = np.flatnonzero((found.attackers == 0) & loose[found.cells])
+    cells: Ints = found.cells[rows]
+    low, high, value = intervals.low.copy(), intervals.high.copy(), problem.table.values[cells]
+    low[cells] = np.minimum(np.maximum(low[cells], found.low[rows]), value)
+    high[cells] = np.maximum(np.minimum(high[cells], found.high[rows]), value)
+    return Intervals(low, high)
 
 
 def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
@@ -95,4 +113,19 @@ def proposal_of(
         },
         notes=tuple(notes),
         may_leave_open=exact.left_open,
+    )
+
+
+def refusal_of(joint: Joint, cells: list[str]) -> InfeasibleProblem:
+    """What to say when nothing meets what is asked; `cells` are open even where all else is vague, where known."""
+    problem = joint.problem
+    most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
+    if joint.plan.rounded.any():
+        most += f" (rounded cells within {counted(joint.steps + 1, 'base')} of the truth)"
+    least = f" Among others these cells are open:\n{listed(cells)}" if cells else ""
+    return InfeasibleProblem(
+        f"No publication in these ways{most} adds up and meets all levels.{least}\n"
+        "Publish more cells as intervals or suppress them, raise the base or the steps of rounding (or the reach "
+        "of perturbation), lower levels, or allow more cells to be touched.",
+        cells=cells,
     )

@@ -1,7 +1,8 @@
 """Numbers that add up without a program, for mixed-joint: those of a rounding of the whole table by annealing.
 
 A rounding of all cells adds up in every equation, so its totals add up among themselves. It is made in a moment, where
-programs may take long; the steps of rounding are those that it needs.
+programs may take long; the steps of rounding are those that it needs. With a limit, and in large tables, it is made
+before programs start, as in `first_rounding`.
 
 Reference: see `annealed_rounding`.
 """
@@ -14,11 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.engines.highs import watched
 from tablecloak.errors import InputError, NotApplicable, SolverError
-from tablecloak.methods.annealed_rounding import annealed_rounding
+from tablecloak.methods.annealed_rounding import AnnealingSettings, annealed_rounding
 from tablecloak.methods.base import GRACE
+from tablecloak.methods.first_rounding import FirstSettings
 from tablecloak.methods.lengths import skewed
 from tablecloak.methods.mixing import Joint, Plan, furthest, joint_of
+from tablecloak.methods.network_search import is_network
+from tablecloak.methods.plans import check_possible
 from tablecloak.methods.rounding import whole_table
 from tablecloak.progress import Deadline, Progress
 
@@ -29,6 +34,48 @@ class JointSettings:
 
     judged_share: float = 0.2
     """Maximum share of the time that is kept for the last judgement within the method."""
+    possible_share: float = 0.4
+    """Maximum share of the time for the audit of the widest publication, where numbers are at hand."""
+
+
+@dataclass(frozen=True, eq=False)
+class AtHand:
+    """A program, and columns whose numbers add up. Confidential."""
+
+    joint: Joint
+    x: Floats
+    tied: bool
+    """Whether leaves are tied to each other, as in linked tables: a judgement that does not end in time is likely."""
+    least: float
+    """What any numbers cost at least: of each rounded cell the distance to the nearest multiple."""
+
+    @property
+    def numbers(self) -> tuple[Joint, Floats, float]:
+        """The program, the columns, and what numbers cost at least."""
+        return self.joint, self.x, self.least
+
+
+def numbers_at_hand(
+    method: str,
+    plan: Plan,
+    most: int | None,
+    rng: np.random.Generator,
+    deadline: Deadline,
+    progress: Progress,
+    first: FirstSettings = FirstSettings(),  # noqa: B008 (frozen)
+) -> AtHand | None:
+    """`annealed_numbers` before programs start, if there is a limit or they may take long."""
+    usual, limited = AnnealingSettings(), deadline.moment is not None
+    if not limited and (len(plan.problem.table) <= first.large or is_network(plan.problem)):
+        return None
+    few = replace(usual, most_steps=min(usual.most_steps, first.steps)) if limited else usual
+    return annealed_numbers(method, plan, most, rng, deadline.share(first.share), progress, few)
+
+
+def check_in_time(plan: Plan, deadline: Deadline, progress: Progress) -> None:
+    """`check_possible`; `TimeUp` once the deadline has passed, also while a long program runs."""
+    with watched(deadline.check):
+        check_possible(plan, deadline.watched(progress))
 
 
 def annealed_numbers(
@@ -38,7 +85,8 @@ def annealed_numbers(
     rng: np.random.Generator,
     deadline: Deadline,
     progress: Progress,
-) -> tuple[Joint, Floats] | None:
+    settings: AnnealingSettings,
+) -> AtHand | None:
     """The program of the steps that are needed (at most `most`), and columns whose numbers add up.
 
     None where annealing cannot do it: several bases, perturbed cells, cells other than forced ones that keep their
@@ -55,11 +103,14 @@ def annealed_numbers(
         NotApplicable,
     ):  # forced cells that are no multiples, or coefficients that are not whole
         return None
-    found = annealed_rounding(problem, whole, rng, progress, deadline)
+    found = annealed_rounding(problem, whole, rng, progress, deadline, settings)
     if found is None or (most is not None and found.reach > most + 1):
         return None
     joint = joint_of(plan, found.reach - 1)
-    return joint, columns_showing(joint, found.shown)
+    residue = whole.values % whole.base
+    distance = np.where(plan.rounded, whole.amounts(np.minimum(residue, whole.base - residue)), 0.0)
+    least = float(problem.weights @ distance)
+    return AtHand(joint, columns_showing(joint, found.shown), found.tied, least)
 
 
 def numbers_by_annealing(
@@ -70,10 +121,11 @@ def numbers_by_annealing(
     deadline: Deadline,
     progress: Progress,
 ) -> tuple[Joint, Floats, float]:
-    """`annealed_numbers`, and that nothing is known about what numbers cost; an error where there are none."""
-    found = annealed_numbers(method, plan, most, rng, deadline.at_least(GRACE), progress)
+    """`annealed_numbers`, and what they cost at least; an error where there are none."""
+    settings = AnnealingSettings()
+    found = annealed_numbers(method, plan, most, rng, deadline.at_least(GRACE), progress, settings)
     if found is not None:
-        return *found, 0.0
+        return found.numbers
     if deadline.interrupted:
         raise KeyboardInterrupt
     raise SolverError("the time was up before numbers that add up were found; give it more seconds")

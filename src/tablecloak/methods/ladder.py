@@ -37,6 +37,15 @@ class Ladder:
     @classmethod
     def of(cls, equations: csr_array, leaf: Bools) -> Ladder | None:
         """The ladder; None where leaves do not give all cells, or are tied to each other."""
+        ladder, known = cls.as_far(equations, leaf)
+        if not known.all():
+            return None
+        probe = np.where(leaf, np.random.default_rng(0).integers(PROBE, size=leaf.size), 0)
+        return ladder if adds_up(equations, ladder.climbed(probe)).all() else None
+
+    @classmethod
+    def as_far(cls, equations: csr_array, leaf: Bools) -> tuple[Ladder, Bools]:
+        """The ladder as far as leaves give cells, and which cells they give; they may be tied to each other."""
         known, leaves, left = leaf.copy(), leaf.astype(np.int64), equations
         rungs = []
         while not known.all():
@@ -46,13 +55,11 @@ class Ladder:
             left = left[missing > 1]
             rung = _rung(ready, unknown, leaves)
             if not rung.cells.size:
-                return None
+                break
             leaves[rung.cells] = abs(rung.rows) @ leaves
             known[rung.cells] = True
             rungs.append(rung)
-        ladder = cls(tuple(rungs), leaves)
-        probe = np.where(leaf, np.random.default_rng(0).integers(PROBE, size=leaf.size), 0)
-        return ladder if adds_up(equations, ladder.climbed(probe)).all() else None
+        return cls(tuple(rungs), leaves), known
 
     def matrix(self, leaf: Bools) -> csr_array:
         """All cells as sums of leaves: a row a cell, a column a leaf."""

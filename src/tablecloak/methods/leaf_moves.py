@@ -36,6 +36,6 @@ def leaf_move(problem: Problem, ranges: Ranges) -> Floats | None:
     free = free_cells(problem)
     if free is None:
         return None
-    move = LeafShifts(free.cells, free.sums, falls, rises, sensitive)
+    move = LeafShifts(free.cells, free.matrix, falls, rises, sensitive)
     move.start()
     return move.cells.astype(np.float64) if move.corrected() else None

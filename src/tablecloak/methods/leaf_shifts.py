@@ -40,10 +40,11 @@ def whole_by_free_cells(problem: Problem, moved: Floats, low: Floats, high: Floa
     if free is None:
         return None
     whole = np.rint(np.clip(moved, low, high))[free.cells]
-    if (np.abs(whole) >= LARGEST_WHOLE / low.size).any():
+    largest = float(np.abs(free.matrix.data).max(initial=1))
+    if (np.abs(whole) >= LARGEST_WHOLE / (low.size * largest)).any():  # sums are exact in 64 bits
         return None
-    move = LeafShifts(free.cells, free.sums, (low, high), (low, high), problem.sensitive)
-    move.cells = np.asarray(free.sums @ whole.astype(np.int64))
+    move = LeafShifts(free.cells, free.matrix, (low, high), (low, high), problem.sensitive)
+    move.cells = np.asarray(free.matrix @ whole.astype(np.int64))
     return move.cells.astype(np.float64) if move.corrected() else None
 
 

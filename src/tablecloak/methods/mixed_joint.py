@@ -16,32 +16,41 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Floats
 from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
-from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
+from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
-from tablecloak.methods.joint_result import Found, notes_of, proposal_of
-from tablecloak.methods.joint_start import JointSettings, numbers_by_annealing, skewed_plan, stated_wider
+from tablecloak.methods.joint_result import Found, attainable, notes_of, proposal_of, refusal_of
+from tablecloak.methods.joint_start import (
+    AtHand,
+    JointSettings,
+    check_in_time,
+    numbers_at_hand,
+    numbers_by_annealing,
+    skewed_plan,
+    stated_wider,
+)
 from tablecloak.methods.judging import audit_within
 from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, snapped
 from tablecloak.methods.lengths import stated as stated_intervals
 from tablecloak.methods.mixing import Joint, Plan, joint_of
-from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, check_possible, plan_of
+from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, plan_of
 from tablecloak.methods.repair import ROUNDS, lengthened, missing_deviations
 from tablecloak.methods.rooms import all_levels, conditional_widths
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import NEVER, Deadline, Progress
 
 NAME = "mixed-joint"
 UNDECIDED = (
@@ -75,34 +84,43 @@ def mixed_joint(
     plan = plan_of(NAME, problem, params)
     run = Run(params.seconds)
     deadline = run.deadline
+    chance, early = rng.spawn(1)[0], rng.spawn(1)[0]
+    hand = run.until_stopped(lambda: numbers_at_hand(NAME, plan, params.steps, early, deadline, progress))
     before = deadline.left
     with run.stoppable():
+        if hand is not None and deadline.moment is not None:
+            first = _vague(plan, params, hand.numbers, deadline, progress)
+            progress("annealing", 1, 1, first.pattern.loss(problem))
         progress("is it feasible at all", 0, 1)
-        check_possible(plan, progress)
+        check_in_time(plan, NEVER if hand is None else deadline.share(JointSettings.possible_share), progress)
     check_divisible(plan)
+    late = False
     if deadline.moment is not None:  # time for a judgement in the end that takes as long as this one
-        deadline = deadline.earlier(min(before - deadline.left, JointSettings.judged_share * before))
+        took = before - deadline.left
+        deadline = deadline.earlier(min(took, JointSettings.judged_share * before))
+        late = hand is not None and deadline.left < took  # nothing could be judged that programs find
     blurred = plan.interval & problem.sensitive
     asymmetry = params.asymmetry if blurred.any() else 0.0
     half = deadline.share(0.5) if asymmetry > 0 else deadline
     steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
-    chance = rng.spawn(1)[0]
-    numbers = run.until_stopped(lambda: _adding_up(plan, params, steps, deadline, progress, chance))
+    numbers = None
+    if not late:
+        numbers = run.until_stopped(lambda: _adding_up(plan, params, steps, deadline, progress, chance, hand))
+    if numbers is None and hand is not None:
+        numbers = hand.numbers
     if numbers is None:
         numbers = numbers_by_annealing(NAME, plan, params.steps, chance, deadline, progress)
     adding_up = numbers
     found, settled = None, True
-    try:
-        found = run.until_stopped(
-            lambda: (
-                _cheapest(plan, params, adding_up, half, progress)
-                or _cheapest(plan, params, adding_up, deadline, progress)
-            )
-        )
-    except _Unsettled:
-        settled = False
+    for until in () if late else (half, deadline):
+        if found is None and settled and not until.passed():
+            try:
+                found = run.until_stopped(partial(_cheapest, plan, params, adding_up, until, progress))
+            except _Unsettled:
+                settled = False
     if found is None:
-        found = _vaguest(plan, params, numbers, run.deadline, progress)
+        linked = hand is not None and hand.tied and (late or run.deadline.passed())
+        found = _vague(plan, params, numbers, run.deadline, progress, judged=not linked)
         if not settled:
             found = replace(found, answer=replace(found.answer, outcome=Outcome.FAILED))
         if not settled and not audit(problem, found.pattern, progress=progress).safe:
@@ -114,7 +132,7 @@ def mixed_joint(
         more = None
         try:
             with run.stoppable():
-                if not deadline.passed():
+                if not (late or deadline.passed()):
                     more = _for_larger_levels(larger, params, exact, deadline, progress, rng)
         except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
             again = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
@@ -138,7 +156,7 @@ def _for_larger_levels(
     rng: np.random.Generator,
 ) -> Found | None:
     """The publication of the same kind for levels that chance made larger; None: the time was up first."""
-    check_possible(larger, progress)
+    check_in_time(larger, deadline, progress)
     numbers = joint_of(larger, exact.joint.steps), exact.x, 0.0
     if larger.perturbed.any():
         numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
@@ -192,12 +210,14 @@ def _adding_up(
     deadline: Deadline,
     progress: Progress,
     rng: np.random.Generator,
+    hand: AtHand | None = None,
 ) -> tuple[Joint, Floats, float]:
     """The program with the fewest steps of rounding for which numbers add up, such numbers, and what they cost.
 
     Where programs take too long the numbers are those of an annealed rounding, with the steps that it needs.
     """
-    limit = deadline.share(NUMBERS_SHARE).at_least(GRACE)
+    limit = deadline.share(NUMBERS_SHARE)
+    limit = limit.at_least(GRACE) if hand is None else limit
     for number in steps if plan.rounded.any() else [0]:
         joint = joint_of(plan, number)
         if not plan.changed.any():
@@ -206,21 +226,25 @@ def _adding_up(
         if answer.safe:
             return joint, answer.values, answer.bound
         if answer.outcome is not Outcome.INFEASIBLE:
+            if hand is not None and deadline.stops:
+                return hand.numbers
             return numbers_by_annealing(NAME, plan, params.steps, rng, deadline, progress)
     raise cannot_add_up(plan, steps[-1])
 
 
-def _vaguest(
+def _vague(
     plan: Plan,
     params: MixedParams,
     numbers: tuple[Joint, Floats, float],
     deadline: Deadline,
     progress: Progress,
+    *,
+    judged: bool = False,
 ) -> Found:
     """Numbers that add up, everything else as vague as could be needed, when there was no time for anything better.
 
     Where the steps of rounding are free, rounded cells state a reach that is as good as hiding them. It is safe, and no
-    more, wherever hiding is. Intervals that cannot be judged in time state no more than the outsider's box.
+    more, wherever hiding is. Intervals that are not `judged` in time state no more than the outsider's box.
     """
     joint, x, least = numbers
     if params.steps is None:
@@ -228,7 +252,7 @@ def _vaguest(
     x = joint.widest(x)
     model = _Asked(joint, params, ([], []), True, deadline.later(GRACE / 2), progress)
     intervals = model.stated(*joint.room(x))
-    if not model.passes(joint.pattern(x, intervals)):
+    if not (judged and model.passes(joint.pattern(x, intervals))):
         intervals = model.stated(*room_by_box(plan.problem))
     pattern = joint.pattern(x, intervals)
     answer = Answer(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
@@ -335,16 +359,7 @@ class _Asked:
         if explained:
             widest = self.joint.pattern(start, self.stated(*self.joint.room(start)))
             cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
-        most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
-        if self.joint.plan.rounded.any():
-            most += f" (rounded cells within {counted(self.joint.steps + 1, 'base')} of the truth)"
-        least = f" Among others these cells are open:\n{listed(cells)}" if cells else ""
-        return InfeasibleProblem(
-            f"No publication in these ways{most} adds up and meets all levels.{least}\n"
-            "Publish more cells as intervals or suppress them, raise the base or the steps of rounding (or the reach "
-            "of perturbation), lower levels, or allow more cells to be touched.",
-            cells=cells,
-        )
+        return refusal_of(self.joint, list(cells))
 
     # ------------------------------------------------------------------ what is printed
 
@@ -381,17 +396,5 @@ class _Asked:
 
     def _tightened(self, x: Floats, intervals: Intervals) -> Intervals:
         """Only what the outsider cannot exclude: both ends attainable. An optimum is so where cells have weight."""
-        problem = self.joint.problem
-        loose = self.joint.plan.interval & (intervals.low < intervals.high)
-        loose &= problem.weights == 0.0
-        if not loose.any():
-            return intervals
-        pattern = self.joint.pattern(x, intervals)
-        found = audit(problem, pattern, intervals=True, every_hidden=True, progress=self.progress)
-        rows = np.flatnonzero((found.attackers == 0) & loose[found.cells])
-        cells: Ints = found.cells[rows]
-        low, high, value = intervals.low.copy(), intervals.high.copy(), problem.table.values[cells]
-        low[cells] = np.minimum(np.maximum(low[cells], found.low[rows]), value)
-        high[cells] = np.maximum(np.minimum(high[cells], found.high[rows]), value)
-        tight = Intervals(low, high)
-        return tight if self.passes(self.joint.pattern(x, tight)) else intervals
+        tight = attainable(self.joint, x, intervals, self.progress)
+        return tight if tight is not None and self.passes(self.joint.pattern(x, tight)) else intervals

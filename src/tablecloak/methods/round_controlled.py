@@ -8,8 +8,8 @@ and the linear program finds it. Elsewhere there may be none: then k_i may be K 
 is (K + 1) r_i. When the levels cannot be met with these bases, the best rounding that adds up is returned all the same,
 and the audit names the cells it leaves open.
 
-Where the time is up before anything that adds up was found (large tables that are no networks), it is made by annealing
-(`annealed_rounding`), with as many steps as it needs.
+Where the time is up before anything that adds up was found (large tables that are no networks), it is made by
+annealing, with as many steps as it needs (`first_rounding`); with a limit it is at hand from the start.
 
 References: Salazar-Gonzalez (2002), Figures 8 and 9; Salazar, Staggemeier & Bycroft (2005), Controlled rounding
 implementation, for K steps.
@@ -29,14 +29,13 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
-from tablecloak.methods.annealed_rounding import annealed_rounding
-from tablecloak.methods.base import GRACE, Proposal, Run
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
+from tablecloak.methods.first_rounding import FirstRounding
 from tablecloak.methods.forms import Form
-from tablecloak.methods.network_search import is_network
 from tablecloak.methods.rooms import all_levels, conditional_widths
-from tablecloak.methods.rounding import cells_in_the_way, indivisible_cells, whole_table
+from tablecloak.methods.rounding import cells_in_the_way, indivisible_cells
 from tablecloak.methods.second_model import Answer, SecondModel
 from tablecloak.methods.shown_forms import Shown, added_up, rounding_form
 from tablecloak.pattern import Rounding
@@ -48,8 +47,6 @@ NAME = "round-controlled"
 MOST_STEPS = 3
 """So many steps are tried when none were asked for and no rounding exists."""
 HINT = " (this can happen in tables of three and more dimensions, and with several bases)"
-LARGE, SEARCH_SHARE = 1_000, 0.7
-"""In tables of more cells that are no networks programs have this share of the time, annealing the rest if need be."""
 NODES = 1_000
 """Maximum number of nodes of the program that names cells in the way, when nothing adds up."""
 
@@ -85,13 +82,13 @@ def round_controlled(
     """The nearest rounding that adds up and protects, or the nearest that adds up if none protects."""
     base = _bases(problem, params)
     run = Run(params.seconds)
-    large = len(problem.table) > LARGE and not is_network(problem)
-    deadline = run.deadline.share(SEARCH_SHARE) if large else run.deadline
     _check_divisible(problem, base)
+    first = FirstRounding(NAME, problem, base, params.steps, rng, progress, run)
+    first.prepare()
     notes: list[str] = []
-    search = _Search(problem, params, base, deadline, progress, notes, run)
+    search = _Search(problem, params, base, first.programs_until(), progress, notes, run)
     found = run.until_stopped(search.proposal)
-    return _annealed(problem, params, base, rng, progress, notes, run) if found is None else found
+    return first.proposal(notes) if found is None else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,45 +134,6 @@ class _Search:
                     "no rounding with these bases protects every cell; the audit names those left open"
                 )
         return replace(answer, safe=answer.safe and imposed)
-
-
-def _annealed(
-    problem: Problem,
-    params: ControlledParams,
-    base: Floats,
-    rng: np.random.Generator,
-    progress: Progress,
-    notes: list[str],
-    run: Run,
-) -> Proposal:
-    """What adds up when there is no time for programs: every cell within some bases of the truth."""
-    found, bases = None, np.unique(base[~problem.forced])
-    if bases.size == 1 and bases[0] > 0 and problem.is_monotone:
-        whole = whole_table(NAME, problem, float(bases[0]))
-        found = annealed_rounding(problem, whole, rng, progress, run.deadline.at_least(GRACE))
-    if found is None or (params.steps is not None and found.reach > params.steps + 1):
-        if run.deadline.interrupted:
-            raise KeyboardInterrupt
-        raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
-    moved = np.abs(found.shown - problem.table.values)
-    reach = np.where(problem.forced, 0.0, found.reach * base)
-    notes.append("no program found a rounding (in time): this one was made by annealing")
-    return Proposal(
-        Rounding.of(found.shown, reach),
-        run.status(Status.FEASIBLE, complete=False),
-        f"simulated annealing on {structure_of(problem.table).description}",
-        bound=found.bound,
-        counters={
-            "steps": found.reach - 1,
-            "cells changed": int((moved > 0).sum()),
-            "largest change": float(moved.max(initial=0.0)),
-        },
-        notes=(
-            *notes,
-            f"cells may be {counted(found.reach, 'base')} away from the truth: that is the stated reach",
-        ),
-        may_leave_open=True,
-    )
 
 
 def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: Deadline) -> InfeasibleProblem:
