@@ -137,3 +137,17 @@ def test_a_program_that_does_not_keep_its_time_limit_is_left_to_itself(
         highs.run(Deaf(), 0.0, integer=True, may_leave=True)
     go_on.set()
     highs._join_left()
+
+
+def test_the_exit_of_the_process_does_not_wait_for_a_program_that_never_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    end = threading.Event()
+    endless = threading.Thread(target=end.wait, daemon=True)
+    endless.start()
+    monkeypatch.setattr(highs, "_LEFT", [endless])
+    monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(exit_seconds=0.0))
+    highs._join_left()
+    assert endless.is_alive()
+    end.set()
+    endless.join()

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from fixtures import FIXTURES, flat, from_leaves, smallest_leaves, two_way_several, with_levels
 from tablecloak.audit import audit
 from tablecloak.compare import compare
+from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
 from tablecloak.formats.pattern_csv import parse_pattern, write_pattern
 from tablecloak.methods.mixed_joint import _Asked
@@ -524,6 +525,36 @@ def test_nothing_is_called_impossible_that_is_not_proven(monkeypatch: pytest.Mon
         protect(problem, "mixed-joint", params={"base": 5.0})
 
 
+def test_a_publication_that_is_vague_is_not_solved_again_for_larger_levels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its stated reach is as good as hiding cells: integer columns of 1e14 steps, on which HiGHS does not end."""
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.mixed_joint")
+
+    def unsettled(*given: object) -> None:
+        raise module._Unsettled("not settled")
+
+    def solved_again(*given: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(module, "_cheapest", unsettled)
+    monkeypatch.setattr(module, "_for_larger_levels", solved_again)
+    problem = two_way_several()
+    result = protect(problem, NAME, params={"base": 5.0})
+    assert result.audit.safe and result.status is Status.FEASIBLE
+
+
+def test_a_program_that_ends_with_its_limit_is_not_called_unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs end a little before the method's own limit: found by journeys, an insider and values of 1e14."""
+    problem = two_way_several()
+    monkeypatch.setattr(_Asked, "solve", lambda self, start, least, last: Outcome.TIME_LIMIT)
+    result = protect(problem, NAME, params={"base": 5.0, "seconds": 1000.0})
+    assert result.audit.safe and result.status is Status.TIME_LIMIT
+    assert "the time was up" in result.report.notes[0]
+
+
 def test_a_refusal_says_how_far_rounded_cells_may_be_and_more_steps_can_help() -> None:
     rng = np.random.default_rng([4, 124])
     case = random_case(rng, size="tiny" if rng.random() < 0.3 else "usual")
@@ -551,7 +582,7 @@ def test_numbers_by_annealing_where_programs_are_too_slow(monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "SecondModel", Late)
     result = protect(problem, NAME, params={"base": 10.0, "seconds": 1000.0, **PLAIN})
     assert_protected(problem, result.pattern)
-    assert result.status is Status.FEASIBLE, "the time was not up"
+    assert result.status is Status.TIME_LIMIT, "as the programs say"
     with pytest.raises(SolverError, match="the time was up before numbers that add up"):
         protect(
             problem, NAME, params={"base": 10.0, "seconds": 1000.0, "steps": 0, "bases": _two_bases(problem)}

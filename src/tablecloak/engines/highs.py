@@ -59,6 +59,8 @@ class HighsSettings:
     """Seconds that a program has to end after an interrupt or its time limit before it is left to itself."""
     short_patience: float = 0.02
     """The same after an interrupt where its point is of no use to the caller."""
+    exit_seconds: float = 1.0
+    """Maximum number of seconds that the exit of the process waits for programs that were left to themselves."""
 
 
 SETTINGS = HighsSettings()
@@ -178,12 +180,14 @@ def _run_interruptibly(highs: Any, seconds: float | None, patience: float | None
 
 
 def _leave(worker: threading.Thread) -> None:
-    """Let a solve that was interrupted end by itself; the process waits for it before it exits."""
+    """Let a solve that was interrupted end by itself; the process waits a moment for it before it exits."""
     if not _LEFT:
         atexit.register(_join_left)
     _LEFT[:] = [thread for thread in _LEFT if thread.is_alive()] + [worker]
 
 
 def _join_left() -> None:
+    """Wait for programs that were left to themselves, but not for those that never end: they end with the process."""
+    until = Deadline.after(SETTINGS.exit_seconds)
     for thread in _LEFT:
-        thread.join()
+        thread.join(until.left)

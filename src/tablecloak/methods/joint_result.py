@@ -21,7 +21,12 @@ from tablecloak.methods.second_model import Answer
 from tablecloak.pattern import Intervals, Mixed
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress
-from tablecloak.result import Status
+from tablecloak.result import Audit, Status
+
+UNDECIDED = (
+    "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
+    "cells as intervals or suppress them, lower levels, or give it more seconds"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,12 @@ class Found:
     intervals: Intervals
     answer: Answer
     left_open: bool
+
+
+def accepted_with(plan: Plan, verdict: Audit, left_open: bool) -> bool:
+    """Whether the audit found no fault, but open cells that show numbers which need not be true, if these may be."""
+    wrong = verdict.too_many_touched or verdict.against_marks.size > 0
+    return not wrong and bool((plan.changed & left_open)[verdict.open_cells].all())
 
 
 def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress) -> Intervals | None:

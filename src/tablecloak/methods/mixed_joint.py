@@ -29,7 +29,15 @@ from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.first_model import solve_first
 from tablecloak.methods.forms import length_unit
-from tablecloak.methods.joint_result import Found, attainable, notes_of, proposal_of, refusal_of
+from tablecloak.methods.joint_result import (
+    UNDECIDED,
+    Found,
+    accepted_with,
+    attainable,
+    notes_of,
+    proposal_of,
+    refusal_of,
+)
 from tablecloak.methods.joint_start import (
     AtHand,
     JointSettings,
@@ -53,10 +61,6 @@ from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline, Progress
 
 NAME = "mixed-joint"
-UNDECIDED = (
-    "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
-    "cells as intervals or suppress them, lower levels, or give it more seconds"
-)
 MOST_STEPS = 3
 """So many steps of rounding are tried when none were asked for and nothing adds up."""
 MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.0))
@@ -64,8 +68,11 @@ MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.
 only where cells are perturbed, for their whole units may take away room that a solution in fractions had."""
 NUMBERS_SHARE = 0.5
 """The share of the time that programs have for numbers that add up."""
-HAIRS = (0.0, HAIR, 10 * HAIR)
-"""By such shares intervals are lengthened first: what linear programs leave open."""
+HAIRS = (
+    0.0,
+    HAIR,
+    10 * HAIR,
+)  # by such shares intervals are lengthened first: what linear programs leave open
 
 
 class _Unsettled(SolverError):
@@ -120,10 +127,10 @@ def mixed_joint(
                 settled = False
     if found is None:
         linked = hand is not None and hand.tied and (late or run.deadline.passed())
-        found = _vague(plan, params, numbers, run.deadline, progress, judged=not linked)
+        found, late = _vague(plan, params, numbers, run.deadline, progress, judged=not linked), True
         if not settled:
             found = replace(found, answer=replace(found.answer, outcome=Outcome.FAILED))
-        if not settled and not audit(problem, found.pattern, progress=progress).safe:
+        if not settled and not accepted_with(plan, audit(problem, found.pattern, progress=progress), True):
             raise SolverError(UNDECIDED)
     printed = exact = found
     share = rng.bit_generator.random_raw()
@@ -191,7 +198,7 @@ def _cheapest(
         if isinstance(best, Found):
             return best
         proven = best is Outcome.INFEASIBLE
-    if before is None and deadline.passed():
+    if before is None and (deadline.passed() or best is Outcome.TIME_LIMIT):
         return None
     if not proven:
         raise _Unsettled(UNDECIDED)
@@ -241,16 +248,16 @@ def _vague(
     *,
     judged: bool = False,
 ) -> Found:
-    """Numbers that add up, everything else as vague as could be needed, when there was no time for anything better.
+    """Numbers that add up, everything else as vague as needed, when there was no time for anything better.
 
-    Where the steps of rounding are free, rounded cells state a reach that is as good as hiding them. It is safe, and no
-    more, wherever hiding is. Intervals that are not `judged` in time state no more than the outsider's box.
+    Where the steps are free, rounded cells state a reach as good as hiding, safe wherever that is. Intervals that are
+    not `judged` in time state no more than the outsider's box.
     """
     joint, x, least = numbers
     if params.steps is None:
         joint, x = stated_wider(joint, x)
     x = joint.widest(x)
-    model = _Asked(joint, params, ([], []), True, deadline.later(GRACE / 2), progress)
+    model = _Asked(joint, params, ([], []), False, deadline.later(GRACE / 2), progress)
     intervals = model.stated(*joint.room(x))
     if not (judged and model.passes(joint.pattern(x, intervals))):
         intervals = model.stated(*room_by_box(plan.problem))
@@ -303,7 +310,8 @@ class _Asked:
                     intervals = self._tightened(x, intervals)
                 pattern = self.joint.pattern(x, intervals)
                 return Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
-        late = Outcome.TIME_LIMIT if self.deadline.passed() else Outcome.FAILED
+        stopped = work.deadline.passed() or answer.outcome is Outcome.TIME_LIMIT
+        late = Outcome.TIME_LIMIT if stopped else Outcome.FAILED
         for x in [start] if latest is None else [latest.values, start]:
             x = np.where(self.joint.form.whole, np.rint(x), x)
             intervals = self._lengthened(x)
@@ -383,11 +391,7 @@ class _Asked:
     def passes(self, pattern: Mixed) -> bool:
         """Whether the audit finds no fault, but open cells that may be so."""
         verdict = audit_within(self.joint.problem, pattern, self.deadline, self.progress)
-        if verdict is None:
-            return False
-        may_be = self.joint.plan.changed & self.left_open
-        wrong = verdict.too_many_touched or verdict.against_marks.size > 0
-        return not wrong and bool(may_be[verdict.open_cells].all())
+        return verdict is not None and accepted_with(self.joint.plan, verdict, self.left_open)
 
     def stated(self, below: Floats, above: Floats) -> Intervals:
         """The intervals of the cells that are published so."""
