@@ -12,6 +12,7 @@ from tablecloak.audit import audit
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.deviations import Task
 from tablecloak.methods.lengths import HAIR
 from tablecloak.methods.mixing import FAR, Joint, Plan, counts_cells
 from tablecloak.methods.network_search import is_network
@@ -45,6 +46,11 @@ def accepted_with(plan: Plan, verdict: Audit, left_open: bool) -> bool:
     """Whether the audit found no fault, but open cells that show numbers which need not be true, if these may be."""
     wrong = verdict.too_many_touched or verdict.against_marks.size > 0
     return not wrong and bool((plan.changed & left_open)[verdict.open_cells].all())
+
+
+def of_true_cells(plan: Plan, tasks: list[Task]) -> list[Task]:
+    """Requirements without those of cells that show numbers which need not be true."""
+    return [task for task in tasks if not plan.changed[task.cell]]
 
 
 def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress) -> Intervals | None:

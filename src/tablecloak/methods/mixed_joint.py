@@ -35,6 +35,7 @@ from tablecloak.methods.joint_result import (
     accepted_with,
     attainable,
     notes_of,
+    of_true_cells,
     proposal_of,
     refusal_of,
 )
@@ -188,7 +189,7 @@ def _cheapest(
     """
     joint, numbers, least = found
     every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
-    kept = _without(plan, every[0]), _without(plan, every[1])
+    kept = of_true_cells(plan, every[0]), of_true_cells(plan, every[1])
     kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
     proven = True
     for left_open in kinds if before is None else [before.left_open]:
@@ -203,11 +204,6 @@ def _cheapest(
     if not proven:
         raise _Unsettled(UNDECIDED)
     raise model.refusal(joint.widest(numbers), explained=before is None)
-
-
-def _without(plan: Plan, tasks: list[Task]) -> list[Task]:
-    """Without those of cells that show numbers which need not be true."""
-    return [task for task in tasks if not plan.changed[task.cell]]
 
 
 def _adding_up(
