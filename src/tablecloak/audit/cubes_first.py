@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.inference import Tick
 from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.table import Table
 
@@ -64,11 +65,13 @@ def reach_by_cubes(
     levels: tuple[Floats, Floats, Floats],
     low: Floats,
     high: Floats,
+    tick: Tick = lambda done: None,
 ) -> tuple[Floats, Floats]:
     """How far down and up hypercubes take the cells, as far as they were asked; zero where none was found.
 
     `levels`: lower, upper, sliding. What a cell cannot rise of a sliding level, by its own room, it is asked to fall.
-    `low`, `high`: how far every cell of the table may deviate.
+    `low`, `high`: how far every cell of the table may deviate. `tick` is called before each cell, so that an audit in
+    which hypercubes take seconds can be ended.
     """
     lower, upper, sliding = levels
     rooms = np.ascontiguousarray(-low), np.ascontiguousarray(high)
@@ -77,6 +80,7 @@ def reach_by_cubes(
     order = np.argsort(-np.maximum(lower, rise), kind="stable")
     free = np.zeros(low.size)
     for question in order.tolist():
+        tick(0)
         cell = int(cells[question])
         for way in (1, 0):
             need = float(rise[question] if way else max(lower[question], sliding[question] - got[1, cell]))

@@ -255,7 +255,9 @@ class _Judge:
         """Which questions hypercubes settle; these have their answers then."""
         assert self.cubes is not None
         lower, upper, sliding = tuple(level[rows] for level in found.required)
-        down, up = reach_by_cubes(self.cubes, self.cells[rows], (lower, upper, sliding), low, high)
+        down, up = reach_by_cubes(
+            self.cubes, self.cells[rows], (lower, upper, sliding), low, high, self._tick
+        )
         enough = (down >= lower) & (up >= upper) & (down + up >= sliding)
         met = np.zeros(self.cells.size, dtype=bool)
         met[rows[enough]] = True
