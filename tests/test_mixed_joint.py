@@ -16,12 +16,15 @@ from tablecloak.compare import compare
 from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
 from tablecloak.formats.pattern_csv import parse_pattern, write_pattern
+from tablecloak.methods.annealed_rounding import AnnealingSettings
+from tablecloak.methods.joint_start import annealed_numbers
 from tablecloak.methods.mixed_joint import _Asked
 from tablecloak.methods.mixing import WAYS, joint_of
 from tablecloak.methods.plans import MixedParams, plan_of
 from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed, Rounding
 from tablecloak.problem import Attacker, Levels, Problem
+from tablecloak.progress import Deadline, silent
 from tablecloak.protect import protect
 from tablecloak.publish import publish
 from tablecloak.result import Result, Status
@@ -587,6 +590,20 @@ def test_numbers_by_annealing_where_programs_are_too_slow(monkeypatch: pytest.Mo
         protect(
             problem, NAME, params={"base": 10.0, "seconds": 1000.0, "steps": 0, "bases": _two_bases(problem)}
         )
+
+
+def test_a_multiple_that_annealing_moves_needs_a_step() -> None:
+    """4 + 4 + 4 + 3 = 15 by leaves to the nearest multiple of 5 is 20: within one base, but 15 has no step without."""
+    table = from_leaves([flat("r", 4)], np.array([4, 4, 4, 3]))
+    problem = with_levels(table, smallest_leaves(table, 1))
+    plan = plan_of(NAME, problem, MixedParams(ways=["round"] * len(table)))
+    never, nearest = Deadline.after(None), AnnealingSettings(steps_a_cell=0)
+    rng = np.random.default_rng(0)
+    found = annealed_numbers(NAME, plan, None, rng, never, silent, nearest)
+    assert found is not None and found.joint.steps == 1
+    shown = found.joint.value.at(found.x)
+    assert sorted(shown) == [5, 5, 5, 5, 20] and not (table.equations @ shown).any()
+    assert annealed_numbers(NAME, plan, 0, rng, never, silent, nearest) is None
 
 
 def _two_bases(problem: Problem) -> list[float]:

@@ -17,7 +17,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.engines.highs import watched
 from tablecloak.errors import InputError, NotApplicable, SolverError
-from tablecloak.methods.annealed_rounding import AnnealingSettings, annealed_rounding
+from tablecloak.methods.annealed_rounding import AnnealedRounding, AnnealingSettings, annealed_rounding
 from tablecloak.methods.base import GRACE
 from tablecloak.methods.first_rounding import FirstSettings
 from tablecloak.methods.lengths import skewed
@@ -104,13 +104,22 @@ def annealed_numbers(
     ):  # forced cells that are no multiples, or coefficients that are not whole
         return None
     found = annealed_rounding(problem, whole, rng, progress, deadline, settings)
-    if found is None or (most is not None and found.reach > most + 1):
+    if found is None:
         return None
-    joint = joint_of(plan, found.reach - 1)
     residue = whole.values % whole.base
+    steps = _steps(found, problem.table.values, plan.rounded & (residue == 0), float(bases[0]))
+    if most is not None and steps > most:
+        return None
+    joint = joint_of(plan, steps)
     distance = np.where(plan.rounded, whole.amounts(np.minimum(residue, whole.base - residue)), 0.0)
     least = float(problem.weights @ distance)
     return AtHand(joint, columns_showing(joint, found.shown), found.tied, least)
+
+
+def _steps(found: AnnealedRounding, values: Floats, multiples: Bools, base: float) -> int:
+    """The steps of a rounding: the reach is one base more, but multiples, which have no step without, move by steps."""
+    moved = np.abs(found.shown - values)[multiples] / base
+    return max(found.reach - 1, int(np.rint(moved.max(initial=0.0))))
 
 
 def numbers_by_annealing(
