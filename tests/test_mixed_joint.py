@@ -24,7 +24,7 @@ from tablecloak.methods.plans import MixedParams, plan_of
 from tablecloak.model.requirement import room_by_box
 from tablecloak.pattern import Intervals, Mixed, Rounding
 from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.progress import Deadline, silent
+from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protect import protect
 from tablecloak.publish import publish
 from tablecloak.result import Result, Status
@@ -604,6 +604,26 @@ def test_a_multiple_that_annealing_moves_needs_a_step() -> None:
     shown = found.joint.value.at(found.x)
     assert sorted(shown) == [5, 5, 5, 5, 20] and not (table.equations @ shown).any()
     assert annealed_numbers(NAME, plan, 0, rng, never, silent, nearest) is None
+
+
+def test_a_table_that_nothing_protects_is_refused_also_where_the_check_was_cut_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from importlib import import_module
+
+    module = import_module("tablecloak.methods.mixed_joint")
+
+    def cut_short(*given: object) -> None:
+        raise TimeUp
+
+    monkeypatch.setattr(module, "check_in_time", cut_short)
+    monkeypatch.setattr(module, "_cheapest", cut_short)
+    table = from_leaves([flat("r", 3)], np.array([50, 20, 30]))
+    forced = np.isin(table.values, [100, 20, 30])
+    cell = int(np.flatnonzero(table.values == 50)[0])
+    problem = Problem.of(table, [cell], Levels.at(4, [cell], 5, 5), forced=forced)
+    with pytest.raises(InfeasibleProblem, match="stand in the way"):
+        protect(problem, NAME, params={"base": 10.0, "seconds": 1000.0, **PLAIN})
 
 
 def _two_bases(problem: Problem) -> list[float]:

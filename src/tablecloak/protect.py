@@ -19,6 +19,7 @@ from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InputError, SolverError, check_kind, counted
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method, Proposal
+from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.repair import repair
 from tablecloak.pattern import Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Problem
@@ -71,6 +72,7 @@ def protect(
     if not (verdict.safe or proposal.may_leave_open):
         proposal, verdict = _repaired(problem, proposal, verdict, progress)
     if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
+        largest_pattern(replace(problem, most_touched=None), progress)  # refuses where nothing can protect
         raise SolverError(
             f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is dropped. "
             "This is a fault of the method: please report it with the instance.",
