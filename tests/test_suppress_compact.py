@@ -17,6 +17,7 @@ from tablecloak.methods import METHODS
 from tablecloak.methods.first_pattern import FIRST_KEPT
 from tablecloak.methods.suppress_compact import TOO_LARGE, CompactSettings, suppress_compact
 from tablecloak.problem import Levels, Problem
+from tablecloak.progress import silent
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.table import Table
@@ -27,6 +28,13 @@ from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 def test_networks_are_proven_as_they_stand_other_tables_within_reach():
     assert protect(FIXTURES["two way"](), "suppress-compact").report.notes == ()
     (note,) = protect(FIXTURES["three way"](), "suppress-compact").report.notes
+    assert "1024 levels" in note, "looked further"
+    once = partial(suppress_compact, settings=CompactSettings(wider_columns=0))
+    method = replace(METHODS["suppress-compact"], function=once)
+    problem = FIXTURES["three way"]()
+    (note,) = method.function(
+        problem, params=method.params(), rng=np.random.default_rng(0), progress=silent, executor=None
+    ).notes
     assert "32 levels" in note
 
 
@@ -72,7 +80,8 @@ def test_a_limit_that_the_root_would_break_leaves_the_bound_of_the_linear_progra
     assert [integer for integer, _ in asked] == [False]
     monkeypatch.setattr(mip, "SETTINGS", replace(mip.SETTINGS, root_share=1.0))
     assert protect(problem, "suppress-compact", params={"seconds": 100.0}).status is Status.OPTIMAL
-    assert [integer for integer, _ in asked] == [False, False, True] and asked[-1][1] < 100.0
+    both = [False, True, False, True]  # and once more with a larger reach
+    assert [integer for integer, _ in asked] == [False, *both] and asked[2][1] < 100.0
 
 
 def test_too_large_a_table_is_refused_with_a_way_out():

@@ -3,7 +3,7 @@
 For every open requirement an exact deviation of the table with everything hidden that may be is found (`witness`), and
 the pattern is widened by what it moves: a suppression hides these cells, intervals are extended to hold the deviation.
 Without conditional levels and without a bound on the number of touched cells every requirement that can be met at all
-is met then.
+is met then; where no deviation is found all the same, a suppression hides everything that may be hidden.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ def repair(problem: Problem, pattern: Pattern, verdict: Audit, judge: Judge) -> 
         if not deviations:
             break
         pattern = _widened(problem, pattern, deviations)
+        verdict = judge(pattern)
+    if not verdict.safe and isinstance(pattern, Suppression) and problem.is_monotone:
+        pattern = Suppression.of(problem.table, ~problem.forced)
         verdict = judge(pattern)
     return pattern, verdict
 

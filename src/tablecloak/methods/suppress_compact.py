@@ -8,8 +8,12 @@
 
 Deviations are measured in units of the level. A capacity larger than `reach` levels is cut to that: on networks
 a deviation is a sum of cycles through p, so no cell needs to move further than p (reach 1); elsewhere circuits can
-amplify and `reach` is a parameter. Levels met when only the cells that must be hidden are hidden are left out
-(hiding more never narrows an interval).
+amplify and `reach` is a parameter; small programs are solved once more with a much larger one, for anything cheaper.
+Levels met when only the cells that must be hidden are hidden are left out (hiding more never narrows an interval).
+
+The solver's tolerance is a share of the level, which may be more than all the room of a small cell. So what is proven
+is the bound of the program for (1 - eps) levels: it excludes no safe pattern. Its optimum is the optimum if the audit
+accepts it; else the programs for 1 and 1 + eps levels look for a pattern that the audit accepts.
 
 References: Kelly, Golden & Assad (1992); Salazar-Gonzalez (2002), A unified framework, first model.
 """
@@ -39,8 +43,8 @@ from tablecloak.result import Status
 
 MOST_COLUMNS = 400_000
 UNSETTLED = (
-    "the integer program has no solution although safe patterns exist: the numbers are too far apart for the solver, "
-    "or `reach` is too small; nothing is proven, and the pattern is the quick one that the method began with"
+    "the integer program has no solution that the audit accepts although safe patterns exist: the numbers are too far "
+    "apart for the solver, or `reach` is too small; the pattern is the quick one that the method began with"
 )
 """The note of a program that denies what the audit has shown."""
 
@@ -56,6 +60,12 @@ class CompactSettings:
     nonzeros_a_second: float = 1e5
     """Nonzeros of a program that HiGHS sets up in a second before it looks at the clock for the first time (measured:
     0.4 million in 1.6 s, 1.3 million in 4 to 15 s)."""
+    demands: tuple[float, ...] = (1 - 1e-6, 1.0, 1 + 1e-6)
+    """Shares of the levels that programs demand, one after the other; the first one is for the bound."""
+    wider: float = 32.0
+    """The factor of the larger reach."""
+    wider_columns: int = 2_000
+    """Maximum number of columns of a program that is solved with it: a moment more, untested on larger ones."""
 
 
 SETTINGS = CompactSettings()
@@ -102,43 +112,119 @@ def suppress_compact(
             instead=["suppress-greedy"],
         )
     network = all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
-    model = _Model(problem, allowed, blocks, 1.0 if network else params.reach)
+    search = _Search(problem, allowed, blocks, 1.0 if network else params.reach, run, settings)
     progress("integer program", 0, 1)
-    first, known = None, MixedSolution(Outcome.TIME_LIMIT, math.inf, -math.inf, np.zeros(0))
+    first = None
     with run.stoppable():
         first = first_pattern(problem, allowed, tasks, progress, run.deadline)
-        if run.deadline.left < model.matrix.nnz / settings.nonzeros_a_second:
-            found = _proposal(problem, allowed, first, model, known, run)
+        if run.deadline.left < search.model.matrix.nnz / settings.nonzeros_a_second:
+            found = _proposal(problem, allowed, first, search, run)
             return replace(found, notes=(*found.notes, TOO_LARGE))
-        known = model.solve(run.deadline)
-    return _proposal(problem, allowed, first, model, known, run)
+        search.solve()
+    return _proposal(problem, allowed, first, search, run)
 
 
-def _proposal(
-    problem: Problem, allowed: Bools, first: Bools | None, model: _Model, solution: MixedSolution, run: Run
-) -> Proposal:
-    denied = solution.outcome is Outcome.INFEASIBLE
-    if denied and not problem.is_monotone:
+class _Search:
+    """Programs for demands around the levels, and what they found. Confidential.
+
+    `hidden`: cells of a pattern that the audit accepts, if there is one; `bound` on the weights of all hidden cells;
+    `denied`: the program for the bound has no solution; `proven`: nothing is cheaper, for deviations within `reach`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        allowed: Bools,
+        blocks: list[_Block],
+        reach: float,
+        run: Run,
+        settings: CompactSettings,
+    ) -> None:
+        self.problem, self.allowed, self.blocks, self.run, self.settings = (
+            problem,
+            allowed,
+            blocks,
+            run,
+            settings,
+        )
+        self.model = _Model(problem, allowed, blocks, reach, settings.demands[0])
+        self.reach = reach
+        self.hidden: Bools | None = None
+        self.bound, self.denied, self.proven = -math.inf, False, False
+
+    def solve(self) -> None:
+        """The cheapest pattern, or what there is when the time is up."""
+        solution = self.model.solve(self.run.deadline)
+        self.bound, self.denied = solution.bound, solution.outcome is Outcome.INFEASIBLE
+        if self.denied:
+            return
+        accepted = self._take(solution) or not solution.values.size
+        for demand in () if accepted else self.settings.demands[1:]:
+            if self.run.deadline.passed():
+                break
+            model = _Model(self.problem, self.allowed, self.blocks, self.reach, demand)
+            if self._take(model.solve(self.run.deadline)):
+                break
+        self.proven = solution.outcome is Outcome.OPTIMAL and self._closed()
+        if self.proven and self.model.cut and self.model.matrix.shape[1] <= self.settings.wider_columns:
+            self._look_further()
+
+    def _look_further(self) -> None:
+        """The same with a larger reach."""
+        reach = self.reach * self.settings.wider
+        model = _Model(self.problem, self.allowed, self.blocks, reach, self.settings.demands[0])
+        solution = model.solve(self.run.deadline)
+        if solution.outcome is not Outcome.OPTIMAL:
+            return
+        self.reach, self.model, self.bound = reach, model, min(solution.bound, self.bound)
+        self._take(solution)
+        self.proven = self._closed()
+
+    def _take(self, solution: MixedSolution) -> bool:
+        """Keep a pattern that the audit accepts if none is cheaper."""
+        if not solution.values.size:
+            return False
+        hidden = np.zeros(self.allowed.size, dtype=bool)
+        hidden[self.model.cells] = solution.values[: self.model.cells.size] > 0.5
+        if self.hidden is not None and self._cost(hidden) >= self._cost(self.hidden):
+            return True
+        if not audit(self.problem, suppression(hidden)).safe:
+            return False
+        self.hidden = hidden
+        return True
+
+    def _cost(self, hidden: Bools) -> float:
+        return float(self.problem.weights[hidden].sum())
+
+    def _closed(self) -> bool:
+        """Whether the pattern costs no more than the bound, to the tolerance of the program."""
+        return self.hidden is not None and self._cost(self.hidden) <= self.bound + 1e-6 * max(
+            1.0, abs(self.bound)
+        )
+
+
+def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Search, run: Run) -> Proposal:
+    if search.denied and not problem.is_monotone:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
             f"No suppression pattern{within} meets all levels by deviations within `reach`."
         )
-    notes: tuple[str, ...] = (UNSETTLED if denied else HIDES_EVERYTHING if first is None else FIRST_KEPT,)
-    hidden = allowed if first is None else first
-    if solution.values.size and not denied:
-        hidden, notes = np.zeros(allowed.size, dtype=bool), ()
-        hidden[model.cells] = solution.values[: model.cells.size] > 0.5
+    late = run.deadline.stops and not search.proven
+    stopped = HIDES_EVERYTHING if first is None else FIRST_KEPT
+    notes: tuple[str, ...] = (stopped if late and not search.denied else UNSETTLED,)
+    hidden, model = allowed if first is None else first, search.model
+    if search.hidden is not None:
+        hidden, notes = search.hidden, ()
     elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
         if run.deadline.interrupted:
             raise KeyboardInterrupt
         raise SolverError("the time was up before any pattern within the bound on touched cells was found")
     must = float(problem.weights[problem.must_hide].sum())
-    bound = 0.0 if denied else max(0.0, solution.bound - must)
+    bound = 0.0 if search.denied else max(0.0, search.bound - must)
     cost = float(problem.weights[hidden & ~problem.must_hide].sum())
-    proven = solution.outcome is Outcome.OPTIMAL
-    status = run.status(Status.OPTIMAL if proven else Status.FEASIBLE, complete=proven)
-    if model.reach != 1.0 and not denied:
-        notes += (f"proven for deviations of at most {model.reach:g} levels in any cell",)
+    status = run.status(Status.OPTIMAL if search.proven else Status.FEASIBLE, complete=search.proven)
+    if model.cut and not search.denied:
+        notes += (f"proven for deviations of at most {search.reach:g} levels in any cell",)
     return Proposal(
         suppression(hidden),
         status,
@@ -168,8 +254,12 @@ def _blocks(problem: Problem, allowed: Bools, tasks: list[Task]) -> list[_Block]
 class _Model:
     """The matrix: binary columns first, then one group of deviation columns a block (two for sliding)."""
 
-    def __init__(self, problem: Problem, allowed: Bools, blocks: list[_Block], reach: float) -> None:
-        self.problem, self.blocks, self.reach = problem, blocks, reach
+    def __init__(
+        self, problem: Problem, allowed: Bools, blocks: list[_Block], reach: float, demand: float
+    ) -> None:
+        self.problem, self.blocks, self.reach, self.demand = problem, blocks, reach, demand
+        self.cut = False
+        """Whether `reach` (not that of networks) is less than some room."""
         self.cells = np.flatnonzero(allowed)
         self.equations = working_equations(problem.table)[:, self.cells]
         self.must = problem.must_hide[self.cells]
@@ -201,8 +291,9 @@ class _Model:
         task, size = block.task, self.cells.size
         low, high = self.problem.box(task.attacker)
         value = self.problem.table.values
-        down = np.minimum((value - low)[self.cells] / task.level, self.reach)
-        up = np.minimum((high - value)[self.cells] / task.level, self.reach)
+        rooms = ((value - low)[self.cells] / task.level, (high - value)[self.cells] / task.level)
+        self.cut |= self.reach != 1.0 and any((room > self.reach).any() for room in rooms)
+        down, up = (np.minimum(room, self.reach) for room in rooms)
         identity = diags_array(np.ones(size))
         none = csr_array((size, size))
         parts, row_low, row_high = [], [], []
@@ -218,7 +309,7 @@ class _Model:
             row_low += [np.zeros(self.equations.shape[0]), -infinite, zero]
             row_high += [np.zeros(self.equations.shape[0]), zero, infinite]
         parts.append(self._demand(block, copies))
-        row_low.append(np.array([0.0 if block.conditional else 1.0]))
+        row_low.append(np.array([0.0 if block.conditional else self.demand]))
         row_high.append(np.array([np.inf]))
         return vstack(parts, format="csr"), np.concatenate(row_low), np.concatenate(row_high)
 
@@ -230,7 +321,7 @@ class _Model:
         if copies == 2:
             row[0, 2 * size + place] = -1.0
         if block.conditional:
-            row[0, place] = -1.0
+            row[0, place] = -self.demand
         return csr_array(row)
 
     def solve(self, deadline: Deadline) -> MixedSolution:
