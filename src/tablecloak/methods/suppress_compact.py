@@ -148,7 +148,8 @@ class _Search:
             settings,
         )
         self.model = _Model(problem, allowed, blocks, reach, settings.demands[0])
-        self.reach = reach
+        self.reach, self.gap = reach, 2e-9 * float(problem.weights.max(initial=0.0))
+        """`gap`: what the program leaves between its optimum and its bound, and as much for rounding."""
         self.hidden: Bools | None = None
         self.bound, self.denied, self.proven = -math.inf, False, False
 
@@ -198,9 +199,7 @@ class _Search:
 
     def _closed(self) -> bool:
         """Whether the pattern costs no more than the bound, to the tolerance of the program."""
-        return self.hidden is not None and self._cost(self.hidden) <= self.bound + 1e-6 * max(
-            1.0, abs(self.bound)
-        )
+        return self.hidden is not None and self._cost(self.hidden) * (1 - 1e-9) <= self.bound + self.gap
 
 
 def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Search, run: Run) -> Proposal:
@@ -220,8 +219,8 @@ def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Se
             raise KeyboardInterrupt
         raise SolverError("the time was up before any pattern within the bound on touched cells was found")
     must = float(problem.weights[problem.must_hide].sum())
-    bound = 0.0 if search.denied else max(0.0, search.bound - must)
     cost = float(problem.weights[hidden & ~problem.must_hide].sum())
+    bound = cost if search.proven else 0.0 if search.denied else max(0.0, search.bound - must)
     status = run.status(Status.OPTIMAL if search.proven else Status.FEASIBLE, complete=search.proven)
     if model.cut and not search.denied:
         notes += (f"proven for deviations of at most {search.reach:g} levels in any cell",)
@@ -329,9 +328,11 @@ class _Model:
         size, width = self.cells.size, self.matrix.shape[1]
         low, high = np.full(width, -self.reach), np.full(width, self.reach)
         low[:size], high[:size] = np.where(self.must, 1.0, 0.0), 1.0
-        cost = np.zeros(width)
-        cost[:size] = self.problem.weights[self.cells]
+        cost, weights = np.zeros(width), self.problem.weights[self.cells]
+        unit = float(weights.max(initial=0.0)) or 1.0  # the solver's gaps are absolute
+        cost[:size] = weights / unit
         integral = np.arange(width) < size
-        return solve_mixed(
+        found = solve_mixed(
             self.matrix, (low, high), self.rows, cost, integral, deadline.left, stop=deadline.stoppable
         )
+        return replace(found, objective=found.objective * unit, bound=found.bound * unit)
