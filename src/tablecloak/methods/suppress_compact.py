@@ -124,34 +124,32 @@ def suppress_compact(
     return _proposal(problem, allowed, first, search, run)
 
 
+@dataclass(eq=False)
 class _Search:
-    """Programs for demands around the levels, and what they found. Confidential.
+    """Programs for demands around the levels, and what they found. Confidential."""
 
-    `hidden`: cells of a pattern that the audit accepts, if there is one; `bound` on the weights of all hidden cells;
-    `denied`: the program for the bound has no solution; `proven`: nothing is cheaper, for deviations within `reach`.
-    """
+    problem: Problem
+    allowed: Bools
+    blocks: list[_Block]
+    reach: float
+    run: Run
+    settings: CompactSettings
+    hidden: Bools | None = None
+    """The cells of a pattern that the audit accepts."""
+    bound: float = -math.inf
+    """Of the weights of all hidden cells."""
+    denied: bool = False
+    """Whether the program for the bound has no solution."""
+    proven: bool = False
+    """Whether nothing is cheaper, for deviations within `reach`."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        blocks: list[_Block],
-        reach: float,
-        run: Run,
-        settings: CompactSettings,
-    ) -> None:
-        self.problem, self.allowed, self.blocks, self.run, self.settings = (
-            problem,
-            allowed,
-            blocks,
-            run,
-            settings,
-        )
-        self.model = _Model(problem, allowed, blocks, reach, settings.demands[0])
-        self.reach, self.gap = reach, 2e-9 * float(problem.weights.max(initial=0.0))
-        """`gap`: what the program leaves between its optimum and its bound, and as much for rounding."""
-        self.hidden: Bools | None = None
-        self.bound, self.denied, self.proven = -math.inf, False, False
+    def __post_init__(self) -> None:
+        self.model = self._model(self.settings.demands[0])
+        self.gap = 2e-9 * float(self.problem.weights.max(initial=0.0))
+        """What the program leaves between its optimum and its bound, and as much for rounding."""
+
+    def _model(self, demand: float) -> _Model:
+        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand)
 
     def solve(self) -> None:
         """The cheapest pattern, or what there is when the time is up."""
@@ -163,8 +161,7 @@ class _Search:
         for demand in () if accepted else self.settings.demands[1:]:
             if self.run.deadline.passed():
                 break
-            model = _Model(self.problem, self.allowed, self.blocks, self.reach, demand)
-            if self._take(model.solve(self.run.deadline)):
+            if self._take(self._model(demand).solve(self.run.deadline)):
                 break
         self.proven = solution.outcome is Outcome.OPTIMAL and self._closed()
         if self.proven and self.model.cut and self.model.matrix.shape[1] <= self.settings.wider_columns:
@@ -172,14 +169,12 @@ class _Search:
 
     def _look_further(self) -> None:
         """The same with a larger reach."""
-        reach = self.reach * self.settings.wider
-        model = _Model(self.problem, self.allowed, self.blocks, reach, self.settings.demands[0])
-        solution = model.solve(self.run.deadline)
-        if solution.outcome is not Outcome.OPTIMAL:
-            return
-        self.reach, self.model, self.bound = reach, model, min(solution.bound, self.bound)
-        self._take(solution)
-        self.proven = self._closed()
+        wider = replace(self, reach=self.reach * self.settings.wider)
+        solution = wider.model.solve(self.run.deadline)
+        if solution.outcome is Outcome.OPTIMAL:
+            self.reach, self.model, self.bound = wider.reach, wider.model, min(solution.bound, self.bound)
+            self._take(solution)
+            self.proven = self._closed()
 
     def _take(self, solution: MixedSolution) -> bool:
         """Keep a pattern that the audit accepts if none is cheaper."""
@@ -217,7 +212,9 @@ def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Se
     elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
         if run.deadline.interrupted:
             raise KeyboardInterrupt
-        raise SolverError("the time was up before any pattern within the bound on touched cells was found")
+        raise SolverError(
+            "no pattern within the bound on touched cells was found (in time) that the audit accepts"
+        )
     must = float(problem.weights[problem.must_hide].sum())
     cost = float(problem.weights[hidden & ~problem.must_hide].sum())
     bound = cost if search.proven else 0.0 if search.denied else max(0.0, search.bound - must)
