@@ -11,9 +11,9 @@ a deviation is a sum of cycles through p, so no cell needs to move further than 
 amplify and `reach` is a parameter; small programs are solved once more with a much larger one, for anything cheaper.
 Levels met when only the cells that must be hidden are hidden are left out (hiding more never narrows an interval).
 
-The solver's tolerance is a share of the level, which may be more than all the room of a small cell. So what is proven
-is the bound of the program for (1 - eps) levels: it excludes no safe pattern. Its optimum is the optimum if the audit
-accepts it; else the programs for 1 and 1 + eps levels look for a pattern that the audit accepts.
+The solver's tolerance is a share of the level, which may be more than all the room of a small cell. Where it is, the
+program is solved for (1 - eps) levels too, which excludes no safe pattern: its bound is what is proven. Patterns count
+if the audit accepts them; where it accepts none, the program for (1 + eps) levels looks for another.
 
 References: Kelly, Golden & Assad (1992); Salazar-Gonzalez (2002), A unified framework, first model.
 """
@@ -60,8 +60,8 @@ class CompactSettings:
     nonzeros_a_second: float = 1e5
     """Nonzeros of a program that HiGHS sets up in a second before it looks at the clock for the first time (measured:
     0.4 million in 1.6 s, 1.3 million in 4 to 15 s)."""
-    demands: tuple[float, ...] = (1 - 1e-6, 1.0, 1 + 1e-6)
-    """Shares of the levels that programs demand, one after the other; the first one is for the bound."""
+    slack: float = 1e-6
+    """eps, in levels: room of a cell that is below this share of a level is within the tolerance of programs."""
     wider: float = 32.0
     """The factor of the larger reach."""
     wider_columns: int = 2_000
@@ -144,26 +144,26 @@ class _Search:
     """Whether nothing is cheaper, for deviations within `reach`."""
 
     def __post_init__(self) -> None:
-        self.model = self._model(self.settings.demands[0])
+        self.model = self._model()
         self.gap = 2e-9 * float(self.problem.weights.max(initial=0.0))
         """What the program leaves between its optimum and its bound, and as much for rounding."""
 
-    def _model(self, demand: float) -> _Model:
+    def _model(self, demand: float = 1.0) -> _Model:
         return _Model(self.problem, self.allowed, self.blocks, self.reach, demand)
 
     def solve(self) -> None:
         """The cheapest pattern, or what there is when the time is up."""
-        solution = self.model.solve(self.run.deadline)
-        self.bound, self.denied = solution.bound, solution.outcome is Outcome.INFEASIBLE
-        if self.denied:
-            return
-        accepted = self._take(solution) or not solution.values.size
-        for demand in () if accepted else self.settings.demands[1:]:
-            if self.run.deadline.passed():
-                break
-            if self._take(self._model(demand).solve(self.run.deadline)):
-                break
-        self.proven = solution.outcome is Outcome.OPTIMAL and self._closed()
+        deadline, slack = self.run.deadline, self.settings.slack
+        found = [self.model.solve(deadline)]
+        if self.model.least_room < slack and not deadline.passed():
+            found.append(self._model(1 - slack).solve(deadline))
+        self.bound = min(solution.bound for solution in found)
+        self.denied = found[-1].outcome is Outcome.INFEASIBLE
+        for solution in found:
+            self._take(solution)
+        if self.hidden is None and any(one.values.size for one in found) and not deadline.passed():
+            self._take(self._model(1 + slack).solve(deadline))
+        self.proven = found[-1].outcome is Outcome.OPTIMAL and self._closed()
         if self.proven and self.model.cut and self.model.matrix.shape[1] <= self.settings.wider_columns:
             self._look_further()
 
@@ -176,18 +176,14 @@ class _Search:
             self._take(solution)
             self.proven = self._closed()
 
-    def _take(self, solution: MixedSolution) -> bool:
-        """Keep a pattern that the audit accepts if none is cheaper."""
-        if not solution.values.size:
-            return False
-        hidden = np.zeros(self.allowed.size, dtype=bool)
-        hidden[self.model.cells] = solution.values[: self.model.cells.size] > 0.5
-        if self.hidden is not None and self._cost(hidden) >= self._cost(self.hidden):
-            return True
-        if not audit(self.problem, suppression(hidden)).safe:
-            return False
-        self.hidden = hidden
-        return True
+    def _take(self, solution: MixedSolution) -> None:
+        """Keep a pattern that the audit accepts, unless one is known that is as cheap."""
+        if solution.values.size:
+            hidden = np.zeros(self.allowed.size, dtype=bool)
+            hidden[self.model.cells] = solution.values[: self.model.cells.size] > 0.5
+            cheaper = self.hidden is None or self._cost(hidden) < self._cost(self.hidden)
+            if cheaper and audit(self.problem, suppression(hidden)).safe:
+                self.hidden = hidden
 
     def _cost(self, hidden: Bools) -> float:
         return float(self.problem.weights[hidden].sum())
@@ -254,8 +250,8 @@ class _Model:
         self, problem: Problem, allowed: Bools, blocks: list[_Block], reach: float, demand: float
     ) -> None:
         self.problem, self.blocks, self.reach, self.demand = problem, blocks, reach, demand
-        self.cut = False
-        """Whether `reach` (not that of networks) is less than some room."""
+        self.cut, self.least_room = False, math.inf
+        """Whether `reach` (not that of networks) is less than some room; the least room in levels that is not zero."""
         self.cells = np.flatnonzero(allowed)
         self.equations = working_equations(problem.table)[:, self.cells]
         self.must = problem.must_hide[self.cells]
@@ -289,6 +285,7 @@ class _Model:
         value = self.problem.table.values
         rooms = ((value - low)[self.cells] / task.level, (high - value)[self.cells] / task.level)
         self.cut |= self.reach != 1.0 and any((room > self.reach).any() for room in rooms)
+        self.least_room = min(self.least_room, *(float(room[room > 0].min(initial=np.inf)) for room in rooms))
         down, up = (np.minimum(room, self.reach) for room in rooms)
         identity = diags_array(np.ones(size))
         none = csr_array((size, size))
