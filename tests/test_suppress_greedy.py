@@ -15,6 +15,7 @@ from tablecloak.methods.search import Search
 from tablecloak.methods.thinning import Thinner
 from tablecloak.pattern import Suppression
 from tablecloak.problem import Levels, Problem
+from tablecloak.progress import Deadline, silent
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.testing import assert_protected
@@ -182,3 +183,13 @@ def test_a_clean_up_without_time_for_an_elimination_goes_cell_by_cell(monkeypatc
     assert "cleaning up" in told and "cleaned up" not in told
     assert result.report.counters["published again"] > 0
     assert_protected(three_way(), result.pattern)
+
+
+def test_the_construction_begins_no_audit_that_would_be_late():
+    problem = FIXTURES["three way"]()
+    late = Search(problem, ~problem.forced, silent, Deadline.after(0.0))
+    late.construct()
+    assert not late.complete and late.tasks_seen == 0
+    in_time = Search(problem, ~problem.forced, silent, Deadline.after(None))
+    in_time.construct()
+    assert in_time.complete

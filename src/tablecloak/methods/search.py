@@ -11,10 +11,10 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.presolve import unpicked, working_equations
-from tablecloak.audit import audit
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import GRACE, suppression
 from tablecloak.methods.deviations import Router, Side, Task, Witness, met_by, open_tasks
+from tablecloak.methods.judging import audit_within
 from tablecloak.methods.thinning import Thinner, elimination_seconds
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -69,9 +69,10 @@ class Search:
     def construct(self) -> None:
         """Rounds of audit and repair; one round is enough but for conditional levels and numerical near misses."""
         for self.rounds in range(1, MOST_ROUNDS + 1):
-            tasks = open_tasks(
-                self.problem, audit(self.problem, suppression(self.hidden), progress=self.progress)
-            )
+            found = audit_within(self.problem, suppression(self.hidden), self.deadline, self.progress)
+            if found is None:  # the time is up
+                return
+            tasks = open_tasks(self.problem, found)
             self.tasks_seen += len(tasks)
             if not tasks:
                 self.complete = True
