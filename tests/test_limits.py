@@ -17,6 +17,7 @@ from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Run, RunSettings, suppression
+from tablecloak.methods.feasibility import known_audit, largest_pattern
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
 from tablecloak.progress import NEVER, Deadline, TimeUp
 from tablecloak.protect import protect
@@ -284,3 +285,33 @@ def test_work_without_a_limit_is_counted():
     proven = protect(problem, "suppress-auto")
     assert (proven.status, proven.report.stopped_by) == (Status.OPTIMAL, "proven")
     assert not proven.report.notes
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name.startswith("suppress")])
+def test_everything_hidden_is_the_first_incumbent(method):
+    problem = FIXTURES["two way"]()
+    reported = []
+
+    def progress(phase, done, total, incumbent=None, bound=None):
+        if incumbent is not None:
+            reported.append(incumbent)
+
+    protect(problem, method, progress=progress)
+    everything = float(problem.weights[~problem.forced & ~problem.must_hide].sum())
+    assert reported[0] == pytest.approx(everything)
+
+
+def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
+    problem = FIXTURES["two way"]()
+    protect(problem, "suppress-greedy")
+    everything = suppression(largest_pattern(problem))
+    again = import_module("tablecloak.protect")
+    calls = []
+    monkeypatch.setattr(again, "audit", lambda *given, **options: calls.append(given))
+    assert known_audit(problem, everything).safe
+    assert protect(problem, "suppress-greedy", params={"seconds": 0.0}).audit is known_audit(
+        problem, everything
+    )
+    assert not calls
+    assert known_audit(problem, suppression(problem.must_hide)) is None
+    assert known_audit(replace(problem), everything) is None

@@ -19,7 +19,7 @@ from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InputError, SolverError, check_kind, counted
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method, Proposal
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import known_audit, largest_pattern
 from tablecloak.methods.repair import repair
 from tablecloak.pattern import Pattern, Perturbation, Rounding, Suppression
 from tablecloak.problem import Problem
@@ -98,6 +98,9 @@ def protect(
 
 def _audited(problem: Problem, proposal: Proposal, progress: Progress) -> tuple[Proposal, Audit]:
     """The proposal and its audit; after an interrupt the audit is made again: without it there is no result."""
+    known = known_audit(problem, proposal.pattern)
+    if known is not None:
+        return proposal, known
     try:
         return proposal, audit(problem, proposal.pattern, progress=progress)
     except KeyboardInterrupt:

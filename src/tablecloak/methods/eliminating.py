@@ -153,6 +153,7 @@ class Elimination:
 
     def _keep(self, found: dict[Task, Ints]) -> None:
         for task, cells in found.items():
+            self.deadline.check()  # witnesses of large tables move thousands of cells; the cell is still hidden here
             self._forget(task)
             self.moved[task] = cells
             for cell in cells.tolist():

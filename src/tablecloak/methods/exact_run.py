@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counte
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.deviations import Task
 from tablecloak.methods.exchanges import Exchanges
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.first_pattern import first_pattern
 from tablecloak.methods.integer_phase import branch, resolve
 from tablecloak.methods.neighbourhoods import Neighbourhoods, Occasions
@@ -118,9 +118,7 @@ class ExactRun:
         self.problem, self.params, self.start, self.rng = problem, params, start, rng
         self.scip = uses_scip(params)
         self.limits = run or Run(params.seconds)
-        progress("is it feasible at all", 0, 1)
-        unbounded = problem if problem.most_touched is None else replace(problem, most_touched=None)
-        allowed = largest_pattern(unbounded, progress)
+        allowed = hide_everything(problem, progress)
         self.state = Exact(problem, allowed, self.limits.deadline, progress, params.gap, params.rows_a_round)
         self.near = Neighbourhoods(self.state, rng, self.scip)
         self.near.walk.remember(others)

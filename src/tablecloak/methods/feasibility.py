@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,11 +13,12 @@ from tablecloak.audit import audit
 from tablecloak.engines.lp import Session
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import suppression
+from tablecloak.pattern import Pattern, Suppression
 from tablecloak.problem import Problem
 from tablecloak.progress import Progress, silent
 from tablecloak.result import Audit
 
-_LARGEST: WeakKeyDictionary[Problem, Bools] = WeakKeyDictionary()
+_LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
 
 EXPLAINED = 5
 """For how many open cells the forced cells in the way are worked out."""
@@ -37,10 +39,32 @@ def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
     known = _LARGEST.get(problem)
     if known is None:
         _LARGEST[problem] = known = _largest_pattern(problem, progress)
-    return known.copy()
+    return known[0].copy()
 
 
-def _largest_pattern(problem: Problem, progress: Progress) -> Bools:
+def hide_everything(problem: Problem, progress: Progress) -> Bools:
+    """The largest pattern, reported as the first incumbent of a suppression: a run that is stopped early ends with it.
+
+    With a bound on the number of touched cells it is none; then it is only what may be hidden at all.
+    """
+    phase = "is it feasible at all"
+    progress(phase, 0, 1)
+    if problem.most_touched is not None:
+        return largest_pattern(replace(problem, most_touched=None), progress)
+    allowed = largest_pattern(problem, progress)
+    progress(phase, 1, 1, float(problem.weights[allowed & ~problem.must_hide].sum()))
+    return allowed
+
+
+def known_audit(problem: Problem, pattern: Pattern) -> Audit | None:
+    """The audit of the largest pattern, if this is that one and it was made: on large tables it takes seconds."""
+    known = _LARGEST.get(problem)
+    if known is None or not isinstance(pattern, Suppression) or not np.array_equal(pattern.hidden, known[0]):
+        return None
+    return known[1]
+
+
+def _largest_pattern(problem: Problem, progress: Progress) -> tuple[Bools, Audit]:
     allowed = ~problem.forced
     while True:
         found = audit(problem, suppression(allowed), progress=progress)
@@ -53,7 +77,7 @@ def _largest_pattern(problem: Problem, progress: Progress) -> Bools:
         allowed[hopeless] = False
     if not found.safe_rows.all():
         raise _refusal(problem, allowed, found)
-    return allowed
+    return allowed, found
 
 
 def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProblem:

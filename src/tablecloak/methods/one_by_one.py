@@ -29,7 +29,7 @@ from tablecloak.errors import InputError, NotApplicable
 from tablecloak.exposure import exposure
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression, wrong_words
 from tablecloak.methods.deviations import Task, open_tasks
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.lines import Lines, fixed_by
 from tablecloak.methods.network_search import NetworkSearch, is_network
@@ -177,8 +177,7 @@ class _Frame:
     ) -> None:
         self.problem, self.params, self.rng, self.progress = problem, params, rng, progress
         self.deadline = deadline
-        progress("is it feasible at all", 0, 1)
-        self.allowed = largest_pattern(problem, progress)
+        self.allowed = hide_everything(problem, progress)
         self.bound: float | None = None
         self.hidden: Bools = problem.must_hide.copy()
         self.cells: Ints = np.zeros(0, dtype=np.int64)

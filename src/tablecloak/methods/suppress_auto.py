@@ -37,7 +37,7 @@ from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.cube_search import CubeSearch
 from tablecloak.methods.deviations import Task, open_tasks
 from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.first_pattern import by_deviations, eliminated
 from tablecloak.methods.network_search import is_network
 from tablecloak.methods.search import Search
@@ -309,7 +309,7 @@ class _Fast:
     @cached_property
     def allowed(self) -> Bools:
         """The cells that may be hidden."""
-        return largest_pattern(self.problem, self.progress)
+        return hide_everything(self.problem, self.progress)
 
     @cached_property
     def tasks(self) -> list[Task]:

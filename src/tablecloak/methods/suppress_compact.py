@@ -35,7 +35,7 @@ from tablecloak.engines.mip import MixedSolution, solve_mixed
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.problem import Problem
 from tablecloak.progress import Deadline, Progress
@@ -101,7 +101,7 @@ def suppress_compact(
     """The cheapest pattern, proven, or the best found with its bound when the time is up."""
     run = Run(params.seconds)
     relaxed = problem if problem.most_touched is None else replace(problem, most_touched=None)
-    allowed = largest_pattern(relaxed, progress)
+    allowed = hide_everything(problem, progress)
     tasks = open_tasks(relaxed, audit(relaxed, suppression(problem.must_hide)))
     blocks = _blocks(relaxed, allowed, tasks)
     columns = int(allowed.sum()) * (1 + sum(2 if b.task.side is Side.SLIDE else 1 for b in blocks))

@@ -33,7 +33,7 @@ from tablecloak.exposure import exposure
 from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.eliminating import Elimination
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.lines import Lines, fixed_by
 from tablecloak.methods.network_search import NetworkSearch, is_network
@@ -137,8 +137,7 @@ class _Case:
         self, problem: Problem, params: EliminationParams, progress: Progress, deadline: Deadline
     ) -> None:
         self.problem, self.params, self.progress, self.deadline = problem, params, progress, deadline
-        progress("is it feasible at all", 0, 1)
-        self.allowed = largest_pattern(problem, progress)
+        self.allowed = hide_everything(problem, progress)
         found = audit(problem, suppression(problem.must_hide), progress=progress)
         self.every = [*open_tasks(problem, found), *self._conditional()]
         self.tasks = self._minded()

@@ -24,7 +24,7 @@ from tablecloak.audit import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.deviations import open_tasks
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.search import Search
 from tablecloak.problem import Problem
@@ -60,8 +60,7 @@ def suppress_greedy(
             instead=["suppress-compact"],
         )
     run = Run(params.seconds)
-    progress("is it feasible at all", 0, 1)
-    allowed = largest_pattern(problem, progress)
+    allowed = hide_everything(problem, progress)
     search = Search(problem, allowed, progress, run.deadline, reweight=params.reweight)
     hidden, notes = allowed, (HIDES_EVERYTHING,)
     with run.stoppable():

@@ -33,7 +33,7 @@ from tablecloak.engines.roads import RoadMap
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.deviations import Side, Task, open_tasks
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.flow_blocks import FlowProgram
 from tablecloak.methods.lines import Lines, OneWayRows, fixed_by, levels_of
 from tablecloak.methods.network_search import NetworkSearch
@@ -70,10 +70,9 @@ def suppress_three_phase(
     """The cheapest safe pattern of a two-way table, or the best found in time with a proven bound."""
     _check(problem)
     run = Run(params.seconds)
-    progress("is it feasible at all", 0, 1)
     if params.iterations is not None and params.iterations < 1:
         raise InputError("suppress-three-phase", ["iterations must be at least 1"])
-    solver = _Solver(problem, largest_pattern(problem, progress), progress, run.deadline, params.iterations)
+    solver = _Solver(problem, hide_everything(problem, progress), progress, run.deadline, params.iterations)
     proven = False
     with run.stoppable():
         proven = solver.run()
