@@ -233,7 +233,7 @@ def test_status_of_a_run(monkeypatch):
 def test_a_run_ends_a_little_before_its_limit(monkeypatch):
     """What is under way then may end within the limit: the audit has all that is allowed beyond it."""
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
-    assert Run(2.0).deadline.left == pytest.approx(1.94)
+    assert Run(2.0).deadline.left == pytest.approx(1.92)
     assert Run(60.0).deadline.left == pytest.approx(59.5)
     assert Run(0.0).deadline.left == 0.0 and Run(None).deadline.moment is None
     assert Run(2.0, RunSettings(reserve=0.5)).deadline.left == pytest.approx(1.5)

@@ -43,7 +43,7 @@ class Proposal:
 class RunSettings:
     """What of a time limit is kept for steps that are under way when it passes."""
 
-    reserve: float = 0.03
+    reserve: float = 0.04
     """The share of the limit: after it only the audit remains, which may itself take all that is allowed beyond it."""
     reserve_seconds: float = 0.5
     """The maximum of that in seconds."""
