@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from reliability_parts import TARGETS, block_case, prepare
+from cases.reliability.targets import TARGETS, block_case, prepare
 from runner import RESULTS, Case, Row, Store, code_facts, measure
 
 MOST_BLOCKS = 5_000

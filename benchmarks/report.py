@@ -13,17 +13,17 @@ from functools import partial
 from pathlib import Path
 from statistics import mean
 
-import plots
-from layout import NOTHING, cells, geometric, number, peer_seconds, seconds_of, share, table
-from paper import NOTHING_NEEDED, TABLES
-from parts.base import OURS, PEER, trace_points
-from parts.study import INSTANCES, VARIANTS
-from report_castro import PLOTTED as OF_CASTRO
-from report_limits import interrupts_section, limits_section
-from report_methods import PLOTTED as WITH_METHODS
-from report_methods import SECTIONS as OF_METHODS
-from report_reliability import reliability_section
-from report_ways import SECTIONS as OF_WAYS
+from cases.base import OURS, PEER, trace_points
+from cases.paper_carvalho import NOTHING_NEEDED, TABLES
+from cases.study import INSTANCES, VARIANTS
+from reports import plots
+from reports.castro import PLOTTED as OF_CASTRO
+from reports.layout import NOTHING, cells, geometric, number, peer_seconds, seconds_of, share, table
+from reports.limits import interrupts_section, limits_section
+from reports.methods import PLOTTED as WITH_METHODS
+from reports.methods import SECTIONS as OF_METHODS
+from reports.reliability import reliability_section
+from reports.ways import SECTIONS as OF_WAYS
 from runner import RESULTS, Row, Store
 
 SECTIONS = {**OF_WAYS, **OF_METHODS}

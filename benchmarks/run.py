@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-from instances import DATA
-from parts import PARTS
-from parts.base import Part, warm_up
+from cases.base import Part, warm_up
+from cases.parts import PARTS
+from cases.real_data import DATA
 from runner import RESULTS, Case, Row, Store, measure, sample, share_of, to_do
 
 SHOWN = ("status", "cost", "bound", "seconds", "open", "times_faster")

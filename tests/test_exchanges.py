@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +15,7 @@ from tablecloak.methods.exchanges import Exchanges, Judge
 from tablecloak.methods.patterns import PatternRows
 from tablecloak.methods.run_state import Exact
 from tablecloak.progress import silent
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-
-from instances import class_one, class_problem, two_way
+from tablecloak.testing.instances import class_one, class_problem, two_way
 
 
 def after_the_root(problem: Problem) -> Exact:

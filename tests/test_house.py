@@ -169,13 +169,12 @@ COVERED_BY = {
     "result": "test_conformance",
     "spread": "test_aggregate",
     "tabulate_cells": "test_tabulate",
-    "testing.brute_force": "test_fuzz",
-    "testing.case_files": "test_fuzz",
+    "testing.brute_force": "test_random_cases",
+    "testing.case_files": "test_random_cases",
     "testing.checks": "test_properties",
     "testing.enumeration": "test_properties",
-    "testing.random_cases": "test_fuzz",
     "testing.random_problems": "test_properties",
-    "testing.random_tables": "test_fuzz",
+    "testing.random_tables": "test_random_cases",
 }
 """Source files without a test of their own name, and the test that covers them."""
 CONDITIONS = ("TYPE_CHECKING", "__name__ == '__main__'")

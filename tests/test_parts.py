@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,10 +12,7 @@ from tablecloak.methods.parts import in_parts
 from tablecloak.methods.rows import Row
 from tablecloak.methods.run_state import Exact
 from tablecloak.progress import Deadline, silent
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-
-from instances import class_two
+from tablecloak.testing.instances import class_two
 
 SEEDS = range(6)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +11,7 @@ from tablecloak.methods.exact_run import ExactParams, ExactRun
 from tablecloak.methods.relaxation import Relaxation
 from tablecloak.methods.rows import Row
 from tablecloak.progress import silent
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-
-from instances import class_problem
+from tablecloak.testing.instances import class_problem
 
 
 def covering(seed: int, equal: bool) -> tuple[Relaxation, list[Row]]:

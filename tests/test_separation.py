@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -27,10 +24,7 @@ from tablecloak.methods.rows import capacity_row
 from tablecloak.methods.run_state import Exact
 from tablecloak.methods.separation import COVERS, CoverFinder, NetworkSeparator
 from tablecloak.progress import silent
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-
-from instances import class_problem, generator_one
+from tablecloak.testing.instances import class_problem, generator_one
 
 
 def small(seed: int) -> Problem:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -25,10 +22,8 @@ from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.table import Table
 from tablecloak.testing import assert_protected, random_problem
+from tablecloak.testing.instances import class_one, class_two, generator_one
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, T, TwoWay
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from instances import class_one, class_two, generator_one
 
 BOTH_COSTS = pytest.mark.parametrize("costs", ["strata", "weight"])
 

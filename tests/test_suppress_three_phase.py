@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +24,7 @@ from tablecloak.problem import Levels, Problem
 from tablecloak.protect import protect
 from tablecloak.result import Status
 from tablecloak.testing import assert_protected, cheapest_by_enumeration, random_problem
+from tablecloak.testing.instances import class_one, class_two
 from two_way import (
     COUNTEREXAMPLE_K5,
     FIGURE_000,
@@ -38,9 +37,6 @@ from two_way import (
     T,
     TwoWay,
 )
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from instances import class_one, class_two
 
 
 def three_phase(problem, **params):

@@ -1,0 +1,1 @@
+"""What is measured: parts and their cases (`parts.PARTS`), instances, figures of papers, seeds of reliability."""

@@ -1,0 +1,50 @@
+"""All parts by name (`PARTS`). A part lists its cases; a case is one row."""
+
+from __future__ import annotations
+
+from cases import (
+    adjustment,
+    castro,
+    castro_2002,
+    core,
+    fronts,
+    grid,
+    growth,
+    library,
+    limits,
+    methods,
+    million,
+    models,
+    rounding,
+    serpell,
+    study,
+    tabulating,
+    ways,
+    widths,
+)
+from cases.base import Part
+
+PARTS: dict[str, Part] = {
+    part.name: part
+    for part in (
+        *core.PARTS,
+        *tabulating.PARTS,
+        *grid.PARTS,
+        *library.PARTS,
+        *fronts.PARTS,
+        *growth.PARTS,
+        *study.PARTS,
+        *ways.PARTS,
+        *adjustment.PARTS,
+        *models.PARTS,
+        *rounding.PARTS,
+        *widths.PARTS,
+        *limits.PARTS,
+        *castro.PARTS,
+        *castro_2002.PARTS,
+        *serpell.PARTS,
+        *methods.PARTS,
+        *million.PARTS,
+    )
+}
+"""All parts in the order in which they are run."""

@@ -1,0 +1,1 @@
+"""What is counted over random seeds: faults of audits, methods, readers and killed jobs (`targets.TARGETS`)."""

@@ -1,0 +1,209 @@
+"""What each step of suppress-optimal brings: the method without one of its steps, on a few instances.
+
+A variant replaces constants and functions of the package while one run lasts (`without`), in the process that measures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+from cases.base import Make, Part, exact_row, sizes
+from cases.real_data import csplib_problem
+from runner import Case, Row
+from tablecloak import Problem, Result, protect
+from tablecloak.engines.branching import Callbacks, branch_and_cut
+from tablecloak.engines.freedom import Programs
+from tablecloak.engines.mip import MixedSolution
+from tablecloak.methods import exact_run, run_state, separation, thinning, tree
+from tablecloak.methods.neighbourhoods import Neighbourhoods
+from tablecloak.methods.patterns import PatternRows
+from tablecloak.methods.run_state import LAST, Exact
+from tablecloak.methods.thinning import Thinner
+from tablecloak.methods.twins import Twins
+from tablecloak.methods.walk import Walk
+from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
+
+SECONDS = 120.0
+AT_ONCE = exact_run.Guesses(1e6, 2.0, 0.0)
+"""A guess so large that the cost of the best pattern is the limit."""
+ALL = "all of it"
+
+
+# ---------------------------------------------------------------------- what takes the place of a step
+
+
+def no_rows(*_: Any) -> list[Any]:
+    """No rows are found."""
+    return []
+
+
+def nothing(*_: Any) -> None:
+    """Nothing is done."""
+
+
+def never(*_: Any) -> bool:
+    """It never fits."""
+    return False
+
+
+class EachAlone:
+    """No cell has a twin."""
+
+    @staticmethod
+    def of(problem: Problem, allowed: Any) -> Twins:
+        """Every cell is decided on by itself."""
+        return Twins.none(allowed.size)
+
+
+def tree_without_searches(*arguments: Any, **options: Any) -> MixedSolution:
+    """Branch and cut, and no greedy search while it runs; searches at the root are as ever."""
+    with replaced((Exact, "search_near", nothing), (Exact, "repair", nothing)):
+        return branch_and_cut(*arguments, **options)
+
+
+def tree_with_whole_points(cost: Any, rows: Any, callbacks: Callbacks, **options: Any) -> MixedSolution:
+    """Branch and cut that asks for rows at whole points only."""
+
+    def separate(values: Any, whole: bool) -> Any:
+        return callbacks.separate(values, True) if whole else []
+
+    return branch_and_cut(cost, rows, replace(callbacks, separate=separate), **options)
+
+
+# ---------------------------------------------------------------------- variants
+
+Change = tuple[Any, str, Any]
+"""A module, class or function, the name of something of it, and what takes its place."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is different from the method as it is."""
+
+    changes: tuple[Change, ...] = ()
+    engine: str = "scip"
+    on_networks: bool = True
+    """Whether it changes anything where the equations are those of a network."""
+    elsewhere: bool = True
+    """Whether it changes anything where they are not."""
+
+
+VARIANTS: dict[str, Variant] = {
+    ALL: Variant(),
+    "HiGHS instead of SCIP": Variant(engine="highs"),
+    "no rows from inside points": Variant(
+        (
+            (run_state, "ROOT_STAGES", (LAST,)),
+            (exact_run, "ROOT_STAGES", (LAST,)),
+            (Exact.missed, "__defaults__", ((LAST,), None, None)),
+            (tree, "HARD", tree.HARD._replace(stages=(LAST,))),
+        )
+    ),
+    "no covers and roundings": Variant(((separation, "sharper", no_rows), (Exact, "covers", no_rows))),
+    "no cuts for covers": Variant(((Exact, "covers", no_rows),), elsewhere=False),
+    "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
+    "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
+    "not in parts": Variant(((exact_run, "in_parts", nothing),)),
+    "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
+    "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
+    "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
+    "linear programs instead of elimination": Variant(
+        ((separation, "attack_on", Programs), (thinning, "attack_on", Programs)), on_networks=False
+    ),
+    "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
+    "guess everything at once": Variant(
+        ((exact_run, "ON_NETWORKS", AT_ONCE), (exact_run, "ON_GENERAL_TABLES", AT_ONCE))
+    ),
+    "guesses that double": Variant(
+        ((exact_run, "ON_GENERAL_TABLES", exact_run.Guesses(0.05, 2.0, 0.0)),), on_networks=False
+    ),
+    "rows only at whole points": Variant(((tree, "branch_and_cut", tree_with_whole_points),)),
+}
+"""By name, in the order of the page."""
+
+
+@contextmanager
+def replaced(*changes: Change) -> Iterator[None]:
+    """Something else in these places while the block runs, and afterwards what was there before."""
+    with ExitStack() as stack:
+        for owner, name, other in changes:
+            stack.enter_context(patch.object(owner, name, other))
+        yield
+
+
+# ---------------------------------------------------------------------- measuring
+
+
+class RootWatch:
+    """Progress that keeps what the root came to."""
+
+    def __init__(self) -> None:
+        self._start, self._left = time.perf_counter(), False
+        self._bound: float | None = None
+        self._seconds = 0.0
+
+    def __call__(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self._left |= phase == "neighbourhoods"
+        if phase == "root":
+            self._bound, self._seconds = bound, time.perf_counter() - self._start
+
+    def row(self, result: Result) -> Row:
+        """The bound when the root ended, and whether it did; a run that ended at the root ended with its bound."""
+        counters, whole = result.report.counters, result.report.seconds
+        left = self._left or counters.get("guesses", 0) > 0
+        return {
+            "root_bound": self._bound if left else result.bound,
+            "root_done": left or result.status.value == "optimal",
+            "root_rounds": counters.get("rounds", 0),
+            "root_s": round(self._seconds if left else whole, 3),
+            "nodes": counters.get("nodes", 0),
+        }
+
+
+def solve(problem: Problem, variant: str, seconds: float) -> tuple[Result, RootWatch]:
+    """A variant of suppress-optimal on a problem."""
+    chosen, watch = VARIANTS[variant], RootWatch()
+    with replaced(*chosen.changes):
+        params = {"seconds": seconds, "engine": chosen.engine}
+        return protect(problem, "suppress-optimal", params=params, progress=watch), watch
+
+
+def measured(make: Make, variant: str, seconds: float) -> Row:
+    """The row of a variant on an instance."""
+    problem = make()
+    result, watch = solve(problem, variant, seconds)
+    return {**sizes(problem), **exact_row(result), **watch.row(result)}
+
+
+INSTANCES: dict[str, tuple[bool, Make]] = {
+    "generator 1 50x50, 25 sensitive #0": (True, partial(generator_one, 50, 50, 25, 0)),
+    "generator 1 100x100, 100 sensitive #0": (True, partial(generator_one, 100, 100, 100, 0)),
+    "like Class I 10x10x10 #0": (False, partial(three_way_class_one, 10, 10, 10, 0)),
+    "table7": (False, partial(csplib_problem, "table7")),
+    "hier13x7x7d": (False, partial(csplib_problem, "hier13x7x7d")),
+    "Class I 100x100 #0": (True, partial(class_problem, "I", 100, 100, 0)),
+    "Class II 400x50 #6": (True, partial(class_problem, "II", 400, 50, 6)),
+}
+"""By name: whether the equations are those of a network, and how the instance is made."""
+
+
+def cases(seconds: float | None) -> Iterator[Case]:
+    """Every instance with every variant that is another method on it."""
+    limit = seconds or SECONDS
+    for name, (network, make) in INSTANCES.items():
+        for variant, what in VARIANTS.items():
+            if what.on_networks if network else what.elsewhere:
+                facts = {"name": name, "variant": variant, "limit_s": f"{limit:g}"}
+                measure = partial(measured, make, variant, limit)
+                yield Case(f"{name}, {variant}", measure, limit, (), facts, name)
+
+
+PARTS = (Part("study", "suppress-optimal without one of its steps, a variant each", cases, True),)

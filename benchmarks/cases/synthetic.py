@@ -1,0 +1,145 @@
+"""Tables in the manner of Serpell et al. (2013): contributors in cells, few of them make a cell sensitive.
+
+The paper says how many tables of which shape there are (its Table 2), and of the resampled ones how large they are; it
+does not say how values were drawn. As in its Figures 1 to 3 a cell is sensitive if it has one or two contributors, and
+its levels are 10 percent of the value, at least 1 (its Table 1). Zeros are published.
+
+- *Synthetic*: the contributors of a cell are Poisson, with a mean that differs between cells (lognormal); each gives a
+  whole lognormal amount. Shape, contributors and skewness are factors drawn at random for each table.
+- *Resampled*: the records of some industries of the demonstration file of tau-ARGUS, drawn with replacement: Var2 by
+  industry (5 digits), size and region, all flat. All combinations are cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.real_data import DATA
+from tablecloak import Dimension, Hierarchy, Levels, PPercent, Problem, Table, assess, tabulate
+from tablecloak.testing.instances import nested
+
+MIX = {"two-way": 155, "two-way, one hierarchy": 137, "two-way, both nested": 1, "three-way": 20}
+"""The paper's Table 2: how many tables of each shape."""
+CONTRIBUTORS = (7.0, 14.0, 28.0)
+"""Contributors in a typical cell; one of these a table. Chosen so that E saves about as much as in the paper."""
+UNEVEN = 1.0
+"""Standard deviation of the logarithm of a cell's mean number of contributors."""
+SKEWNESS = (0.5, 1.0, 1.5)
+"""Standard deviation of the logarithm of a contribution; one of these a table."""
+TYPICAL = 20.0
+"""The median contribution."""
+FEW = 2
+"""Cells with so many contributors, or fewer, are sensitive."""
+RESAMPLED = 200
+INDUSTRIES = (52, 227)
+"""So many industries; with 8 sizes, 12 regions and the totals 6,201 to 26,676 cells (paper: 6,100 to 26,775)."""
+
+
+def synthetic(shape: str, number: int) -> Problem:
+    """Table so-and-so of a shape in `MIX`, with a seed of its own; drawn again if no cell is sensitive."""
+    for attempt in itertools.count():
+        problem = _drawn(shape, np.random.default_rng([2013, list(MIX).index(shape), number, attempt]))
+        if problem.sensitive.any():
+            return problem
+    raise AssertionError("there is no end of attempts")
+
+
+def _drawn(shape: str, rng: np.random.Generator) -> Problem:
+    dimensions = _dimensions(shape, rng)
+    sizes = tuple(int(dimension.is_leaf.sum()) for dimension in dimensions)
+    usual = rng.choice(CONTRIBUTORS) * np.exp(rng.normal(0.0, UNEVEN, sizes))
+    counts = rng.poisson(usual)
+    skewness = rng.choice(SKEWNESS)
+    given = 1.0 + np.floor(TYPICAL * np.exp(rng.normal(0.0, skewness, int(counts.sum()))))
+    values = np.bincount(np.repeat(np.arange(counts.size), counts.ravel()), given, counts.size).astype(
+        np.float64
+    )
+    return few_contributors(dimensions, values.reshape(sizes), counts)
+
+
+def _dimensions(shape: str, rng: np.random.Generator) -> list[Dimension]:
+    """Codes: 5 to 25 of a flat dimension (4 to 9 in three ways), 2 to 5 at each level of a nested one."""
+    if shape == "three-way":
+        return [nested(name, (int(rng.integers(4, 10)),)) for name in "rcl"]
+    trees = {"two-way": 0, "two-way, one hierarchy": 1, "two-way, both nested": 2}[shape]
+    found = []
+    for place, name in enumerate("rc"):
+        if place < trees:
+            found.append(nested(name, tuple(rng.integers(2, 6, int(rng.integers(2, 4))).tolist())))
+        else:
+            found.append(nested(name, (int(rng.integers(5, 26)),)))
+    return found
+
+
+def few_contributors(
+    dimensions: list[Dimension], values: NDArray[np.float64], counts: NDArray[np.int64]
+) -> Problem:
+    """Values and contributors of all combinations of leaves: cells with few contributors are sensitive."""
+    names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
+    grid = np.meshgrid(*names, indexing="ij")
+    codes: dict[str, Any] = {
+        dimension.name: axis.ravel() for dimension, axis in zip(dimensions, grid, strict=True)
+    }
+    table, persons = (
+        Table.from_cells(dimensions, {**codes, "value": amounts.ravel()}, recompute=True)
+        for amounts in (values, counts.astype(np.float64))
+    )
+    sensitive = (persons.values >= 1) & (persons.values <= FEW) & (table.values > 0)
+    level = np.where(sensitive, np.maximum(1.0, 0.1 * table.values), 0.0)
+    lower = np.minimum(level, table.values)
+    return Problem.of(table, sensitive, Levels.of(len(table), lower, level), hide_zeros=False)
+
+
+# ---------------------------------------------------------------------- the demonstration file of tau-ARGUS
+
+
+def tau_problem() -> Problem:
+    """IndustryCode x Size x Region on Var2, all totals: 30,886 cells, of which the 10% rule makes 9,187 sensitive."""
+    folder = DATA / "microdata"
+    trees = [("IndustryCode", "industry.csv", "I"), ("Size", "size.csv", ""), ("Region", "region.csv", "")]
+    dimensions = []
+    for name, file, prefix in trees:
+        with (folder / file).open(encoding="utf-8", newline="") as lines:
+            pairs = [
+                (row["child"].removeprefix(prefix), row["parent"].removeprefix(prefix))
+                for row in csv.DictReader(lines)
+            ]
+        dimensions.append(Dimension.of(name, Hierarchy.from_pairs(pairs)))
+    return assess(tabulate(folder / "tau_testW.csv", dimensions, "Var2", top=2), PPercent(10))
+
+
+def resampled(number: int) -> Problem:
+    """A table of some industries of the file, its records drawn with replacement."""
+    rng = np.random.default_rng([2013, len(MIX), number])
+    (industry, *others), values = _records()
+    many = int(rng.integers(INDUSTRIES[0], INDUSTRIES[1] + 1))
+    place = np.full(int(industry.max()) + 1, -1)
+    place[np.sort(rng.choice(place.size, many, replace=False))] = np.arange(many)
+    records = np.flatnonzero(place[industry] >= 0)
+    drawn = rng.choice(records, records.size)
+    sizes = (many, *(int(codes.max()) + 1 for codes in others))
+    cell = np.ravel_multi_index((place[industry[drawn]], *(codes[drawn] for codes in others)), sizes)
+    counts = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes)
+    sums = np.bincount(cell, values[drawn], math.prod(sizes)).astype(np.float64).reshape(sizes)
+    dimensions = [nested(name, (size,)) for name, size in zip("isr", sizes, strict=True)]
+    return few_contributors(dimensions, sums, counts)
+
+
+@cache
+def _records() -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
+    """Industry, size and region of each record as numbers, and its Var2: whole, at least 1."""
+    with (DATA / "microdata" / "tau_testW.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    codes = [
+        np.unique([row[name] for row in rows], return_inverse=True)[1].astype(np.int64)
+        for name in ("IndustryCode", "Size", "Region")
+    ]
+    values = np.array([float(row["Var2"]) for row in rows])
+    return codes, np.maximum(1.0, np.round(values))

@@ -1,0 +1,1 @@
+"""Sections of the pages in docs, made of stored rows: Markdown tables (`layout`) and plots (`plots`)."""
