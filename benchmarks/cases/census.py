@@ -8,12 +8,11 @@ twos, and all totals add up. Small counts are sensitive, as a frequency rule has
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak import Dimension, Hierarchy, Levels, Problem, Table
+from tablecloak import Dimension, Hierarchy, Levels, Problem
+from tablecloak.testing.random_tables import table_of_leaves
 
 Floats = NDArray[np.float64]
 
@@ -94,12 +93,7 @@ def cube_of_counts(size: int, *, mean: float = 4.0, threshold: int = 3, seed: in
 
 def small_counts(dimensions: list[Dimension], counts: NDArray[np.int64], threshold: int) -> Problem:
     """A table of counts: those from 1 to threshold - 1 are sensitive, with a sliding level of the threshold."""
-    names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
-    grid = np.meshgrid(*names, indexing="ij")
-    cells: dict[str, Any] = {
-        dimension.name: axis.ravel() for dimension, axis in zip(dimensions, grid, strict=True)
-    }
-    table = Table.from_cells(dimensions, {**cells, "count": counts.ravel()}, value="count", recompute=True)
+    table = table_of_leaves(dimensions, counts, value="count")
     small = (table.values > 0) & (table.values < threshold)
     return Problem.of(table, small, Levels.of(len(table), sliding=np.where(small, float(threshold), 0.0)))
 

@@ -23,11 +23,13 @@ from cases.base import Make, Part, sizes
 from cases.castro import tidy
 from cases.real_data import CSPLIB, csplib_problem, insee_problem
 from runner import RESULTS, Case, Row, Store, code_facts
-from tablecloak import Dimension, Hierarchy, Levels, Problem, Table, TablecloakError, audit, protect
+from tablecloak import Dimension, Levels, Problem, TablecloakError, audit, protect
 from tablecloak.engines.flow import load_kernels
 from tablecloak.methods import METHODS
 from tablecloak.pattern import Suppression
 from tablecloak.result import Result
+from tablecloak.testing.instances import nested
+from tablecloak.testing.random_tables import flat, table_of_leaves
 
 LIMITS, LONG_LIMIT = (2.0, 10.0), 60.0
 INTERRUPTED = 3.0
@@ -42,28 +44,19 @@ ENDED = ("optimal", "feasible", "NotApplicable", "InputError", "InfeasibleProble
 def flat_grid(shape: tuple[int, ...], share: float) -> Problem:
     """A table without hierarchies; a share of its leaves is sensitive (as in the cases that showed the overruns)."""
     names = "abc"[: len(shape)]
-    labels = [[f"{name}{j}" for j in range(size)] for name, size in zip(names, shape, strict=True)]
-    return _filled([Dimension.flat(*pair) for pair in zip(names, labels, strict=True)], labels, share)
+    return _filled([flat(name, size) for name, size in zip(names, shape, strict=True)], share)
 
 
 def hierarchical(share: float) -> Problem:
     """Three hierarchies of two levels below the total, 21 x 21 x 13 codes: 5,733 cells."""
-    dimensions, labels = [], []
-    for name, groups, size in (("a", 4, 4), ("b", 4, 4), ("c", 3, 3)):
-        leaves = [(f"{name}{g}.{j}", f"{name}{g}") for g in range(groups) for j in range(size)]
-        pairs = [*leaves, *((f"{name}{g}", "Total") for g in range(groups))]
-        dimensions.append(Dimension.of(name, Hierarchy.from_pairs(pairs)))
-        labels.append([leaf for leaf, _ in leaves])
-    return _filled(dimensions, labels, share)
+    return _filled([nested("a", (4, 4)), nested("b", (4, 4)), nested("c", (3, 3))], share)
 
 
-def _filled(dimensions: list[Dimension], labels: list[list[str]], share: float) -> Problem:
+def _filled(dimensions: list[Dimension], share: float) -> Problem:
     """Lognormal leaves; levels of 15% for a share of them."""
     rng = np.random.default_rng(0)
-    codes = np.meshgrid(*labels, indexing="ij")
-    values = np.floor(rng.lognormal(5, 1.5, codes[0].shape)) + 1
-    columns = {dimension.name: code.ravel() for dimension, code in zip(dimensions, codes, strict=True)}
-    table = Table.from_cells(dimensions, {**columns, "value": values.ravel()}, recompute=True)
+    shape = tuple(int(dimension.is_leaf.sum()) for dimension in dimensions)
+    table = table_of_leaves(dimensions, np.floor(rng.lognormal(5, 1.5, shape)) + 1)
     leaves = np.flatnonzero(table.is_leaf)
     cells = rng.choice(leaves, int(share * leaves.size), replace=False)
     level = np.minimum(np.ceil(0.15 * table.values[cells]), table.values[cells])

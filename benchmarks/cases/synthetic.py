@@ -16,14 +16,14 @@ import csv
 import itertools
 import math
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cases.real_data import DATA
-from tablecloak import Dimension, Hierarchy, Levels, PPercent, Problem, Table, assess, tabulate
+from tablecloak import Dimension, Hierarchy, Levels, PPercent, Problem, assess, tabulate
 from tablecloak.testing.instances import nested
+from tablecloak.testing.random_tables import table_of_leaves
 
 MIX = {"two-way": 155, "two-way, one hierarchy": 137, "two-way, both nested": 1, "three-way": 20}
 """The paper's Table 2: how many tables of each shape."""
@@ -82,15 +82,7 @@ def few_contributors(
     dimensions: list[Dimension], values: NDArray[np.float64], counts: NDArray[np.int64]
 ) -> Problem:
     """Values and contributors of all combinations of leaves: cells with few contributors are sensitive."""
-    names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
-    grid = np.meshgrid(*names, indexing="ij")
-    codes: dict[str, Any] = {
-        dimension.name: axis.ravel() for dimension, axis in zip(dimensions, grid, strict=True)
-    }
-    table, persons = (
-        Table.from_cells(dimensions, {**codes, "value": amounts.ravel()}, recompute=True)
-        for amounts in (values, counts.astype(np.float64))
-    )
+    table, persons = (table_of_leaves(dimensions, leaves) for leaves in (values, counts))
     sensitive = (persons.values >= 1) & (persons.values <= FEW) & (table.values > 0)
     level = np.where(sensitive, np.maximum(1.0, 0.1 * table.values), 0.0)
     lower = np.minimum(level, table.values)

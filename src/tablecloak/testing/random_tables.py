@@ -62,15 +62,17 @@ def flat(name: str, size: int) -> Dimension:
     return Dimension.flat(name, _names(name, size))
 
 
-def table_of_leaves(dimensions: list[Dimension], leaves: NDArray[Any], decimals: int = 0) -> Table:
-    """The table with all totals of an array of leaf cells, given in data units."""
+def table_of_leaves(
+    dimensions: list[Dimension], leaves: NDArray[Any], decimals: int = 0, value: str = "value"
+) -> Table:
+    """The table with all totals of an array of leaf cells, given in data units; `value` is the name of its values."""
     names = [np.array(dimension.codes)[dimension.is_leaf] for dimension in dimensions]
     grid = np.meshgrid(*names, indexing="ij")
     cells: dict[str, Any] = {
         dimension.name: part.ravel() for dimension, part in zip(dimensions, grid, strict=True)
     }
-    values = leaves.ravel() / 10**decimals
-    return Table.from_cells(dimensions, {**cells, "value": values}, recompute=True, decimals=decimals)
+    cells[value] = leaves.ravel() / 10**decimals
+    return Table.from_cells(dimensions, cells, value=value, recompute=True, decimals=decimals)
 
 
 # ---------------------------------------------------------------------- values
