@@ -21,7 +21,7 @@ from scipy.sparse import csc_array, csr_array, diags_array, hstack, vstack
 
 from cases.base import Make, Part, gap_percent, sizes
 from cases.real_data import CSPLIB, csplib_problem
-from cases.ways import SHARE, fitting_reach, refusal, result_row
+from cases.ways import SHARE, fitting_reach, printed_row, refusal
 from runner import Case, Row
 from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
@@ -54,7 +54,7 @@ def adjusted_row(make: Make, seconds: float) -> Row:
         result = protect(problem, METHOD, params={**params, "protect_attackers": False})
     except (InfeasibleProblem, NotApplicable) as error:
         return {**told, "status": refusal(error)}
-    return {**told, **result_row(result)}
+    return {**told, **printed_row(result)}
 
 
 def plain_row(make: Make, seconds: float) -> Row:

@@ -52,17 +52,32 @@ def sizes(problem: Problem) -> Row:
     return {"cells": len(problem.table), "sensitive": int(problem.sensitive.sum())}
 
 
-def exact_row(result: Result) -> Row:
-    """What suppress-optimal found."""
+def result_row(result: Result) -> Row:
+    """How a method ended; the cost of intervals is that of the optimum before it is blurred."""
+    cost = result.report.counters.get("cost before blurring", result.cost)
     return {
-        "levels": f"{result.report.counters.get('levels', 0):g}",
-        "cost": result.cost,
+        "cost": cost,
         "bound": result.bound,
-        "gap_percent": gap_percent(result.cost, result.bound),
+        "gap_percent": gap_percent(cost, result.bound),
         "status": result.status.value,
         "seconds": round(result.report.seconds, 3),
         "open": int(result.audit.open_cells.size),
     }
+
+
+def exact_row(result: Result) -> Row:
+    """What suppress-optimal found."""
+    return {"levels": f"{result.report.counters.get('levels', 0):g}", **result_row(result)}
+
+
+def complementary(problem: Problem, result: Result) -> int:
+    """The number of cells that are hidden beside those that must be."""
+    return int((result.pattern.touched(problem) & ~problem.must_hide).sum())
+
+
+def tidy(value: float | None) -> float | None:
+    """A number with four decimals."""
+    return None if value is None else round(value, 4)
 
 
 def gap_percent(cost: float | None, bound: float | None) -> float | None:

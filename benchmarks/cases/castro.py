@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cases.base import Make, Part, exact_row, sizes, trace_text
+from cases.base import Make, Part, complementary, exact_row, sizes, tidy, trace_text
 from peers import process
 from runner import Case, Row
 from tablecloak import Problem, Result, protect
@@ -134,7 +134,7 @@ def cost_row(problem: Problem, result: Result) -> Row:
         **sizes(problem),
         "given": given_weight(problem),
         "cost": result.cost,
-        "hidden": int((result.pattern.touched(problem) & ~problem.must_hide).sum()),
+        "hidden": complementary(problem, result),
         "own_cost": counters.get("own cost"),
         "own_cells": counters.get("own cells"),
         "own_open": counters.get("own open cells"),
@@ -147,10 +147,6 @@ def cost_row(problem: Problem, result: Result) -> Row:
 def given_weight(problem: Problem) -> float:
     """The weight of the cells that are hidden anyway: in costs and bounds of the paper, not in ours."""
     return float(problem.weights[problem.must_hide].sum())
-
-
-def tidy(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
 
 
 def bounds_row(make: Make, share: float, seconds: float) -> Row:
@@ -186,9 +182,13 @@ def auto_row(make: Make, seconds: float) -> Row:
     """suppress-auto."""
     problem = make()
     result = protect(problem, "suppress-auto", params={"seconds": seconds})
-    hidden = int((result.pattern.touched(problem) & ~problem.must_hide).sum())
-    told = {**sizes(problem), "given": given_weight(problem), **exact_row(result), "hidden": hidden}
-    return {**told, "trace": trace_text(result.report.trace)}
+    return {
+        **sizes(problem),
+        "given": given_weight(problem),
+        **exact_row(result),
+        "hidden": complementary(problem, result),
+        "trace": trace_text(result.report.trace),
+    }
 
 
 # ---------------------------------------------------------------------- beside minimum-cost flows

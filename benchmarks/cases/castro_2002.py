@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from cases.base import Make, Part
-from cases.castro import Watch, auto_row, cost_row, tidy, warm_up
+from cases.base import Make, Part, tidy
+from cases.castro import Watch, auto_row, cost_row, warm_up
 from runner import Case, Row
 from tablecloak import Problem, protect
 from tablecloak.testing.instances import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from cases.base import Make, Part
+from cases.base import Make, Part, complementary
 from cases.baseline import warm_primal_seconds
 from cases.real_data import CSPLIB, INSEE, csplib_problem, insee_problem
 from runner import Case, Row
@@ -74,7 +74,7 @@ def _csplib_row(name: str, seconds: float) -> Row:
         "cells": len(problem.table),
         "sensitive": sensitive,
         "cost": result.cost,
-        "complementary": int((result.pattern.touched(problem) & ~problem.must_hide).sum()),
+        "complementary": complementary(problem, result),
         "status": result.status.value,
         "protect_s": round(result.report.seconds, 2),
         "safe": found.safe,
@@ -108,7 +108,7 @@ def _insee_row(seconds: float) -> Row:
         "equations": problem.table.equations.shape[0],
         "sensitive": int(problem.sensitive.sum()),
         "cost": round(result.cost, 2),
-        "complementary": int((result.pattern.touched(problem) & ~problem.must_hide).sum()),
+        "complementary": complementary(problem, result),
         "status": result.status.value,
         "protect_s": round(result.report.seconds, 2),
         "safe": result.audit.safe,

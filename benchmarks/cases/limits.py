@@ -19,8 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from cases.base import Make, Part, sizes
-from cases.castro import tidy
+from cases.base import Make, Part, sizes, tidy
 from cases.real_data import CSPLIB, csplib_problem, insee_problem
 from runner import RESULTS, Case, Row, Store, code_facts
 from tablecloak import Dimension, Levels, Problem, TablecloakError, audit, protect

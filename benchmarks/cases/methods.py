@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cases.base import WARMING, Make, Part, gap_percent, sizes, trace_text
+from cases.base import WARMING, Make, Part, complementary, result_row, sizes, trace_text
 from cases.real_data import CSPLIB, csplib_problem, insee_problem
 from cases.synthetic import tau_problem
 from runner import Case, Row
@@ -67,16 +67,10 @@ def method_row(make: Make, method: str, seconds: float) -> Row:
         result = protect(problem, method, params={"seconds": seconds})
     except (InfeasibleProblem, NotApplicable) as error:
         return {**sizes(problem), "status": f"refused: {type(error).__name__}"}
-    hidden = result.pattern.touched(problem)
     return {
         **sizes(problem),
-        "cost": result.cost,
-        "bound": result.bound,
-        "gap_percent": gap_percent(result.cost, result.bound),
-        "complementary": int((hidden & ~problem.must_hide).sum()),
-        "status": result.status.value,
-        "seconds": round(result.report.seconds, 3),
-        "open": int(result.audit.open_cells.size),
+        **result_row(result),
+        "complementary": complementary(problem, result),
         "own_cost": result.report.counters.get("own cost"),
         "own_open": result.report.counters.get("own open cells"),
         "trace": trace_text(result.report.trace),

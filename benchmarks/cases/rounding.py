@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cases.base import OURS, PEER, Make, Part, gap_percent, sizes
+from cases.base import OURS, PEER, Make, Part, gap_percent, result_row, sizes
 from cases.census import census_five_way, census_three_way, commuters, cube_of_counts
 from cases.real_data import csplib_problem
 from cases.ways import PROTECTING, protecting_base, refusal
@@ -77,13 +77,8 @@ def rounded_row(problem: Problem, result: Result) -> Row:
     pattern = result.pattern
     assert isinstance(pattern, Rounding)
     return {
-        "cost": result.cost,
-        "bound": result.bound,
-        "gap_percent": gap_percent(result.cost, result.bound),
-        "status": result.status.value,
-        "seconds": round(result.report.seconds, 3),
+        **result_row(result),
         "audit_s": round(result.audit.seconds, 3),
-        "open": int(result.audit.open_cells.size),
         "steps": result.report.counters.get("steps"),
         **shown_columns(problem, pattern.shown),
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cases.base import Make, Part, gap_percent, sizes
+from cases.base import Make, Part, result_row, sizes
 from cases.real_data import CSPLIB, csplib_problem
 from runner import Case, Row
 from tablecloak import (
@@ -63,7 +63,7 @@ def way_row(make: Make, way: str, seconds: float) -> Row:
     hides = isinstance(result.pattern, Suppression)
     few = int(result.pattern.touched(problem).sum()) <= MOST_HIDDEN
     found = _intervals(problem, result) if hides and few else None
-    return {**told, **result_row(result), **loss_columns(problem, result, found)}
+    return {**told, **printed_row(result), **loss_columns(problem, result, found)}
 
 
 def refusal(error: Exception) -> str:
@@ -118,18 +118,9 @@ def nice_above(number: float) -> float:
 # ---------------------------------------------------------------------- columns
 
 
-def result_row(result: Result) -> Row:
-    """How a method ended."""
-    cost = result.report.counters.get("cost before blurring", result.cost)
-    return {
-        "cost": cost,
-        "bound": result.bound,
-        "gap_percent": gap_percent(cost, result.bound),
-        "status": result.status.value,
-        "seconds": round(result.report.seconds, 3),
-        "open": int(result.audit.open_cells.size),
-        "printed_cost": result.cost,
-    }
+def printed_row(result: Result) -> Row:
+    """How a method ended, and the cost of what is printed."""
+    return {**result_row(result), "printed_cost": result.cost}
 
 
 def loss_columns(problem: Problem, result: Result, found: Audit | None) -> Row:

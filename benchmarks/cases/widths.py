@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from cases.base import Make, Part, gap_percent, sizes, trace_text
+from cases.base import Make, Part, sizes, trace_text
+from cases.ways import printed_row
 from runner import Case, Row
 from tablecloak import protect
 from tablecloak.testing.instances import generator_one, hierarchical_generator_one
@@ -41,16 +42,9 @@ def width_row(make: Make, seconds: float) -> Row:
     problem = make()
     result = protect(problem, "interval-partial", params={"seconds": seconds})
     counters = result.report.counters
-    cost = counters["cost before blurring"]
     return {
         **sizes(problem),
-        "cost": cost,
-        "bound": result.bound,
-        "gap_percent": gap_percent(cost, result.bound),
-        "status": result.status.value,
-        "seconds": round(result.report.seconds, 3),
-        "open": int(result.audit.open_cells.size),
-        "printed_cost": result.cost,
+        **printed_row(result),
         "touched": int(counters["touched cells"]),
         "rounds": int(counters["rounds"]),
         "rows": int(counters["rows"]),
