@@ -17,9 +17,8 @@ from cases.castro import (
 )
 from reports import plots
 from reports.castro_2002 import castro_2002
-from reports.layout import number, table, whole, whole_text
+from reports.layout import grouped, number, table, whole, whole_text
 from reports.plots import LEAST, Picture
-from reports.ways import grouped
 from runner import Row
 
 Found = dict[str, Row]

@@ -8,9 +8,8 @@ from statistics import mean
 from cases.castro_2002 import AUTO, PAPER, PROVEN
 from cases.paper_castro import DUAL, NETWORK_AND_DUAL
 from reports import plots
-from reports.layout import number, table, whole, whole_text
+from reports.layout import grouped, number, table, whole, whole_text
 from reports.plots import LEAST, Picture
-from reports.ways import grouped
 from runner import Row
 
 FIGURES = {

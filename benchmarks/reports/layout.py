@@ -42,6 +42,7 @@ def whole_text(text: str) -> str:
 
 
 def number(text: str) -> float:
+    """A stored number."""
     return float(text)
 
 
@@ -64,3 +65,35 @@ def share(marks: Sequence[bool]) -> str:
 def geometric(ratios: Sequence[float]) -> float:
     """The geometric mean."""
     return math.exp(mean(math.log(ratio) for ratio in ratios))
+
+
+def grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
+    """Rows by what a column says, in the order of the first ones."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[column], []).append(row)
+    return found
+
+
+def by_program(rows: Iterable[Row], program: str) -> dict[str, Row]:
+    """The rows of a program by name of the instance."""
+    return {row["name"]: row for row in rows if row["program"] == program}
+
+
+def rounded(row: Row, columns: str) -> list[str]:
+    """Columns of a row, numbers with seven digits."""
+    return [_short(text) for text in cells(row, columns)]
+
+
+def _short(text: str) -> str:
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return text if value == int(value) and abs(value) < 1e9 else f"{value:.7g}"
+
+
+def title_of(name: str, rows: Iterable[Row]) -> str:
+    """A heading with the size of the instance that the rows are about."""
+    size = next((row for row in rows if row.get("cells")), {})
+    return f"### {name}: {size.get('cells', '?')} cells, {size.get('sensitive', '?')} sensitive"

@@ -13,9 +13,8 @@ from cases.base import trace_points
 from cases.methods import AUTO
 from cases.serpell import ALL, PROGRAMS, SETS
 from reports import plots
-from reports.layout import geometric, number, table
+from reports.layout import geometric, grouped, number, rounded, table, title_of
 from reports.plots import Picture
-from reports.ways import grouped, rounded
 from runner import Row
 
 PAPER_SETS = {
@@ -251,14 +250,13 @@ def methods(rows: Sequence[Row], picture: Picture) -> str:
     )
     texts = [beside_others(rows), *_way_there(rows, picture)]
     for name, some in grouped(rows, "name").items():
-        size = next((row for row in some if row.get("cells")), {})
         best = min((number(row["cost"]) for row in some if is_safe(row)), default=math.inf)
         lines = [
             [row["method"], *rounded(row, "cost"), above(row, best), *rounded(row, columns.partition(" ")[2])]
             for row in some
         ]
-        title = f"### {name}: {size.get('cells', '?')} cells, {size.get('sensitive', '?')} sensitive"
-        texts.append(f"{title}\n\n{table((*head[:2], 'above the best %', *head[2:]), lines)}")
+        shown = table((*head[:2], "above the best %", *head[2:]), lines)
+        texts.append(f"{title_of(name, some)}\n\n{shown}")
     return "\n\n".join(texts)
 
 

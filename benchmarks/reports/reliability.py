@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from cases.reliability.targets import TARGETS, Target
-from reports.layout import NOTHING, table
+from reports.layout import NOTHING, grouped, table
 from runner import Row, Store
 
 HEAD = ("part", "counted", "faults", "among them", "what was done")
@@ -17,7 +17,7 @@ def reliability_section(results: Path) -> str:
     """Totals of each part since its last fault, then every commit."""
     totals, history = [], []
     for part, target in TARGETS.items():
-        commits = _by_commit(list(Store(results / f"reliability-{part}.csv").rows.values()))
+        commits = grouped(Store(results / f"reliability-{part}.csv").rows.values(), "commit")
         if not commits:
             continue
         for commit, rows in reversed(commits.items()):
@@ -29,14 +29,6 @@ def reliability_section(results: Path) -> str:
     if not totals:
         return NOTHING
     return f"{table(HEAD, totals)}\n\nBy commit, newest first:\n\n{table(HISTORY, history)}"
-
-
-def _by_commit(rows: list[Row]) -> dict[str, list[Row]]:
-    """Rows by commit, in the order in which they were stored."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row["commit"], []).append(row)
-    return found
 
 
 def _since_last_fault(commits: dict[str, list[Row]]) -> list[Row]:

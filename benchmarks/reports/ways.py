@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from cases.adjustment import METHOD, PLAIN
 from cases.base import OURS, PEER
 from cases.models import AGREE, DIFFER, FORMS, INFEASIBLE, UNFINISHED
 from cases.rounding import GCONFID
-from reports.layout import cells, number, table
+from reports.layout import by_program, cells, grouped, number, rounded, table, title_of
 from runner import Row
 
 CLOSE = 1e-6
@@ -40,9 +40,7 @@ def ways(rows: Sequence[Row]) -> str:
             ]
             for row in some
         ]
-        size = next((row for row in some if row.get("cells")), {})
-        title = f"### {name}: {size.get('cells', '?')} cells, {size.get('sensitive', '?')} sensitive"
-        texts.append(f"{title}\n\n{table(head, lines)}")
+        texts.append(f"{title_of(name, some)}\n\n{table(head, lines)}")
     return "\n\n".join([*texts, f"### Intervals beside hidden cells\n\n{dominance(rows)}"])
 
 
@@ -101,7 +99,6 @@ def rounding(rows: Sequence[Row]) -> str:
     head = ("base", "method", "adds up", "open", *ENDED_HEAD, "audit s", "steps", "largest change")
     texts = []
     for name, some in grouped(rows, "name").items():
-        size = next((row for row in some if row.get("cells")), {})
         lines = [
             [
                 *cells(row, "base method additive open"),
@@ -110,8 +107,7 @@ def rounding(rows: Sequence[Row]) -> str:
             ]
             for row in some
         ]
-        title = f"### {name}: {size.get('cells', '?')} cells, {size.get('sensitive', '?')} sensitive"
-        texts.append(f"{title}\n\n{table(head, lines)}")
+        texts.append(f"{title_of(name, some)}\n\n{table(head, lines)}")
     return "\n\n".join(texts)
 
 
@@ -190,32 +186,6 @@ def verdict(ours: dict[str, Row], theirs: dict[str, Row], other: str) -> str:
         f"Of {len(pairs)} costs beside {other}: {same} are the same, {lower} are lower, "
         f"{len(pairs) - same - lower} are higher. {alone} are ours alone, {only} are of {other} alone."
     )
-
-
-def grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
-    """Rows by what a column says, in the order of the first ones."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[column], []).append(row)
-    return found
-
-
-def by_program(rows: Iterable[Row], program: str) -> dict[str, Row]:
-    """The rows of a program by name of the instance."""
-    return {row["name"]: row for row in rows if row["program"] == program}
-
-
-def rounded(row: Row, columns: str) -> list[str]:
-    """Columns of a row, numbers with seven digits."""
-    return [_short(text) for text in cells(row, columns)]
-
-
-def _short(text: str) -> str:
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return text if value == int(value) and abs(value) < 1e9 else f"{value:.7g}"
 
 
 SECTIONS: dict[str, Callable[[Sequence[Row]], str]] = {
