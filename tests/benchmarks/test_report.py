@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cases.base import OURS, PEER, trace_points, trace_text
-from report import Report, gap_points
+from report import Report
+from reports.exact import gap_points
 from runner import Store
 
 
