@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -15,18 +16,15 @@ from scipy.optimize import linprog
 
 from cases import castro, castro_2002, paper_castro
 from cases.castro import Instance
-from cases.parts import PARTS
 from peers import process
 from peers.process import Said
-from report import Report
 from reports.castro import best_bound, gap_text, paper_gap
-from runner import Row, Store
+from runner import Row
 from tablecloak import Problem, Suppression, audit
 from tablecloak.methods.network_search import is_network
 from tablecloak.testing import instances
 
 SECONDS = 20.0
-NAMES = ("castro-2002", "castro-2007")
 
 
 def tiny() -> Problem:
@@ -35,14 +33,6 @@ def tiny() -> Problem:
 
 
 # ---------------------------------------------------------------------- cases and instances
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_cases_have_names_of_their_own_and_take_another_limit(name: str) -> None:
-    cases = list(PARTS[name].cases(7.0))
-    assert len({case.name for case in cases}) == len(cases) > 0
-    assert all(case.facts["limit_s"] == "7" for case in cases)
-    assert all(case.seconds >= 7.0 for case in cases)
 
 
 def test_there_are_as_many_instances_as_in_the_papers() -> None:
@@ -267,23 +257,8 @@ def test_answers_of_the_peer_become_rows(monkeypatch: pytest.MonkeyPatch) -> Non
 # ---------------------------------------------------------------------- the pages
 
 
-def written(tmp_path: Path, part: str, rows: list[Row]) -> str:
-    """The page with the section of a part."""
-    page = tmp_path / "docs" / "benchmarks" / "page.md"
-    page.parent.mkdir(parents=True)
-    page.write_text(f"<!-- results: {part} -->\n<!-- end of results -->\n", encoding="utf-8")
-    Report(tmp_path, tmp_path / "docs").write()
-    assert "No rows are stored yet." in page.read_text(encoding="utf-8")
-    store = Store(tmp_path / f"{part}.csv")
-    for number, row in enumerate(rows):
-        store.put(str(number), row)
-    Report(tmp_path, tmp_path / "docs").write()
-    text = page.read_text(encoding="utf-8")
-    shown = [
-        line[line.index("(") + 1 : -1].rpartition("(")[2] for line in text.splitlines() if line[:2] == "!["
-    ]
-    assert all((page.parent / name).exists() for name in shown)
-    return text
+def numbered(rows: list[Row]) -> dict[str, Row]:
+    return {str(number): row for number, row in enumerate(rows)}
 
 
 def rows_of_2007() -> list[Row]:
@@ -303,8 +278,8 @@ def rows_of_2007() -> list[Row]:
     ]  # fmt: skip
 
 
-def test_the_page_of_2007(tmp_path: Path) -> None:
-    text = written(tmp_path, "castro-2007", rows_of_2007())
+def test_the_page_of_2007(page_of: Callable[..., str]) -> None:
+    text = page_of("castro-2007", numbered(rows_of_2007()))
     paths = "| 750x750 | 564001 | 3000 | w = a | 1 | 0.50 | 1.50 | 0.100 | 120 | 0 | 100 |"
     assert f"{paths} 0.50 | 1.50 | 0.100 | 120 | 0 | 80 |" in text
     name = "750x750, 3000 sensitive, w = a"
@@ -316,15 +291,13 @@ def test_the_page_of_2007(tmp_path: Path) -> None:
     assert "(60 s) 4.00%. Goal: under 10%, met." in text
 
 
-def test_a_page_of_2007_with_little_on_it(tmp_path: Path) -> None:
+def test_a_page_of_2007_with_little_on_it(page_of: Callable[..., str], tmp_path: Path) -> None:
     one = rows_of_2007()[0]
     killed = {**castro.case(castro.STRATA, Instance("two-way", (250, 250), 1000, 0), None).facts}
-    text = written(tmp_path, "castro-2007", [one, {**killed, "status": "killed after 120 s"}])
+    text = page_of("castro-2007", numbered([one, {**killed, "status": "killed after 120 s"}]))
     assert "| 750x750 | 564001 |" in text and "No bound was measured." in text and "No flow was" in text
-    other = tmp_path / "other"
-    assert "No table was measured." in written(
-        other, "castro-2007", [{**killed, "status": "crashed: signal 9"}]
-    )
+    nothing = numbered([{**killed, "status": "crashed: signal 9"}])
+    assert "No table was measured." in page_of("castro-2007", nothing, tmp_path / "other")
 
 
 def test_gaps_and_bounds_of_an_instance() -> None:
@@ -335,7 +308,7 @@ def test_gaps_and_bounds_of_an_instance() -> None:
     assert (gap_text("0.0", 0.0), gap_text("", 3.0), gap_text("10", 12.0)) == ("0.00", "", "0.00")
 
 
-def test_the_page_of_2002(tmp_path: Path) -> None:
+def test_the_page_of_2002(page_of: Callable[..., str]) -> None:
     plain = castro_2002.Instance(1, (50, 50), 50, 1)
     cube = castro_2002.Instance(2, (10, 10, 10), 100, 2)
     rows = []
@@ -347,7 +320,7 @@ def test_the_page_of_2002(tmp_path: Path) -> None:
     rows.append({**rows[0], **facts, "own_s": 2.0})
     improved = {"name": cube.name, "what": castro_2002.AUTO, "cost": 60.0, "gap_percent": 12.5}
     rows.append({**{key: facts[key] for key in ("generator", "shape", "asked")}, **improved, "given": 400.0})
-    text = written(tmp_path, "castro-2002", rows)
+    text = page_of("castro-2002", numbered(rows))
     assert "| 1 | paper | 1 | 90.0 | 500 | 40.0 | 0.250 | 1 | 100 | 0.50 |" in text
     assert "suppressed cells 1 to 0; suppressed value 0 to 0;" in text and "castro-2002-cells-1.svg" in text
     printed = "| 2 | 10x10x10 | 100 | 191 | 6194 | 38 | 9.1 | 190 | 6115 | 31 | 4 |"

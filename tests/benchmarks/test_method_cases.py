@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,8 @@ import pytest
 
 from cases import methods, real_data, serpell, synthetic
 from cases.parts import PARTS
-from report import Report
 from reports.methods import beside_others, gaps_over_time, ratio
-from runner import Row, Store
+from runner import Row
 from tablecloak import Problem, audit, exposure, protect
 from tablecloak.methods import METHODS
 from tablecloak.methods.network_search import is_network
@@ -161,17 +161,6 @@ def test_a_method_that_refuses_says_so() -> None:
 # ---------------------------------------------------------------------- sections
 
 
-def written(folder: Path, part: str, rows: dict[str, Row]) -> str:
-    page = folder / "docs" / "page.md"
-    page.parent.mkdir()
-    page.write_text(f"<!-- results: {part} -->\n<!-- end of results -->\n", encoding="utf-8")
-    store = Store(folder / f"{part}.csv")
-    for name, row in rows.items():
-        store.put(name, row)
-    Report(folder, folder / "docs").write()
-    return page.read_text(encoding="utf-8")
-
-
 def exposed_row(
     shape: str, kept: int, *, open_k5: int = 0, seconds: float = 0.1, status: str = "optimal"
 ) -> Row:
@@ -191,7 +180,7 @@ def exposed_row(
     return {**row, "ilp_open_K5": open_k5, "kelly_cost_K5": 6.0}
 
 
-def test_the_page_of_the_exposure_sets(tmp_path: Path) -> None:
+def test_the_page_of_the_exposure_sets(page_of: Callable[..., str]) -> None:
     rows = {
         "1": exposed_row("two-way", 5),
         "2": exposed_row("two-way", 6, open_k5=2),
@@ -199,7 +188,7 @@ def test_the_page_of_the_exposure_sets(tmp_path: Path) -> None:
         "4": exposed_row("three-way", 9, seconds=0.3, status="time-limit"),
         "5": {"shape": "three-way", "status": "crashed: signal 11"},
     }
-    text = written(tmp_path, "serpell", rows)
+    text = page_of("serpell", rows)
     assert "| two-way | 3 | 100 to 100 | 10.0 to 10.0 | 0.00 | 40.00 | 50.00 | 30.00 |" in text
     assert "| K5 | 4 | 3 | 1 | 25.00 | -8.33 | 313 | 0 | 11.75 | 11.75 |" in text
     assert "| E | 4 | 3 | 0 | 0.00 | 0.00 |" in text
@@ -211,9 +200,9 @@ def test_the_page_of_the_exposure_sets(tmp_path: Path) -> None:
     assert "| integer program | 2 | 1 | 0.0 | 0.0 | 100.0 | no pair differs |" in text
 
 
-def test_the_page_of_the_resampled_tables(tmp_path: Path) -> None:
+def test_the_page_of_the_resampled_tables(page_of: Callable[..., str]) -> None:
     rows = {str(number): exposed_row("-", 8 + number) for number in range(2)}
-    text = written(tmp_path, "serpell-resampled", rows)
+    text = page_of("serpell-resampled", rows)
     assert "| K5 | 15.00 (7.07) | 22.98 (4.87) |" in text
     assert "2 tables of 100 to 100 cells, 10.0 to 10.0% of them sensitive" in text
 
@@ -223,7 +212,7 @@ def method_line(name: str, method: str, cost: float | None, open_cells: int = 0)
     return told if cost is None else {**told, "cost": cost, "seconds": 0.5, "open": open_cells}
 
 
-def test_the_page_of_the_methods(tmp_path: Path) -> None:
+def test_the_page_of_the_methods(page_of: Callable[..., str]) -> None:
     rows = [
         method_line("a", "suppress-auto", 99.0),
         method_line("a", "suppress-greedy", 110.0),
@@ -235,7 +224,7 @@ def test_the_page_of_the_methods(tmp_path: Path) -> None:
         method_line("c", "suppress-greedy", 0.0),
         method_line("d", "suppress-greedy", 5.0),
     ]
-    text = written(tmp_path, "methods", {str(number): row for number, row in enumerate(rows)})
+    text = page_of("methods", {str(number): row for number, row in enumerate(rows)})
     assert "| a | 99 |  | 0.5 | suppress-greedy | 110 |  | 0.5 | -10.000 |" in text
     assert "| b | 102 |  | 0.5 | suppress-greedy | 100 |  | 0.5 | +2.000 |" in text
     assert "At most 1% above the best other method: 2 of 3. Largest +2.000%, geometric mean -2.812%." in text
@@ -245,13 +234,13 @@ def test_the_page_of_the_methods(tmp_path: Path) -> None:
     assert "| suppress-kelly |  |  |  |  |  | feasible |" in text
 
 
-def test_the_way_of_suppress_auto_is_drawn(tmp_path: Path) -> None:
+def test_the_way_of_suppress_auto_is_drawn(page_of: Callable[..., str], tmp_path: Path) -> None:
     trace = "0.00 - 10;0.50 40 20;1.00 100 20;2.00 80 50"
     assert gaps_over_time(trace, 80.0, 60.0) == [(1.0, 40.0), (2.0, 25.0)]
     assert gaps_over_time("0.00 0 0", 0.0, 0.0) == [(0.01, 0.0)]
     slow = {**method_line("a", "suppress-auto", 80.0), "bound": 50.0, "seconds": 2.0, "trace": trace}
     rows = {"1": slow, "2": {**method_line("a", "suppress-optimal", 80.0), "bound": 60.0}}
-    text = written(tmp_path, "methods", rows)
+    text = page_of("methods", rows)
     assert "](methods.svg)" in text
     assert (tmp_path / "docs" / "benchmarks" / "methods.svg").read_text(encoding="utf-8").count(">a<") == 1
 

@@ -17,6 +17,11 @@ from runner import Case, Row, Store, measure, sample, share_of, to_do
 from tablecloak import protect
 from tablecloak.testing import instances
 
+LIMITED = (
+    "castro-2002", "castro-2007", "ways", "adjustment", "models", "rounding", "peer-rounding", "intervals",
+)  # fmt: skip
+"""Parts whose cases have one limit each."""
+
 # ---------------------------------------------------------------------- cases of a made-up part
 
 
@@ -155,6 +160,14 @@ def test_a_share_is_above_nothing_and_up_to_all(text: str) -> None:
 def test_every_stored_row_is_one_of_its_part(name: str) -> None:
     rows = Store(runner.RESULTS / f"{name}.csv").rows
     assert set(rows) <= {case.name for case in PARTS[name].cases(None)}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_cases_have_names_of_their_own_and_take_another_limit(name: str) -> None:
+    cases = list(PARTS[name].cases(7.0))
+    assert len({case.name for case in cases}) == len(cases) > 0
+    assert all(case.facts["limit_s"] == "7" for case in cases)
+    assert all(case.seconds >= 7.0 for case in cases)
 
 
 def test_what_workers_warm_up_with_needs_protection() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cases import study
 from cases.parts import PARTS
-from report import Report
-from runner import Row, Store, sample
+from runner import Row, sample
 from tablecloak import Problem, Result, protect
 from tablecloak.engines import branching, freedom
 from tablecloak.engines.flow import load_kernels
@@ -189,19 +187,15 @@ def test_variants_that_change_nothing_on_networks_are_not_measured_there() -> No
     assert {case.group for case in sample(cases, 0.5)} < set(study.INSTANCES)
 
 
-def test_the_page_of_the_study_has_a_line_for_each_variant(tmp_path: Path) -> None:
-    page = tmp_path / "docs" / "study.md"
-    page.parent.mkdir()
-    page.write_text("<!-- results: study -->\n<!-- end of results -->\n", encoding="utf-8")
-    rows, other = Store(tmp_path / "study.csv"), "no neighbourhoods"
-    rows.put("0", {"name": "hier13x7x7d", "variant": other, "limit_s": 120, "status": "crashed: signal 11"})
+def test_the_page_of_the_study_has_a_line_for_each_variant(page_of: Callable[..., str]) -> None:
+    other, rows = "no neighbourhoods", dict[str, Row]()
+    rows["0"] = {"name": "hier13x7x7d", "variant": other, "limit_s": 120, "status": "crashed: signal 11"}
     done = {"name": "table7", "limit_s": 120, "root_done": True, "root_bound": 2680551.0, "root_s": 1.25}
-    rows.put("1", {**done, "variant": other, "status": "time-limit", "gap_percent": 3.199, "seconds": 120.04})
-    rows.put("2", {**done, "variant": study.ALL, "status": "optimal", "gap_percent": 0.0, "seconds": 7.26})
+    rows["1"] = {**done, "variant": other, "status": "time-limit", "gap_percent": 3.199, "seconds": 120.04}
+    rows["2"] = {**done, "variant": study.ALL, "status": "optimal", "gap_percent": 0.0, "seconds": 7.26}
     late = {"root_done": False, "root_bound": 0.0, "name": "hier13x7x7d", "root_s": 120.0}
-    rows.put("3", {**done, **late, "variant": study.ALL, "status": "time-limit", "gap_percent": 100.0})
-    Report(tmp_path, tmp_path / "docs").write()
-    assert [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")] == [
+    rows["3"] = {**done, **late, "variant": study.ALL, "status": "time-limit", "gap_percent": 100.0}
+    assert [line for line in page_of("study", rows).splitlines() if line.startswith("| ")] == [
         "| variant | table7 | hier13x7x7d |",
         "| all of it | optimal, 7.3 s | 100.00% (120.0 s) |",
         "| no neighbourhoods | 3.20% (120.0 s) | crashed: signal 11 |",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,12 @@ from cases.parts import PARTS
 from peers import process
 from peers.process import Said
 from peers.rounding import gconfid_tables
-from report import Report
-from runner import Row, Store
 from tablecloak import InputError, Levels, Perturbation, Problem, Suppression
 from tablecloak.engines.lp import Outcome
 from tablecloak.engines.mip import MixedSolution
 from tablecloak.testing import assert_additive, instances
 
 SECONDS = 20.0
-NAMES = ("ways", "adjustment", "models", "rounding", "peer-rounding", "intervals")
 
 
 def tiny() -> Problem:
@@ -37,14 +35,6 @@ def counts() -> Problem:
 
 
 # ---------------------------------------------------------------------- cases and instances
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_cases_have_names_of_their_own_and_take_another_limit(name: str) -> None:
-    cases = list(PARTS[name].cases(7.0))
-    assert len({case.name for case in cases}) == len(cases) > 0
-    assert all(case.facts["limit_s"] == "7" for case in cases)
-    assert all(case.seconds >= 7.0 for case in cases)
 
 
 def test_every_instance_is_met_by_every_way_and_every_program() -> None:
@@ -301,27 +291,12 @@ def test_a_row_of_intervals() -> None:
 # ---------------------------------------------------------------------- the report
 
 
-def written(tmp_path: Path, part: str, rows: dict[str, Row]) -> str:
-    """The page with the section of a part."""
-    page = tmp_path / "docs" / "page.md"
-    page.parent.mkdir()
-    page.write_text(f"<!-- results: {part} -->\n<!-- end of results -->\n", encoding="utf-8")
-    Report(tmp_path, tmp_path / "docs").write()
-    assert "No rows are stored yet." in page.read_text(encoding="utf-8")
-    store = Store(tmp_path / f"{part}.csv")
-    for name, row in rows.items():
-        store.put(name, row)
-    Report(tmp_path, tmp_path / "docs").write()
-    return page.read_text(encoding="utf-8")
-
-
-def test_the_page_of_the_ways(tmp_path: Path) -> None:
+def test_the_page_of_the_ways(page_of: Callable[..., str]) -> None:
     base = {"name": "a", "cells": 36, "sensitive": 2, "status": "optimal", "seconds": 0.5, "open": 0}
     hidden = {**base, "way": "suppress-optimal", "cost": 12.0, "width_loss": 900.5, "gap_percent": 0.0}
     narrow = {**base, "way": "interval-partial", "cost": 800.25, "bound": 800.25, "gap_percent": 0.0}
     late = {**base, "name": "b", "way": "interval-partial", "status": "time-limit", "cost": 2000.0}
-    text = written(
-        tmp_path,
+    text = page_of(
         "ways",
         {
             "1": hidden,
@@ -339,7 +314,7 @@ def test_the_page_of_the_ways(tmp_path: Path) -> None:
     assert "they are not above: 1 of 1." in text
 
 
-def test_the_page_of_adjustments(tmp_path: Path) -> None:
+def test_the_page_of_adjustments(page_of: Callable[..., str]) -> None:
     base = {"cells": 9, "sensitive": 1, "least": 0.0, "status": "optimal", "seconds": 1.0, "bound": 5.0}
     rows = {
         "1": {"name": "a", "program": "perturb-cta", **base, "cost": 5.0},
@@ -349,13 +324,13 @@ def test_the_page_of_adjustments(tmp_path: Path) -> None:
         "5": {"name": "c", "program": "perturb-cta", **base, "cost": 5.0},
         "6": {"name": "c", "program": "plain", "status": "time-limit"},
     }
-    text = written(tmp_path, "adjustment", rows)
+    text = page_of("adjustment", rows)
     assert "| a | 9 | 1 | 0 | 5 | 5 |  | optimal | 1 | 5 | 5 |  | optimal | 1 |" in text
     assert "Of 2 costs beside the plain program: 1 are the same, 1 are lower, 0 are higher." in text
     assert "1 are ours alone, 0 are of the plain program alone." in text
 
 
-def test_the_page_of_roundings(tmp_path: Path) -> None:
+def test_the_page_of_roundings(page_of: Callable[..., str]) -> None:
     big = {
         "name": "counts",
         "base": "3",
@@ -372,38 +347,35 @@ def test_the_page_of_roundings(tmp_path: Path) -> None:
         "audit_s": 0.25,
         "largest_change": 9.0,
     }
-    text = written(tmp_path, "rounding", {"1": {**big, **done}})
+    text = page_of("rounding", {"1": {**big, **done}})
     assert "### counts: 49 cells, 5 sensitive" in text
     assert "| 3 | round-rapid | True | 2 | 7 |  |  | feasible | 1.5 | 0.25 |  | 9 |" in text
 
 
-def test_the_page_beside_peers(tmp_path: Path) -> None:
+def test_the_page_beside_peers(page_of: Callable[..., str]) -> None:
     base = {"name": "t", "cells": 49, "base": "3", "status": "optimal", "seconds": 1.5, "open": 0}
     rows = {
         "1": {**base, "program": OURS, "cost": 7.0, "bound": 7.0, "gap_percent": 0.0},
         "2": {**base, "program": PEER, "cost": 7.0, "bound": 7.0},
         "3": {"name": "t", "program": rounding.GCONFID, "status": "crashed: signal 11"},
     }
-    text = written(tmp_path, "peer-rounding", rows)
+    text = page_of("peer-rounding", rows)
     line = "| t | 49 | 3 | 7 | 7 | 0 | optimal | 1.5 | 0 | 7 | 7 | optimal | 1.5 | 0 |  |  | crashed: signal 11 |  |  |"
     assert line in text
     assert "Of 1 costs beside pytauargus: 1 are the same, 0 are lower, 0 are higher." in text
     assert "Of 0 costs beside gconfid" in text and "1 are ours alone" in text
 
 
-def test_the_page_of_models_and_of_intervals(tmp_path: Path) -> None:
+def test_the_page_of_models_and_of_intervals(page_of: Callable[..., str], tmp_path: Path) -> None:
     row = {"kind": "two-way", "tables": 75, "compared": 70, "agree": 60, "infeasible_agreed": 9, "differ": 1}
     rows = {
         "1": {**row, "form": "rounding", "not_finished": 5},
         "2": {"kind": "two-way", "form": "combined", "status": "crashed: signal 9"},
     }
-    text = written(tmp_path, "models", rows)
+    text = page_of("models", rows)
     assert "| rounding | 69 of 70 |" in text and "| combined | crashed: signal 9 |" in text
     assert "75 pairs of models were solved. 70 were finished: 60 have the same optimum, 9" in text
     assert "1 differ. In 5 pairs" in text
-    other = tmp_path / "other"
-    other.mkdir()
     size = {"cells": 49, "sensitive": 5, "cost": 1234567.891, "status": "feasible", "rounds": 3, "rows": 40}
-    assert "| x | 49 | 5 | 1234568 |  |  | feasible |  |  |  | 3 | 40 |" in written(
-        other, "intervals", {"x": size}
-    )
+    text = page_of("intervals", {"x": size}, tmp_path / "other")
+    assert "| x | 49 | 5 | 1234568 |  |  | feasible |  |  |  | 3 | 40 |" in text
