@@ -2,7 +2,8 @@
 
 `oracle_verdict` judges a pattern in exact arithmetic and shares no code with the audit; `feasible_intervals` is a
 second opinion on tiny tables, by enumeration of vertices. `random_case` makes instances of all kinds from a seeded
-generator, and `near_threshold` gives them levels at the edge of what their pattern protects.
+generator, and `near_threshold` gives them levels at the edge of what their pattern protects. The classes and
+generators of the literature are in `tablecloak.testing.instances`.
 """
 
 from tablecloak.testing.checks import assert_additive, assert_protected
