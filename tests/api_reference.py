@@ -59,7 +59,7 @@ def entry(name: str, thing: Any) -> str:
     head = f"### {name}"
     if isinstance(thing, ModuleType):
         functions = [member for _, member in inspect.getmembers(thing, inspect.isfunction)]
-        own = [each for each in functions if each.__module__ == thing.__name__ and each.__name__[0] != "_"]
+        own = [each for each in functions if each.__name__ in thing.__all__]
         inside = [f"`{name}.{each.__name__}{one_line(signature(each))}`: {first_line(each)}" for each in own]
         return "\n\n".join([head, text_of(thing), *inside])
     if inspect.isfunction(thing):

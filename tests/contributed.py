@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.contributions import NOBODY, Contributions
-from tablecloak.dimension import Dimension
-from tablecloak.table import Table
+from tablecloak.model.contributions import NOBODY, Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.table import Table
 
 
 @dataclass(frozen=True)

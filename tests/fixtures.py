@@ -7,11 +7,11 @@ from itertools import combinations
 
 import numpy as np
 
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.links import link, link_responses
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.links import link, link_responses
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
 from two_way import FIGURE_000, FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 

@@ -10,15 +10,15 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from fixtures import FIXTURES, flat, from_leaves, three_way, two_hierarchies, with_levels
 from tablecloak.arrays import floats, frozen, frozen_matrix
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
+from tablecloak.auditing import audit
 from tablecloak.examples import regional_turnover
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
 
 SUFFIXES = (".csv", ".parquet", ".xlsx", ".html", ".sdmx.csv")
 CASES = (

@@ -16,14 +16,14 @@ import duckdb
 import numpy as np
 import pytest
 
-from tablecloak import spread as spreading
-from tablecloak.dimension import Dimension
-from tablecloak.engines.duck import lent, quoted, run, scalar, session
-from tablecloak.engines.scales import Column, choose_scales, number
-from tablecloak.equations import aggregated
 from tablecloak.errors import InputError, SolverError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.spread import Spread, layers
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.equations import aggregated
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.tabulation import totals as spreading
+from tablecloak.tabulation.duckdb.decimals import Column, choose_scales, number
+from tablecloak.tabulation.duckdb.session import lent, quoted, run, scalar, session
+from tablecloak.tabulation.totals import Spread, layers
 
 PLACE = Dimension.of(
     "place",
@@ -156,7 +156,7 @@ def test_errors_do_not_quote_data(place: Path) -> None:
 def test_interrupted_work_leaves_nothing_behind(tmp_path: Path) -> None:
     code = (
         f"import tempfile; tempfile.tempdir = {str(tmp_path)!r}\n"
-        "from tablecloak.engines.duck import run, session\n"
+        "from tablecloak.tabulation.duckdb.session import run, session\n"
         "with session() as connection:\n"
         "    print('ready', flush=True)\n"
         "    run(connection, 'SELECT sum(hash(a.range + b.range)) FROM range(10000000) a, range(10000000) b')\n"

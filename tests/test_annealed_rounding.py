@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.methods.annealed_rounding import annealed_rounding
-from tablecloak.methods.ladder import Ladder
-from tablecloak.methods.rounding import whole_table
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.rounding.annealing import annealed_rounding
+from tablecloak.methods.rounding.integer_units import whole_table
+from tablecloak.methods.rounding.totals import Ladder
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
 
 
 def counts(seed: int, ages: int = 6, places: int = 5) -> Problem:

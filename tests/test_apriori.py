@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tablecloak.apriori import Marks
-from tablecloak.dimension import Dimension
+from tablecloak.assessment.marks import Marks
 from tablecloak.errors import InputError
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.table import Table
 
 ROWS = {
     "size": ["1", "2", "", "1", "2"],

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 
 from contributed import Record, contributed, one_cell
-from tablecloak.apriori import Marks
-from tablecloak.assess import CAPPED, assess, summary
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.errors import InputError
-from tablecloak.insiders import Insiders
-from tablecloak.problem import Problem, Reason
-from tablecloak.protect import protect
-from tablecloak.rules import (
+from tablecloak.assessment.assess import CAPPED, assess, summary
+from tablecloak.assessment.insiders import Insiders
+from tablecloak.assessment.marks import Marks
+from tablecloak.assessment.rules import (
     Caught,
     Dominance,
     Frequency,
@@ -26,7 +21,12 @@ from tablecloak.rules import (
     Rule,
     ZeroUnsafe,
 )
-from tablecloak.table import Table
+from tablecloak.auditing import audit
+from tablecloak.errors import InputError
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.problem import Problem, Reason
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 
 
 def levels(problem: Problem, **codes: str) -> tuple[float, float, float]:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit, certify, verify
+from tablecloak.auditing import audit, certify, verify
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
 from two_way import FIGURE_001, FIGURE_004, T, TwoWay
 
 

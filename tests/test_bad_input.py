@@ -19,27 +19,27 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tablecloak.apriori import Marks
-from tablecloak.assess import assess
-from tablecloak.audit import audit
+from tablecloak.assessment.assess import assess
+from tablecloak.assessment.insiders import Insiders
+from tablecloak.assessment.marks import Marks
+from tablecloak.assessment.rules import Dominance, Frequency, PPercent, PriorPosterior, rule_of
+from tablecloak.auditing import audit
+from tablecloak.auditing.exposure import exposure
 from tablecloak.cli.app import app
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, TablecloakError, UnsafePublication
-from tablecloak.exposure import exposure
-from tablecloak.formats.files import check_writable, write_files
+from tablecloak.files import check_writable, write_files
 from tablecloak.formats.jj import read_jj
 from tablecloak.formats.pattern_csv import write_pattern
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.insiders import Insiders
-from tablecloak.links import link
-from tablecloak.pattern import Intervals, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.publish import publish
-from tablecloak.rules import Dominance, Frequency, PPercent, PriorPosterior, rule_of
-from tablecloak.sources import CellData, Layout, Microdata
-from tablecloak.table import Table
-from tablecloak.tabulate import tabulate, tabulate_linked
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.links import link
+from tablecloak.model.pattern import Intervals, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
+from tablecloak.publication.publish import publish
+from tablecloak.tabulation.sources import CellData, Layout, Microdata
+from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
 
 REGION, SIZE = Dimension.flat("region", ["N", "S"]), Dimension.flat("size", ["a", "b"])
 BOTH = [REGION, SIZE]

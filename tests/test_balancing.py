@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InputError
-from tablecloak.methods import adjustment as adjustment_module
-from tablecloak.methods import balancing
-from tablecloak.methods.adjustment import Adjustment
-from tablecloak.methods.balancing import balanced, distance_bound, mended, quick_move
-from tablecloak.methods.reaches import ReachRule, ranges_of
-from tablecloak.methods.whole_units import whole_units
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.adjustment import model as adjustment_module
+from tablecloak.methods.adjustment import reweighted_start
+from tablecloak.methods.adjustment.integer_units import whole_units
+from tablecloak.methods.adjustment.model import Adjustment
+from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
+from tablecloak.methods.adjustment.reweighted_start import balanced, distance_bound, mended, quick_move
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, silent
-from tablecloak.table import Table
+from tablecloak.solvers.linear_program import Outcome
 from test_perturb_cta import adjustment_of, random_perturbable, two_way
 from two_way import FIGURE_004, TwoWay
 
@@ -94,7 +94,7 @@ def test_a_move_also_when_the_time_is_up(seconds, monkeypatch):
     """With a second the linear program is solved all the same; without it least squares are, in whole units."""
     monkeypatch.setattr(adjustment_module, "SIFTED_COLUMNS", 100)
     monkeypatch.setattr(adjustment_module, "LEAST_SECONDS", seconds)
-    monkeypatch.setattr(balancing, "whole_units", _in_time)
+    monkeypatch.setattr(reweighted_start, "whole_units", _in_time)
     problem = two_way(25, 120)
     ranges = ranges_of("test", problem, ReachRule(0.5, 0.0))
     late = Adjustment(problem, ranges, Deadline.after(0.0))

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from cuts import capacity_rows, cheapest_by_cuts
 from fixtures import FIXTURES
-from tablecloak.bounds import (
+from tablecloak.analysis.lower_bounds import (
     BOUNDS,
     bounds,
     capacity,
@@ -21,15 +21,15 @@ from tablecloak.bounds import (
     relaxation_p,
 )
 from tablecloak.cli.app import app
-from tablecloak.cli.exits import INFEASIBLE
+from tablecloak.cli.exit_codes import INFEASIBLE
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.formats.jj import write_jj
+from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts.cut_loop import rounded_up, weight_unit
+from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.lines import Lines, OneWayRows, fixed_by
-from tablecloak.methods.programs import rounded_up, weight_unit
-from tablecloak.methods.rows import Row
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
 from two_way import (
     FIGURE_000,

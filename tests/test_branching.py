@@ -10,13 +10,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
-from tablecloak.engines import branching
-from tablecloak.engines.branching import Callbacks, Cut, branch_and_cut
-from tablecloak.engines.lp import Outcome
-from tablecloak.engines.mip import MixedSolution
 from tablecloak.errors import InputError
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.model.result import Status
+from tablecloak.protection import protect
+from tablecloak.solvers import scip
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
 
 pytest.importorskip("pyscipopt")
 SIZE = 9
@@ -257,10 +257,10 @@ def test_an_exception_at_a_whole_point_comes_out():
 
 def test_without_scip_asking_for_it_is_an_error_and_auto_takes_highs(monkeypatch):
     problem = FIXTURES["two way"]()
-    assert branching.is_there()
+    assert scip.is_there()
     assert "SCIP" in protect(problem, "suppress-optimal").report.engine
     monkeypatch.setitem(sys.modules, "pyscipopt", None)
-    assert not branching.is_there()
+    assert not scip.is_there()
     with pytest.raises(InputError, match="not installed") as caught:
         protect(problem, "suppress-optimal", params={"engine": "scip"})
     assert "pip install tablecloak[scip]" in str(caught.value)
@@ -271,5 +271,5 @@ def test_without_scip_asking_for_it_is_an_error_and_auto_takes_highs(monkeypatch
 
 
 def test_the_search_for_the_package_decides(monkeypatch):
-    monkeypatch.setattr(branching, "find_spec", lambda name: None)
-    assert not branching.is_there()
+    monkeypatch.setattr(scip, "find_spec", lambda name: None)
+    assert not scip.is_there()

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablecloak.cells import infer_decimals, leaf_cells, read_cells, recomputed
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
+from tablecloak.model.cells import infer_decimals, leaf_cells, read_cells, recomputed
+from tablecloak.model.dimension import Dimension
 
 SEX = Dimension.flat("sex", ["f", "m"])
 

@@ -8,22 +8,25 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.audit import audit, propose, prove
-from tablecloak.audit.certificate import Certificate, Claim, Verification, verify
-from tablecloak.audit.prove import certify
-from tablecloak.engines.flow import Network
-from tablecloak.engines.lp import Session
+from tablecloak.auditing import audit, candidates
+from tablecloak.auditing.certificate import Certificate, Claim, Verification, verify
+from tablecloak.auditing.certify import certify
 from tablecloak.errors import InputError
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.result import Audit
-from tablecloak.table import Table
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.result import Audit
+from tablecloak.model.table import Table
+from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers.linear_program import Session
+
+prove = import_module("tablecloak.auditing.certify")
 
 INTERNAL_004 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 INTERNAL_001 = [
@@ -277,10 +280,10 @@ def test_exact_bases_alone_are_enough(ways: int, monkeypatch: pytest.MonkeyPatch
     rng, table, hidden = random_case(23, ways)
     sensitive = rng.choice(hidden, hidden.size // 3, replace=False)
     problem = Problem.of(table, sensitive, shares(table, sensitive, 0.15, sliding=0.4))
-    monkeypatch.setattr(propose, "DENOMINATORS", ())
-    monkeypatch.setattr(prove, "NetworkEngine", propose.LinearEngine)
+    monkeypatch.setattr(candidates, "DENOMINATORS", ())
+    monkeypatch.setattr(prove, "NetworkEngine", candidates.LinearEngine)
     assert check(problem, Suppression.of(table, hidden))[1]
-    monkeypatch.setattr(propose, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(candidates, "MOST_COLUMNS", 0)
     _, certificate, verification = proven(problem, Suppression.of(table, hidden))
     assert verification.valid and certificate.uncertified
     assert all("more than 0 columns" in reason for reason in certificate.uncertified)
@@ -291,7 +294,7 @@ def test_a_coarse_grid_of_flows_loses_the_edge_only(monkeypatch: pytest.MonkeyPa
     window = (table.values * 0.61, table.values * 1.37)
     sensitive = hidden[::3]
     problem = Problem.of(table, sensitive, shares(table, sensitive, 0.1), known=window)
-    monkeypatch.setattr(propose, "LARGEST_FLOW", 1)
+    monkeypatch.setattr(candidates, "LARGEST_FLOW", 1)
     assert check(problem, Suppression.of(table, hidden))[1]
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from tablecloak.engines.cheapest import CheapestFlow, Sent
+from tablecloak.solvers.graphs.min_cost import CheapestFlow, Sent
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 
 from tablecloak.cli.app import app
-from tablecloak.cli.live import LiveProgress, drawing
+from tablecloak.cli.progress import LiveProgress, drawing
 from tablecloak.errors import NotApplicable, SolverError, UnsafePublication
 from tablecloak.formats.jj import parse_jj
 from tablecloak.methods import METHODS
 from tablecloak.progress import silent
-from tablecloak.protect import protect
+from tablecloak.protection import protect
 
 CELLS = "30000 30 s,10000 10 s,20000 20 s,12077 12 s,4077 4 u,8000 8 s,17923 18 s,5923 6 s,12000 12 s"
 LEVELS = {"s": "0 0 0", "u": "2000 2000 0"}
@@ -320,7 +320,7 @@ def failing(error: BaseException) -> Callable[..., Any]:
 def test_other_ends(run: Run, table: Path, error: BaseException, code: int, told: str) -> None:
     record = table.with_name("result.json")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["tablecloak.protect"], "protect", failing(error))
+        patch.setattr(sys.modules["tablecloak.protection"], "protect", failing(error))
         ended = run("protect", table, "--json", record)
         shown = run("protect", table, "--show-confidential")
     assert ended.code == code and told in ended.err and ended.out == ""
@@ -342,7 +342,7 @@ def test_not_applicable(run: Run, table: Path, tmp_path: Path) -> None:
 def test_nothing_is_left_when_writing_fails(
     run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablecloak.formats.files.os.fsync", failing(OSError(28, "No space left on device")))
+    monkeypatch.setattr("tablecloak.files.os.fsync", failing(OSError(28, "No space left on device")))
     ended = run("protect", table, "--json", tmp_path / "result.json", "--pattern", tmp_path / "pattern.csv")
     assert ended.code == 2 and "No space left" in ended.err
     assert [path.name for path in tmp_path.iterdir()] == ["table.jj"]
@@ -397,7 +397,7 @@ def test_drawing_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_drawn_and_how_often(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("tablecloak.cli.live.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("tablecloak.cli.progress.time.monotonic", lambda: clock[0])
     bars = Bars("{task.description}", console=Console(file=StringIO()), auto_refresh=False)
     live = LiveProgress(bars)
     updates: list[dict[str, Any]] = []

@@ -11,23 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tablecloak.assess import assess
-from tablecloak.audit import audit
+from tablecloak.assessment.assess import assess
+from tablecloak.assessment.insiders import Insiders
+from tablecloak.assessment.rules import Dominance, Frequency, PPercent
+from tablecloak.auditing import audit
 from tablecloak.cli.app import app
-from tablecloak.dimension import Dimension
 from tablecloak.formats.cloak import read_cloak, write_cloak
 from tablecloak.formats.pattern_csv import read_pattern, write_pattern
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.insiders import Insiders
-from tablecloak.job.keys import PUBLIC
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publish import publish
-from tablecloak.rules import Dominance, Frequency, PPercent
-from tablecloak.sources import CellData, Microdata
-from tablecloak.table import Table
-from tablecloak.tabulate import tabulate
+from tablecloak.job.schema import PUBLIC
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
+from tablecloak.publication.publish import publish
+from tablecloak.tabulation.sources import CellData, Microdata
+from tablecloak.tabulation.tabulate import tabulate
 from test_cli import TABLE, failing
 from test_cli import write_pattern as write_given
 from test_job import FILES, REGIONS, cells_of
@@ -338,7 +338,7 @@ def test_interrupted_commands_leave_nothing(
     steps = {
         "tablecloak.job.run.tabulate_linked": ("tabulate", "survey.csv", *DIMENSIONS, "--out", "t.cloak"),
         "tablecloak.formats.cloak.write_cloak": ("assess", "table.cloak", *RULES[:2], "--out", "p.cloak"),
-        "tablecloak.publish.publish": (
+        "tablecloak.publication.publish.publish": (
             "publish",
             "problem.cloak",
             "--pattern",

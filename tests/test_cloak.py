@@ -16,13 +16,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
-from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
 from tablecloak.formats.cloak import FIRST, META, is_cloak, read_cloak, write_cloak
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.problem import Attacker, Levels, Problem, Reason
-from tablecloak.table import Table
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Attacker, Levels, Problem, Reason
+from tablecloak.model.table import Table
 
 
 def differences(one: Any, other: Any, at: str = "it") -> list[str]:

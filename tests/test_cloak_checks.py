@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
 from tablecloak.formats.cloak import read_cloak, write_cloak
-from tablecloak.problem import Attacker, Problem, Reason
-from tablecloak.table import Table
+from tablecloak.model.problem import Attacker, Problem, Reason
+from tablecloak.model.table import Table
 from test_cloak import rich_problem, rich_table
 
 TABLE, PROBLEM = rich_table(), rich_problem()

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
-from tablecloak.compare import Comparison, Outcome, compare
+from tablecloak.analysis.compare import Comparison, Outcome, compare
+from tablecloak.analysis.loss import measures
+from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.formats.json_records import to_json
-from tablecloak.losses import measures
 from tablecloak.methods import METHODS
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.reports.records import to_json
 from ways import FAILURES, WAYS, failing
 
 REAL = ["suppress-greedy", "suppress-compact"]
@@ -138,7 +138,7 @@ def test_all_faults_are_told_before_anything_runs(
     methods: Any, faults: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        import_module("tablecloak.compare"), "protect", lambda *_, **__: pytest.fail("something ran")
+        import_module("tablecloak.analysis.compare"), "protect", lambda *_, **__: pytest.fail("something ran")
     )
     with pytest.raises(InputError) as caught:
         compare(two_way(), methods)

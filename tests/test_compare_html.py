@@ -12,9 +12,10 @@ import pytest
 
 from browser import browser, open_page
 from fixtures import FIXTURES
-from tablecloak.compare import Comparison, Outcome, compare
+from tablecloak.analysis.compare import Comparison, Outcome, compare
 from tablecloak.errors import NotApplicable
-from tablecloak.formats.compare_html import (
+from tablecloak.methods import METHODS
+from tablecloak.reports.comparison import (
     check_drawing,
     compare_html,
     cost_plot,
@@ -22,7 +23,6 @@ from tablecloak.formats.compare_html import (
     quantiles_svg,
     touched_svg,
 )
-from tablecloak.methods import METHODS
 from test_report_html import checked
 from ways import FAILURES, WAYS
 
@@ -130,7 +130,7 @@ def test_without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     html = compare_html(all_ways(), plots=False)
     checked(html)
     assert "<svg" not in html
-    monkeypatch.setattr("tablecloak.formats.compare_html.find_spec", lambda name: None)
+    monkeypatch.setattr("tablecloak.reports.comparison.find_spec", lambda name: None)
     with pytest.raises(NotApplicable, match="matplotlib"):
         check_drawing()
     monkeypatch.undo()

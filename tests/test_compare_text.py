@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fixtures import FIXTURES
-from tablecloak.compare import compare
-from tablecloak.formats.compare_text import summary_text
+from tablecloak.analysis.compare import compare
+from tablecloak.analysis.compare_text import summary_text
 
 
 def test_columns_line_up() -> None:

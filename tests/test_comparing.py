@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tablecloak.formats import compare_html
 from tablecloak.methods import METHODS
+from tablecloak.reports import comparison
 from test_cli import TABLE, Run, run, table, tells_no_value  # noqa: F401
 from ways import FAILURES, WAYS
 
@@ -138,7 +138,7 @@ def test_without_matplotlib_nothing_runs(
     table: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compare_html, "find_spec", lambda name: None)
+    monkeypatch.setattr(comparison, "find_spec", lambda name: None)
     page = table.with_name("compare.html")
     ended = run("compare", table, "-m", "suppress-greedy", "--html", page)
     assert ended.code == 5 and "matplotlib" in ended.err and ended.out == ""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contributed import one_cell
-from tablecloak.concentration import (
+from tablecloak.assessment.concentration import (
     HOLDINGS,
     check_depth,
     contributions_at,
@@ -20,8 +20,8 @@ from tablecloak.concentration import (
     top,
     waived,
 )
-from tablecloak.contributions import Contributions
 from tablecloak.errors import InputError
+from tablecloak.model.contributions import Contributions
 
 
 def test_copies_and_sums_of_the_largest() -> None:

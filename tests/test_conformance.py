@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers, only_sliding
-from tablecloak.audit import audit
-from tablecloak.cells import infer_decimals
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS
-from tablecloak.problem import Levels
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.model.cells import infer_decimals
+from tablecloak.model.problem import Levels
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 from tablecloak.testing import assert_additive, assert_protected
 from two_way import FIGURE_004, TwoWay
 
@@ -248,7 +248,7 @@ def test_protect_discards_numbers_that_do_not_add_up():
     from tablecloak.errors import SolverError
     from tablecloak.methods.base import Method, Proposal
     from tablecloak.methods.suppress_greedy import GreedyParams
-    from tablecloak.pattern import Perturbation, Rounding
+    from tablecloak.model.pattern import Perturbation, Rounding
 
     problem = FIXTURES["two way"]()
     shown = problem.table.values + np.where(np.arange(len(problem.table)) == 0, 1.0, 0.0)

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import frozen_matrix
-from tablecloak.contributions import NOBODY, Contributions, placed
 from tablecloak.errors import InputError
+from tablecloak.model.contributions import NOBODY, Contributions, placed
 
 
 def known(names: list[str], shares: list[list[float]], depth: int = 2) -> Contributions:

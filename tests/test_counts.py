@@ -34,7 +34,7 @@ from tablecloak import (
 from tablecloak.cli.app import app
 from tablecloak.formats.cloak import read_cloak
 from tablecloak.job import Job, run_job
-from tablecloak.pattern import Pattern
+from tablecloak.model.pattern import Pattern
 
 N, S, W = "N", "S", "W"
 PERSONS = {

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
+from tablecloak.auditing import audit
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import suppression
-from tablecloak.methods.cube_search import CubeSearch
-from tablecloak.methods.deviations import open_tasks
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.problem import Attacker, Levels, Problem
+from tablecloak.methods.heuristics.deviation import open_tasks
+from tablecloak.methods.heuristics.hypercubes import CubeSearch
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected
 
 

@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tablecloak.attacker.hypercube import Cubes
 from tablecloak.attacker.presolve import structure_of, working_columns
-from tablecloak.dimension import Dimension
-from tablecloak.engines.cube_kernels import FORBIDDEN
-from tablecloak.engines.cubes import Cubes
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.table import Table
+from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
 
 TREE = {"A": ["a1", "a2", "a3"], "B": {"B1": ["b1", "b2"], "B2": ["b3"]}, "C": ["c1", "c2"]}
 

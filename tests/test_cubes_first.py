@@ -7,16 +7,16 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from tablecloak.audit import audit
-from tablecloak.audit.cubes_first import cubes_of, reach_by_cubes
+from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
+from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.pattern import Rounding
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
+from tablecloak.model.pattern import Rounding
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
 from test_cube_search import problem_of
 
-FIRST = import_module("tablecloak.audit.cubes_first")
-JUDGE = import_module("tablecloak.audit.judge")
+FIRST = import_module("tablecloak.attacker.hypercube_witnesses")
+JUDGE = import_module("tablecloak.auditing.audit")
 
 
 @pytest.fixture

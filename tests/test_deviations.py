@@ -7,10 +7,10 @@ import pytest
 
 from fixtures import FIXTURES, fifty_attackers
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.audit import audit
-from tablecloak.methods.deviations import Router, Side, Task, met_by, open_tasks
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Problem
+from tablecloak.auditing import audit
+from tablecloak.methods.heuristics.deviation import Router, Side, Task, met_by, open_tasks
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Problem
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_000, TwoWay
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablecloak.dimension import Dimension, label_of
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.dimension import Dimension, label_of
+from tablecloak.model.hierarchy import Hierarchy
 
 REGIONS = Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1", "s2"]})
 BASINS = Hierarchy.from_dict({"East": ["n1", "s1"], "West": ["n2", "s2"]}, total="Basins")

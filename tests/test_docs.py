@@ -34,10 +34,10 @@ import api_reference
 import tablecloak
 import test_conformance
 from fixtures import FIXTURES
-from tablecloak.cli import exits
+from tablecloak.cli import exit_codes
 from tablecloak.cli.app import app
-from tablecloak.formats.json_records import audit_record, exposure_record, result_record
 from tablecloak.methods import METHODS
+from tablecloak.reports.records import audit_record, exposure_record, result_record
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -302,7 +302,7 @@ def test_the_help_of_every_command_is_the_real_one() -> None:
 
 def test_every_exit_code_is_explained() -> None:
     codes = re.findall(r"^\| (\d+) \|", PAGES_TEXT["docs/command-line.md"], re.MULTILINE)
-    listed = re.findall(r"^ +(\d+)  ", exits.__doc__ or "", re.MULTILINE)
+    listed = re.findall(r"^ +(\d+)  ", exit_codes.__doc__ or "", re.MULTILINE)
     assert codes == listed
 
 

@@ -28,7 +28,7 @@ from tablecloak import (
     protect,
     tabulate,
 )
-from tablecloak.assess import summary
+from tablecloak.assessment.assess import summary
 from tablecloak.model.emptiness import Emptiness, gap_meaning, known_bounds, part_gap_meanings
 
 ROWS, COLUMNS = Dimension.flat("r", ["N", "S"]), Dimension.flat("s", ["a", "b", "c"])

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Codes
-from tablecloak.dimension import Dimension
-from tablecloak.equations import (
+from tablecloak.errors import InputError
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.equations import (
     Packing,
     additive,
     aggregated,
@@ -21,8 +22,7 @@ from tablecloak.equations import (
     noise,
     summation_equations,
 )
-from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
+from tablecloak.model.hierarchy import Hierarchy
 from test_dimension import hierarchies
 
 Row = frozenset[tuple[tuple[int, ...], float]]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tablecloak.attacker.elimination import TooMuchWork, solve
-from tablecloak.audit.exact import exact_number
+from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
+from tablecloak.auditing.exact import exact_number
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tablecloak import examples
-from tablecloak.apriori import Marks
-from tablecloak.assess import assess
+from tablecloak.assessment.assess import assess
+from tablecloak.assessment.marks import Marks
+from tablecloak.assessment.rules import Frequency, PPercent
 from tablecloak.errors import InputError
 from tablecloak.examples import make_business_survey as making
 from tablecloak.job import Job
-from tablecloak.rules import Frequency, PPercent
-from tablecloak.table import Table
-from tablecloak.tabulate import tabulate
+from tablecloak.model.table import Table
+from tablecloak.tabulation.tabulate import tabulate
 
 
 @pytest.fixture(scope="module")

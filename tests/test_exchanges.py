@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tablecloak import Attacker, Levels, Problem, protect
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.methods.exact_run import ExactParams, ExactRun
-from tablecloak.methods.exchanges import Exchanges, Judge
-from tablecloak.methods.patterns import PatternRows
-from tablecloak.methods.run_state import Exact
+from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges, Judge
+from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
+from tablecloak.methods.branch_and_cut.state import Exact
+from tablecloak.methods.cuts.bridgeless import PatternRows
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_one, class_problem, two_way
 

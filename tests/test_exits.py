@@ -20,11 +20,11 @@ import typer
 from typer.testing import CliRunner
 
 from tablecloak.cli.app import app
-from tablecloak.cli.exits import exit_codes
+from tablecloak.cli.exit_codes import exit_codes
 from tablecloak.errors import SolverError
 from tablecloak.examples import path
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.model.result import Status
+from tablecloak.protection import protect
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes and SIGTERM do not apply on Windows")
 TABLE = """0
@@ -90,7 +90,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
         report = replace(result.report, notes=("the whole table is hidden",))
         return replace(result, status=Status.INTERRUPTED, report=report)
 
-    modules = [import_module(f"tablecloak.{name}") for name in ("protect", "job.run", "compare")]
+    modules = [import_module(f"tablecloak.{name}") for name in ("protection", "job.run", "analysis.compare")]
     for module in modules:
         monkeypatch.setattr(module, "protect", stopped)
 
@@ -198,7 +198,7 @@ def test_nothing_is_published_where_a_method_went_on_after_an_interrupt(
             signal.raise_signal(number)
         return protect(*given, **options)
 
-    for name in ("protect", "job.run", "compare"):
+    for name in ("protection", "job.run", "analysis.compare"):
         monkeypatch.setattr(import_module(f"tablecloak.{name}"), "protect", deaf)
     job = small_job(tmp_path)
     before = set(tmp_path.iterdir())
@@ -246,15 +246,15 @@ def test_importing_sets_no_handlers() -> None:
 
 SLOW = """
 import sys, time
-import tablecloak.protect
+import tablecloak.protection
 from tablecloak.cli import main
 
 def slow(*_, **options):
     print("ready", flush=True)
     time.sleep(600)
 
-tablecloak.protect.protect = slow
-sys.modules["tablecloak.protect"].protect = slow
+tablecloak.protection.protect = slow
+sys.modules["tablecloak.protection"].protect = slow
 main()
 """
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit, checked_view
+from tablecloak.analysis.explanation import Explanation, Opening, _Blocks, explain, some
+from tablecloak.auditing import audit, checked_view
 from tablecloak.errors import NotApplicable
-from tablecloak.explain import Explanation, Opening, _Blocks, explain, some
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Levels, Problem, Reason
-from tablecloak.protect import protect
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Levels, Problem, Reason
+from tablecloak.protection import protect
 
 
 def without(problem: Problem, pattern: Pattern, cell: int) -> Pattern:

@@ -10,13 +10,13 @@ import pytest
 from scipy.optimize import linprog
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.exposure import MEANING, Exposure, apparent_intervals, exposure, most_initial
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.table import Table
+from tablecloak.auditing import audit
+from tablecloak.auditing.exposure import MEANING, Exposure, apparent_intervals, exposure, most_initial
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
 
 FIGURE_1 = np.array(
     [

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
-from tablecloak.engines.flow import load_kernels
-from tablecloak.engines.highs import Abandoned
+from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.methods.cube_search import CubeSearch
-from tablecloak.methods.deviations import open_tasks
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
+from tablecloak.methods.heuristics.deviation import open_tasks
+from tablecloak.methods.heuristics.hypercubes import CubeSearch
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
+from tablecloak.model.result import Status
 from tablecloak.progress import NEVER, Deadline, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.protection import protect
+from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.solvers.highs import Abandoned
 from tablecloak.testing import assert_protected
 
 STOPPED = [
@@ -114,7 +114,7 @@ def test_an_interrupted_run_falls_back_on_it(method):
 
 def test_compact_keeps_what_its_program_has_found(monkeypatch):
     """An interrupt within the integer program leaves its best point, if it has one."""
-    module = import_module("tablecloak.engines.mip")
+    module = import_module("tablecloak.solvers.mixed_integer")
     solved = module.run
 
     def interrupted(highs, seconds, **named):
@@ -131,7 +131,7 @@ def test_compact_keeps_what_its_program_has_found(monkeypatch):
 
 def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
     """A solver that does not react to an interrupt still works: nothing of it is read."""
-    module = import_module("tablecloak.engines.mip")
+    module = import_module("tablecloak.solvers.mixed_integer")
 
     def abandoned(highs, seconds, **named):
         assert named["may_leave"]
@@ -147,7 +147,11 @@ def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
 
 def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
     """It has witnesses, and `protect` audits it anyway: better than everything hidden."""
-    problem, costs, judge = FIXTURES["three way"](), [], import_module("tablecloak.methods.run_state").audit
+    problem, costs, judge = (
+        FIXTURES["three way"](),
+        [],
+        import_module("tablecloak.methods.branch_and_cut.state").audit,
+    )
 
     def interrupted(*given, **named):
         cost = problem.weights[given[1].touched(problem) & ~problem.must_hide].sum()
@@ -156,7 +160,7 @@ def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
             raise KeyboardInterrupt
         return judge(*given, **named)
 
-    monkeypatch.setattr("tablecloak.methods.run_state.audit", interrupted)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.state.audit", interrupted)
     result = protect(problem, "suppress-optimal")
     assert result.status is Status.INTERRUPTED
     assert result.cost == costs[0] < problem.weights[~problem.forced & ~problem.must_hide].sum()

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tablecloak.engines import growing, highs
-from tablecloak.engines.lp import Outcome
-from tablecloak.methods import first_rounding
 from tablecloak.methods.base import Run
-from tablecloak.methods.first_rounding import FirstRounding, FirstSettings
-from tablecloak.methods.joint_start import check_in_time
-from tablecloak.methods.plans import MixedParams, plan_of
-from tablecloak.methods.second_model import SecondModel
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.mixed.initial_solution import check_in_time
+from tablecloak.methods.mixed.plan import MixedParams, plan_of
+from tablecloak.methods.rounding import initial_rounding
+from tablecloak.methods.rounding.initial_rounding import FirstRounding, FirstSettings
+from tablecloak.methods.unified.cutting_plane_model import SecondModel
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, TimeUp, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.protection import protect
+from tablecloak.solvers import highs, row_generation
+from tablecloak.solvers.linear_program import Outcome
 from test_annealed_rounding import counts
 from test_free_cells import tied
 
@@ -118,7 +118,7 @@ def test_what_was_cut_short_is_made_again_and_the_better_one_counts() -> None:
 
 
 def test_an_interrupt_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, annealed = [], first_rounding.annealed_rounding
+    asked, annealed = [], initial_rounding.annealed_rounding
 
     def once(*given: Any) -> Any:
         asked.append(given)
@@ -126,7 +126,7 @@ def test_an_interrupt_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         return annealed(*given)
 
-    monkeypatch.setattr(first_rounding, "annealed_rounding", once)
+    monkeypatch.setattr(initial_rounding, "annealed_rounding", once)
     result = protect(counts(3), NAME, params={"base": 3, "seconds": 1e3})
     assert result.status is Status.INTERRUPTED and len(asked) == 2
 
@@ -211,7 +211,7 @@ def test_a_growing_program_that_does_not_end_is_left_to_itself(monkeypatch: pyte
     monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(patience=0.0))
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
     programs = [
-        growing.Program(np.ones(1), np.zeros(1), np.ones(1), np.ones(1, dtype=bool)) for _ in range(2)
+        row_generation.Program(np.ones(1), np.zeros(1), np.ones(1), np.ones(1, dtype=bool)) for _ in range(2)
     ]
     for program in programs:
         program._highs = Deaf()

@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from tablecloak.engines import flow
-from tablecloak.engines.flow import Network, Route, warm_up
+from tablecloak.solvers.graphs import network as flow
+from tablecloak.solvers.graphs.network import Network, Route, warm_up
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -368,7 +368,7 @@ def test_wrong_arguments_never_reach_compiled_code() -> None:
 
 
 def test_importing_does_not_import_numba() -> None:
-    code = "import sys, tablecloak, tablecloak.engines.flow; sys.exit('numba' in sys.modules)"
+    code = "import sys, tablecloak, tablecloak.solvers.graphs.network; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -9,19 +9,31 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats
-from tablecloak.audit import audit
-from tablecloak.engines import growing
-from tablecloak.engines.highs import Abandoned, LeftAlone
-from tablecloak.engines.lp import Outcome
-from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import Form, combined_form, interval_form, joined, suppression_form
-from tablecloak.methods.rooms import all_levels, conditional_widths
-from tablecloak.methods.second_model import Answer, SecondModel
-from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, rounding_form, with_senses
-from tablecloak.pattern import Rounding
-from tablecloak.problem import Problem
+from tablecloak.auditing import audit
+from tablecloak.methods.unified.compact_model import solve_first
+from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
+from tablecloak.methods.unified.formulation import (
+    Form,
+    combined_form,
+    interval_form,
+    joined,
+    suppression_form,
+)
+from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
+from tablecloak.methods.unified.shown_values import (
+    Shown,
+    added_up,
+    perturbation_form,
+    rounding_form,
+    with_senses,
+)
+from tablecloak.model.pattern import Rounding
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Deadline, silent
-from tablecloak.protect import protect
+from tablecloak.protection import protect
+from tablecloak.solvers import row_generation
+from tablecloak.solvers.highs import Abandoned, LeftAlone
+from tablecloak.solvers.linear_program import Outcome
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 
@@ -139,7 +151,7 @@ def test_an_integer_program_that_does_not_end_is_left_and_not_used_again(monkeyp
     """As on hier13x13x7d: HiGHS did not look up from the root of an integer program for two seconds."""
     one = np.ones(2)
     for trouble in (LeftAlone, Abandoned):
-        program = growing.Program(one, np.zeros(2), 3 * one, np.ones(2, dtype=bool))
+        program = row_generation.Program(one, np.zeros(2), 3 * one, np.ones(2, dtype=bool))
         program.add_rows(csr_array(np.array([[1.0, 1.0]])), np.ones(1), np.full(1, np.inf))
         assert program.solve().objective == 1.0
         asked = []
@@ -148,7 +160,7 @@ def test_an_integer_program_that_does_not_end_is_left_and_not_used_again(monkeyp
             asked.append(named["may_leave"])
             raise trouble
 
-        monkeypatch.setattr(growing, "run", deaf)
+        monkeypatch.setattr(row_generation, "run", deaf)
         if trouble is Abandoned:
             with pytest.raises(KeyboardInterrupt):
                 program.solve()

@@ -9,15 +9,15 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
-from tablecloak.dimension import Dimension
 from tablecloak.formats.jj import read_jj
-from tablecloak.links import link
-from tablecloak.methods.annealed_rounding import AnnealingSettings, annealed_rounding
-from tablecloak.methods.free_cells import EliminationSettings, FreeCells, free_cells
-from tablecloak.methods.rounding import whole_table
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.rounding.annealing import AnnealingSettings, annealed_rounding
+from tablecloak.methods.rounding.integer_units import whole_table
+from tablecloak.methods.rounding.integral_basis import EliminationSettings, FreeCells, free_cells
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.links import link
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, silent
-from tablecloak.table import Table
 
 
 def tied(seed: int, size: int = 4, most: int = 40) -> Table:

@@ -11,8 +11,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from fixtures import FIXTURES
-from tablecloak.engines import freedom, tableau
-from tablecloak.engines.freedom import Attack, Freedom, Programs, attack_on
+from tablecloak.attacker import null_space as freedom
+from tablecloak.attacker.null_space import Attack, Freedom, Programs, attack_on
+from tablecloak.solvers.kernels import null_space_simplex
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 ENGINES = (Freedom, Programs)
@@ -234,15 +235,15 @@ def test_a_lost_kernel_is_rescued(table, monkeypatch):
     """Answer, witness and proof are those of a linear program; afterwards the kernel goes on."""
     rng = np.random.default_rng(8)
     matrix = random_support(table, rng)
-    attack, count, kernel = Freedom(matrix), matrix.shape[1], tableau.farthest
+    attack, count, kernel = Freedom(matrix), matrix.shape[1], null_space_simplex.farthest
     for round_ in range(6):
         bounds = random_bounds(rng, count)
         attack.set_bounds(*bounds)
         with monkeypatch.context() as patch:
-            patch.setattr(tableau, "farthest", lambda *_: (tableau.LOST, 0))
+            patch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
             for cell in rng.permutation(count)[:4].tolist():
                 check_answer(attack, matrix, bounds, cell, round_ % 2 == 0, 1e4)
-        assert tableau.farthest is kernel
+        assert null_space_simplex.farthest is kernel
         for cell in rng.permutation(count)[:4].tolist():
             check_answer(attack, matrix, bounds, cell, round_ % 2 == 1, 1e4)
 
@@ -278,7 +279,7 @@ def test_independent_rows_and_columns(seed):
     rng = np.random.default_rng(seed + 70)
     matrix = random_matrix(rng) if seed % 2 else random_support(TABLES[seed % len(TABLES)], rng)
     dense = matrix.toarray()
-    rows, columns = tableau.independent(np.ascontiguousarray(dense.copy()))
+    rows, columns = null_space_simplex.independent(np.ascontiguousarray(dense.copy()))
     rank = int(np.linalg.matrix_rank(dense)) if dense.size else 0
     assert rows.size == columns.size == rank
     assert np.unique(rows).size == np.unique(columns).size == rank

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy, Tree
+from tablecloak.model.hierarchy import Hierarchy, Tree
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csc_array
 from scipy.sparse import random as random_matrix
 
-from tablecloak.engines import highs
-from tablecloak.engines.lp import model
+from tablecloak.solvers import highs
+from tablecloak.solvers.linear_program import model
 
 
 def covering(rows: int, columns: int, *, whole: bool) -> object:

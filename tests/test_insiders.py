@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from contributed import Record, contributed
-from tablecloak.audit import audit
-from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
+from tablecloak.assessment.insiders import POOLED, Insiders
+from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.insiders import POOLED, Insiders
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.table import Table
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 
 DIMENSIONS = [Dimension.flat("row", ["a", "b", "c"]), Dimension.flat("column", ["x", "y", "z"])]
 

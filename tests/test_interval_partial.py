@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.lengths import hidden_by_mark
-from tablecloak.pattern import Intervals
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.methods.intervals.attainable import hidden_by_mark
+from tablecloak.model.pattern import Intervals
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.protection import protect
 from tablecloak.testing import KINDS, assert_protected, feasible_intervals, random_problem
 from two_way import FIGURE_004, TwoWay
 

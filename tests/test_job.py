@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tablecloak.apriori import Marks
-from tablecloak.assess import assess
-from tablecloak.dimension import Dimension
+from tablecloak.assessment.assess import assess
+from tablecloak.assessment.insiders import Insiders
+from tablecloak.assessment.marks import Marks
+from tablecloak.assessment.rules import Frequency, PPercent
 from tablecloak.errors import InfeasibleProblem, InputError, UnsafePublication
 from tablecloak.formats.cloak import read_cloak
 from tablecloak.formats.pattern_csv import write_pattern
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.insiders import Insiders
 from tablecloak.job import Job, JobResult, plan, run_job
 from tablecloak.job.hierarchies import in_order, make_dimension, make_hierarchy, read_digits
-from tablecloak.job.keys import PUBLIC, SECTIONS
 from tablecloak.job.labels import code_labels, read_labels
-from tablecloak.job.lines import key_lines
+from tablecloak.job.positions import key_lines
 from tablecloak.job.record import digest, file_digest
-from tablecloak.links import link, link_responses
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publish import publish
-from tablecloak.rules import Frequency, PPercent
-from tablecloak.sources import CellData, Layout, Microdata
-from tablecloak.tabulate import tabulate, tabulate_linked
+from tablecloak.job.schema import PUBLIC, SECTIONS
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.links import link, link_responses
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.publication.publish import publish
+from tablecloak.tabulation.sources import CellData, Layout, Microdata
+from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
 
 JOB = """\
 [data]
@@ -228,7 +228,7 @@ def test_wrong_labels_are_told_before_anything_is_solved(
 
 
 def test_missing_libraries_are_told_beforehand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablecloak.job.checks.find_spec", lambda name: None)
+    monkeypatch.setattr("tablecloak.job.validation.find_spec", lambda name: None)
     found = faults(write(folder, ('"safe.html"', '"safe.xlsx"'), ('json = "r', 'html = "r.html"\njson = "r')))
     assert [fault.split(": it needs ")[1] for fault in found] == [
         "xlsxwriter; run: pip install tablecloak[excel]",
@@ -441,7 +441,7 @@ def test_a_full_disk_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatc
         if len(calls) == 3:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tablecloak.formats.files.os.fsync", full)
+    monkeypatch.setattr("tablecloak.files.os.fsync", full)
     with pytest.raises(InputError, match="No space left"):
         run_job(Job.read(folder / "job.toml"))
     assert left(folder) == ["safe.csv"] and (folder / "safe.csv").read_text() == "old"
@@ -456,10 +456,10 @@ def test_outputs_that_became_unwritable(folder: Path) -> None:
 
 
 def test_an_unsafe_closer_audit_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tablecloak.audit import audit
+    from tablecloak.auditing import audit
 
     def severe(problem: Problem, pattern: Any, **options: Any) -> Any:
-        from tablecloak.pattern import Suppression
+        from tablecloak.model.pattern import Suppression
 
         return audit(problem, Suppression.of(problem.table, []))
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablecloak.audit import audit
-from tablecloak.exposure import exposure
+from tablecloak.auditing import audit
+from tablecloak.auditing.exposure import exposure
 from tablecloak.formats.jj import parse_jj
-from tablecloak.formats.json_records import audit_record, exposure_record, plain, result_record, to_json
-from tablecloak.pattern import Intervals, Suppression
-from tablecloak.problem import Attacker, Problem
-from tablecloak.result import Report, Result, Status
+from tablecloak.model.pattern import Intervals, Suppression
+from tablecloak.model.problem import Attacker, Problem
+from tablecloak.model.result import Report, Result, Status
+from tablecloak.reports.records import audit_record, exposure_record, plain, result_record, to_json
 
 TEXT = """0
 9

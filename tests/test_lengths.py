@@ -5,12 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.methods.deviations import Router, open_tasks
-from tablecloak.methods.lengths import Widener, on_grid, repaired, skewed, snapped, stated, tightened
-from tablecloak.pattern import Intervals
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.heuristics.deviation import Router, open_tasks
+from tablecloak.methods.intervals.attainable import (
+    Widener,
+    on_grid,
+    repaired,
+    skewed,
+    snapped,
+    stated,
+    tightened,
+)
+from tablecloak.model.pattern import Intervals
+from tablecloak.model.problem import Levels, Problem
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay

@@ -13,21 +13,21 @@ import highspy
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.engines.flow import load_kernels
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Run, RunSettings, suppression
 from tablecloak.methods.feasibility import known_audit, largest_pattern
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
+from tablecloak.model.result import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline, TimeUp
-from tablecloak.protect import protect
-from tablecloak.result import EVERYTHING, Status
+from tablecloak.protection import protect
+from tablecloak.solvers.graphs.network import load_kernels
 from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
 from test_cube_search import problem_of
 
-highs, judging = (import_module(f"tablecloak.{name}") for name in ("engines.highs", "methods.judging"))
-UNTIMED = ("tablecloak.methods", "tablecloak.engines", "tablecloak.progress")
+highs, judging = (import_module(f"tablecloak.{name}") for name in ("solvers.highs", "methods.timed_audit"))
+UNTIMED = ("tablecloak.methods", "tablecloak.attacker", "tablecloak.solvers", "tablecloak.progress")
 """Packages that may not read a clock without a limit; `protect` and `audit` report their seconds."""
 EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
 
@@ -260,7 +260,7 @@ def test_a_watched_deadline_ends_a_judgement(monkeypatch):
 
 def test_compiled_code_is_loaded_before_the_limit_begins(monkeypatch):
     loaded = []
-    module = import_module("tablecloak.protect")
+    module = import_module("tablecloak.protection")
     monkeypatch.setattr(module, "load_kernels", lambda: loaded.append(1))
     protect(FIXTURES["two way"](), "suppress-greedy")
     assert not loaded
@@ -305,7 +305,7 @@ def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
     problem = FIXTURES["two way"]()
     protect(problem, "suppress-greedy")
     everything = suppression(largest_pattern(problem))
-    again = import_module("tablecloak.protect")
+    again = import_module("tablecloak.protection")
     calls = []
     monkeypatch.setattr(again, "audit", lambda *given, **options: calls.append(given))
     assert known_audit(problem, everything).safe

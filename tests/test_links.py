@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.links import link, link_responses
-from tablecloak.problem import Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.links import link, link_responses
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
 from test_dimension import hierarchies
 from test_table import as_cells, as_dict, check_secret
 

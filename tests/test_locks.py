@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tablecloak.errors import InputError
-from tablecloak.formats.files import write_file, write_files
+from tablecloak.files import write_file, write_files
 from tablecloak.locks import Draft, normal_mode, private_folder, remove_dead, temporary_place
 
 pytestmark = pytest.mark.skipif(
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 WRITES = """
 import os, sys, time
 from pathlib import Path
-from tablecloak.formats import files
+from tablecloak import files
 from tablecloak.locks import Draft
 
 def stop(*_):
@@ -42,7 +42,7 @@ files.write_files({Path(sys.argv[1]) / "one.csv": "1", Path(sys.argv[1]) / "two.
 COUNTS = """
 import sys, tempfile, time
 tempfile.tempdir = sys.argv[1]
-from tablecloak.engines.duck import run, session
+from tablecloak.tabulation.duckdb.session import run, session
 
 with session("64MB") as connection:
     run(connection, "CREATE TABLE a AS SELECT range AS i FROM range(1000)")

@@ -7,9 +7,7 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves
 from publications import with_unions
-from tablecloak.audit import audit
-from tablecloak.errors import InputError
-from tablecloak.losses import (
+from tablecloak.analysis.loss import (
     Distances,
     Quantiles,
     loss_grid,
@@ -18,9 +16,11 @@ from tablecloak.losses import (
     losses_by_code,
     measures,
 )
-from tablecloak.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression
-from tablecloak.problem import Mark, Problem
-from tablecloak.protect import protect
+from tablecloak.auditing import audit
+from tablecloak.errors import InputError
+from tablecloak.model.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Mark, Problem
+from tablecloak.protection import protect
 
 
 def hidden_leaves(problem: Problem) -> Suppression:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from tablecloak.engines import highs, lp
-from tablecloak.engines.lp import Outcome, Session
+from tablecloak.solvers import highs, linear_program
+from tablecloak.solvers.linear_program import Outcome, Session
 
 
 def test_many_solves_do_not_use_up_the_time_of_the_next_one():
@@ -28,7 +28,7 @@ def test_many_solves_do_not_use_up_the_time_of_the_next_one():
     raise AssertionError("the programs are too small for this test")
 
 
-@pytest.mark.parametrize("work", [lp.SIMPLEX_WORK, 0])
+@pytest.mark.parametrize("work", [linear_program.SIMPLEX_WORK, 0])
 def test_a_simplex_run_that_does_not_end_gives_way_to_others(
     work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -38,7 +38,7 @@ def test_a_simplex_run_that_does_not_end_gives_way_to_others(
     wanted = Session(matrix, -np.ones(120), np.ones(120), cost=cost).solve().objective
     monkeypatch.setattr(highs, "ITERATIONS", 0)
     monkeypatch.setattr(highs, "LEAST_ITERATIONS", 1)
-    monkeypatch.setattr(lp, "LEAST_ITERATIONS", 1)
-    monkeypatch.setattr(lp, "SIMPLEX_WORK", work)
+    monkeypatch.setattr(linear_program, "LEAST_ITERATIONS", 1)
+    monkeypatch.setattr(linear_program, "SIMPLEX_WORK", work)
     found = Session(matrix, -np.ones(120), np.ones(120), cost=cost).solve()
     assert found.outcome is Outcome.OPTIMAL and found.objective == pytest.approx(wanted)

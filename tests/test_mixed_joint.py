@@ -11,24 +11,24 @@ import pytest
 from scipy.sparse import csr_array, hstack, vstack
 
 from fixtures import FIXTURES, flat, from_leaves, smallest_leaves, two_way_several, with_levels
-from tablecloak.audit import audit
-from tablecloak.compare import compare
-from tablecloak.engines.lp import Outcome
+from tablecloak.analysis.compare import compare
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
 from tablecloak.formats.pattern_csv import parse_pattern, write_pattern
-from tablecloak.methods.annealed_rounding import AnnealingSettings
-from tablecloak.methods.joint_start import annealed_numbers
+from tablecloak.methods.mixed.formulation import WAYS, joint_of
+from tablecloak.methods.mixed.initial_solution import annealed_numbers
+from tablecloak.methods.mixed.plan import MixedParams, plan_of
 from tablecloak.methods.mixed_joint import _Asked
-from tablecloak.methods.mixing import WAYS, joint_of
-from tablecloak.methods.plans import MixedParams, plan_of
+from tablecloak.methods.rounding.annealing import AnnealingSettings
+from tablecloak.model.pattern import Intervals, Mixed, Rounding
+from tablecloak.model.problem import Attacker, Levels, Problem
 from tablecloak.model.requirement import room_by_box
-from tablecloak.pattern import Intervals, Mixed, Rounding
-from tablecloak.problem import Attacker, Levels, Problem
+from tablecloak.model.result import Result, Status
+from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, TimeUp, silent
-from tablecloak.protect import protect
-from tablecloak.publish import publish
-from tablecloak.result import Result, Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
+from tablecloak.publication.publish import publish
+from tablecloak.solvers.linear_program import Outcome
 from tablecloak.testing import (
     KINDS,
     assert_protected,
@@ -412,17 +412,17 @@ def test_a_time_limit_of_nothing_still_gives_something_safe() -> None:
 
 
 def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tablecloak.methods import second_model
+    from tablecloak.methods.unified import cutting_plane_model
 
     _, problem = figure()
-    asked = second_model.SecondModel._relax
+    asked = cutting_plane_model.SecondModel._relax
 
     def interrupted(self: Any) -> Any:
         if self.tasks:
             raise KeyboardInterrupt
         return asked(self)
 
-    monkeypatch.setattr(second_model.SecondModel, "_relax", interrupted)
+    monkeypatch.setattr(cutting_plane_model.SecondModel, "_relax", interrupted)
     result = protect(problem, NAME)
     assert result.status is Status.INTERRUPTED
     assert_protected(problem, result.pattern)
@@ -635,7 +635,7 @@ def test_an_audit_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
     """The method does not wait for a judgement longer than its limit, and ends with what needs none."""
     from importlib import import_module
 
-    module = import_module("tablecloak.methods.judging")
+    module = import_module("tablecloak.methods.timed_audit")
 
     def endless(problem: Problem, pattern: Any, *, progress: Any) -> Any:
         while True:

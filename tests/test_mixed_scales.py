@@ -21,15 +21,15 @@ from tablecloak import (
     protect,
 )
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.engines import growing
-from tablecloak.engines.growing import Program
-from tablecloak.engines.lp import Outcome
-from tablecloak.methods.deviations import Router, Side, Task
-from tablecloak.methods.rooms import all_levels
-from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
-from tablecloak.methods.run_state import Exact
-from tablecloak.methods.separation import separator_of
+from tablecloak.methods.branch_and_cut.state import Exact
+from tablecloak.methods.cuts.capacity import separator_of
+from tablecloak.methods.cuts.cut import Row, capacity_row, no_good, sharper
+from tablecloak.methods.heuristics.deviation import Router, Side, Task
+from tablecloak.methods.unified.protection_cuts import all_levels
 from tablecloak.progress import NEVER, silent
+from tablecloak.solvers import row_generation
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.row_generation import Program
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
 from tablecloak.testing.brute_force import safe_suppression_below
 
@@ -227,7 +227,7 @@ def test_intervals_where_boxes_are_narrow_and_values_large(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["interval-partial", "interval-combined"])
 def test_a_solver_that_fails_is_no_time_limit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "run", lambda highs, seconds, **_: highspy.HighsModelStatus.kUnknown)
+    monkeypatch.setattr(row_generation, "run", lambda highs, seconds, **_: highspy.HighsModelStatus.kUnknown)
     none = np.zeros(0)
     assert Program(np.ones(1), np.zeros(1), np.ones(1), none > 0).relax().outcome is Outcome.FAILED
     found = protect(small_beside_huge(), method)

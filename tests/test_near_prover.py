@@ -7,15 +7,15 @@ import pytest
 
 from tablecloak import Dimension, Hierarchy, Levels, Problem, Table
 from tablecloak.arrays import Floats
-from tablecloak.audit import audit
-from tablecloak.methods import near_proofs, near_prover
+from tablecloak.auditing import audit
+from tablecloak.methods.heuristics.network_construction import Boxes
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
-from tablecloak.methods.lengths import stated
-from tablecloak.methods.near_prover import NearProver
-from tablecloak.methods.network_search import Boxes
-from tablecloak.methods.provers import LinearProver, prover_of
-from tablecloak.methods.rooms import Proof, all_levels
-from tablecloak.problem import Mark
+from tablecloak.methods.intervals.attainable import stated
+from tablecloak.methods.unified import local_separation, local_start
+from tablecloak.methods.unified.local_separation import NearProver
+from tablecloak.methods.unified.protection_cuts import Proof, all_levels
+from tablecloak.methods.unified.separation import LinearProver, prover_of
+from tablecloak.model.problem import Mark
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import KINDS, random_problem
 
@@ -54,7 +54,7 @@ def _left(proof: Proof, boxes: Boxes, room: Floats) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where programs over the whole table have to be asked, and where witnesses of other rooms are known."""
-    monkeypatch.setattr(near_prover, "FARTHEST", farthest)
+    monkeypatch.setattr(local_separation, "FARTHEST", farthest)
     for seed in range(12):
         rng = np.random.default_rng([seed, 21])
         problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))
@@ -93,7 +93,7 @@ def nested_problem(seed: int) -> Problem:
 def test_the_optimum_is_the_same_however_proofs_are_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, costs = nested_problem(seed), []
     for quickly in (10_000, 10):
-        monkeypatch.setattr(near_proofs, "QUICKLY_ASKED", quickly)
+        monkeypatch.setattr(local_start, "QUICKLY_ASKED", quickly)
         assert isinstance(prover_of(problem), NearProver) == (quickly == 10)
         found = interval_partial(
             problem,

@@ -7,9 +7,9 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak import Problem, protect
-from tablecloak.engines import branching
-from tablecloak.methods.exact_run import ExactParams, ExactRun
+from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
 from tablecloak.progress import silent
+from tablecloak.solvers import scip
 
 
 def two_way(seed: int) -> Problem:
@@ -24,7 +24,7 @@ def rooted(run: ExactRun) -> None:
     assert run._root()
 
 
-@pytest.mark.skipif(not branching.is_there(), reason="restricted programs need SCIP")
+@pytest.mark.skipif(not scip.is_there(), reason="restricted programs need SCIP")
 def test_restricted_programs_lose_no_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [two_way(seed) for seed in range(6)]
     usual = [protect(problem, "suppress-optimal") for problem in problems]
@@ -33,10 +33,10 @@ def test_restricted_programs_lose_no_optimum(monkeypatch: pytest.MonkeyPatch) ->
     def note(phase: str, *rest: object) -> None:
         told.append(phase)
 
-    monkeypatch.setattr("tablecloak.methods.neighbourhoods.MANY", 0)
-    monkeypatch.setattr("tablecloak.methods.neighbourhoods.NARROW", 20)
-    monkeypatch.setattr("tablecloak.methods.exact_run.DENSE", 0)
-    monkeypatch.setattr("tablecloak.methods.exact_run.MANY", 0)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.improvement.neighbourhood_search.MANY", 0)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.improvement.neighbourhood_search.NARROW", 20)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.solver.DENSE", 0)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.solver.MANY", 0)
     for problem, before in zip(problems, usual, strict=True):
         found = protect(problem, "suppress-optimal", progress=note)
         assert found.status.value == before.status.value == "optimal"
@@ -48,7 +48,7 @@ def test_restricted_programs_lose_no_optimum(monkeypatch: pytest.MonkeyPatch) ->
 def test_neighbourhoods_begin_when_the_root_takes_long(
     grace: float, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablecloak.methods.exact_run.GRACE", grace)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.solver.GRACE", grace)
     table = from_leaves([flat(name, 6) for name in "abc"], leaf_values(6, 6, 6, seed=3, low=1))
     problem = with_levels(table, smallest_leaves(table, 12), share=0.5)
     params = ExactParams(seconds=30.0, nodes=0, neighbourhoods=share)

@@ -7,14 +7,14 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
-from tablecloak.engines.roads import RoadMap
-from tablecloak.methods import network_search
 from tablecloak.methods.base import suppression
-from tablecloak.methods.deviations import open_tasks, undominated
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.network_search import NetworkSearch, _Flows
-from tablecloak.methods.witnesses import FlowFinder
+from tablecloak.methods.heuristics import network_construction
+from tablecloak.methods.heuristics.deviation import open_tasks, undominated
+from tablecloak.methods.heuristics.network_construction import NetworkSearch, _Flows
+from tablecloak.methods.heuristics.witnesses import FlowFinder
 from tablecloak.progress import NEVER, silent
+from tablecloak.solvers.graphs.path_opening import RoadMap
 
 
 def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
@@ -58,7 +58,7 @@ def test_few_cuts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_with_total(9, 8, 1)
     before = searched(problem).hidden
     assert most[0] > 1
-    monkeypatch.setattr(network_search, "CUT_ENTRIES", 0)
+    monkeypatch.setattr(network_construction, "CUT_ENTRIES", 0)
     most[0] = 0
     assert np.array_equal(searched(problem).hidden, before)
     assert most[0] == 1

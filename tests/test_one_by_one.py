@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.bounds import relaxation_p
+from tablecloak.analysis.lower_bounds import relaxation_p
+from tablecloak.auditing.exposure import exposure
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.exposure import exposure
 from tablecloak.methods.base import Method
-from tablecloak.methods.first_pattern import FIRST_KEPT
-from tablecloak.methods.one_by_one import OneByOneParams, Own, one_by_one
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, one_by_one
+from tablecloak.model.result import Status
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 
 
@@ -147,7 +147,7 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     problem = FIXTURES["three way"]()
     moments, audited = iter(range(10**6)), []
     monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: float(next(moments)))
-    module = import_module("tablecloak.methods.one_by_one")
+    module = import_module("tablecloak.methods.heuristics.sequential")
     judge = module.audit
 
     def counted(*given, **named):

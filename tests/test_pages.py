@@ -11,15 +11,15 @@ import pytest
 from jinja2 import UndefinedError
 
 from fixtures import FIXTURES
-from tablecloak.compare import compare
-from tablecloak.formats.compare_html import compare_html
-from tablecloak.formats.pages import confidential_page
-from tablecloak.formats.report_html import report_html
-from tablecloak.protect import protect
+from tablecloak.analysis.compare import compare
+from tablecloak.protection import protect
+from tablecloak.reports.comparison import compare_html
+from tablecloak.reports.page import confidential_page
+from tablecloak.reports.report import report_html
 
 
 def template(name: str) -> str:
-    return files("tablecloak").joinpath("templates", name).read_text(encoding="utf-8")
+    return files("tablecloak.reports").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def both() -> dict[str, str]:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tablecloak import Problem, Result, protect
-from tablecloak.methods import exact_run, parts
+from tablecloak.methods.branch_and_cut import decomposition, solver
+from tablecloak.methods.branch_and_cut.decomposition import in_parts
+from tablecloak.methods.branch_and_cut.state import Exact
+from tablecloak.methods.cuts.cut import Row
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.parts import in_parts
-from tablecloak.methods.rows import Row
-from tablecloak.methods.run_state import Exact
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing.instances import class_two
 
@@ -37,7 +37,7 @@ def test_parts_find_the_optimum_that_others_find_often_before_any_guess(
 ) -> None:
     found = [solved(with_large_levels(seed)) for seed in SEEDS]
     assert sum(result.report.counters["guesses"] == 0 for result in found) > len(found) // 2
-    monkeypatch.setattr(exact_run, "in_parts", lambda state: None)
+    monkeypatch.setattr(solver, "in_parts", lambda state: None)
     others = [solved(with_large_levels(seed)) for seed in SEEDS]
     assert sum(result.report.counters["guesses"] == 0 for result in others) < len(found) // 2
     for result, other in zip(found, others, strict=True):
@@ -64,13 +64,13 @@ def test_every_part_is_solved_by_itself_and_once(monkeypatch: pytest.MonkeyPatch
     state = state_of(with_large_levels(0))
     state.relaxation.collect(two_rows(state))
     asked: list[frozenset[int]] = []
-    real = parts._optimum
+    real = decomposition._optimum
 
     def watching(state: Exact, rows: list[Row], cells: np.ndarray) -> object:
         asked.append(frozenset(id(row) for row in rows))
         return real(state, rows, cells)
 
-    monkeypatch.setattr(parts, "_optimum", watching)
+    monkeypatch.setattr(decomposition, "_optimum", watching)
     in_parts(state)
     assert [len(rows) for rows in asked[:2]] == [1, 1] and len(set(asked)) == len(asked)
 
@@ -81,7 +81,7 @@ def test_a_part_that_is_too_large_or_too_hard_is_left_alone(
 ) -> None:
     state = state_of(with_large_levels(0))
     state.relaxation.collect(two_rows(state))
-    monkeypatch.setattr(parts, name, other)
+    monkeypatch.setattr(decomposition, name, other)
     cost = state.cost
     in_parts(state)
     assert (state.bound, state.cost) == (0.0, cost)

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablecloak.dimension import Dimension
+from tablecloak import files
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.formats import files
-from tablecloak.formats.files import check_writable, make_folder, read_text, write_file, write_files
+from tablecloak.files import check_writable, make_folder, read_text, write_file, write_files
 from tablecloak.formats.jj import parse_jj
 from tablecloak.formats.pattern_csv import cell_names, parse_pattern, read_pattern, write_pattern
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Problem
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.table import Table
 
 PROBLEM = parse_jj(
     """0

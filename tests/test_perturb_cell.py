@@ -10,22 +10,22 @@ import pytest
 
 from fixtures import FIXTURES, from_leaves, leaf_values, smallest_leaves, with_levels
 from fixtures import flat as flat_dimension
-from tablecloak.audit import audit
-from tablecloak.engines.limited import solve_limited
-from tablecloak.engines.lp import Outcome
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS
+from tablecloak.methods.adjustment.integer_units import whole_units
+from tablecloak.methods.adjustment.protected import against_attackers, form_of, price_unit
+from tablecloak.methods.adjustment.reach import ReachRule, next_nice, ranges_of
 from tablecloak.methods.base import Method
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
-from tablecloak.methods.perturbing import against_attackers, form_of, price_unit
-from tablecloak.methods.reaches import ReachRule, next_nice, ranges_of
-from tablecloak.methods.whole_units import whole_units
-from tablecloak.pattern import Perturbation
-from tablecloak.problem import Levels, Mark, Problem
+from tablecloak.model.pattern import Perturbation
+from tablecloak.model.problem import Levels, Mark, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import NEVER, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.node_limit import solve_limited
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, T, TwoWay
 
@@ -402,7 +402,7 @@ def test_they_also_take_over_from_programs_that_failed_beside_conditional_widths
 
 def test_an_audit_that_takes_too_long_is_given_up(monkeypatch):
     """A perturbation is returned all the same; what it leaves open the audit of `protect` names."""
-    module = import_module("tablecloak.methods.judging")
+    module = import_module("tablecloak.methods.timed_audit")
 
     def endless(problem, pattern, *, progress):
         while True:
@@ -437,7 +437,7 @@ def test_programs_that_fail_within_the_limit_are_not_called_late(monkeypatch):
 @pytest.mark.parametrize("at", [1, 2, 4, 8, 16])
 def test_an_interrupt_at_any_report_does_not_escape(method, fixture, at, monkeypatch):
     """Also where totals do not follow from leaves; in large tables a first perturbation is there before."""
-    module = import_module("tablecloak.methods.perturbing")
+    module = import_module("tablecloak.methods.adjustment.protected")
     monkeypatch.setattr(module.FirstSettings, "larger", 0 if at % 2 else 1000)
     problem, reports = FIXTURES[fixture](), []
 
@@ -470,7 +470,7 @@ def test_with_a_limit_the_first_report_is_a_cost(method, fixture):
 @pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
 def test_no_program_is_begun_late_where_there_is_a_first_perturbation(method, monkeypatch):
     """As on ninenew with two seconds: the check of the problem took all of them."""
-    module = import_module("tablecloak.methods.perturbing")
+    module = import_module("tablecloak.methods.adjustment.protected")
 
     def endless(problem, progress):
         while True:
@@ -480,8 +480,8 @@ def test_no_program_is_begun_late_where_there_is_a_first_perturbation(method, mo
         raise AssertionError("a program after the deadline")
 
     monkeypatch.setattr(module, "largest_pattern", endless)
-    monkeypatch.setattr("tablecloak.engines.lp.Session.solve", never)
-    monkeypatch.setattr("tablecloak.methods.whole_units.solve_limited", never)
+    monkeypatch.setattr("tablecloak.solvers.linear_program.Session.solve", never)
+    monkeypatch.setattr("tablecloak.methods.adjustment.integer_units.solve_limited", never)
     problem, chosen = FIXTURES["linked"](), METHODS[method]
     params, rng = chosen.make_params({**WIDE, "seconds": 0.0}), np.random.default_rng(0)
     found = chosen.function(problem, params=params, rng=rng, progress=silent, executor=None)
@@ -490,7 +490,7 @@ def test_no_program_is_begun_late_where_there_is_a_first_perturbation(method, mo
 
 
 def test_what_was_found_remains_when_its_audit_is_interrupted(monkeypatch):
-    module = import_module("tablecloak.methods.judging")
+    module = import_module("tablecloak.methods.timed_audit")
 
     def interrupted(*given, **named):
         raise KeyboardInterrupt

@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.engines import limited
-from tablecloak.engines.limited import solve_limited
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
-from tablecloak.methods import adjustment as adjustment_module
-from tablecloak.methods import descent
-from tablecloak.methods.adjustment import Adjustment, Move
-from tablecloak.methods.balancing import quick_move
+from tablecloak.methods.adjustment import block_descent
+from tablecloak.methods.adjustment import model as adjustment_module
+from tablecloak.methods.adjustment.block_descent import Descent
+from tablecloak.methods.adjustment.integer_units import whole_units
+from tablecloak.methods.adjustment.least_squares import least_squares_move, towards_squares
+from tablecloak.methods.adjustment.model import Adjustment, Move
+from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
+from tablecloak.methods.adjustment.reweighted_start import quick_move
 from tablecloak.methods.base import Method
-from tablecloak.methods.descent import Descent
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
-from tablecloak.methods.reaches import ReachRule, ranges_of
-from tablecloak.methods.squares import least_squares_move, towards_squares
-from tablecloak.methods.whole_units import whole_units
-from tablecloak.problem import Levels, Mark, Problem
+from tablecloak.model.problem import Levels, Mark, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import NEVER, Deadline, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
+from tablecloak.solvers import node_limit
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.node_limit import solve_limited
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 
@@ -163,8 +163,8 @@ def test_the_descent_is_never_worse_than_its_start_nor_below_the_bound(monkeypat
     optimum = protect(problem, METHOD)
     assert optimum.status is Status.OPTIMAL
     monkeypatch.setattr(MODULE, "SMALL_CHOICES", 0)
-    monkeypatch.setattr(descent, "BLOCK", 8)
-    monkeypatch.setattr(descent, "LARGEST_BLOCK", 8)
+    monkeypatch.setattr(block_descent, "BLOCK", 8)
+    monkeypatch.setattr(block_descent, "LARGEST_BLOCK", 8)
     result = protect(problem, METHOD, seed=5)
     start = result.report.counters["start"]
     assert result.report.counters["blocks"] > 0
@@ -180,8 +180,8 @@ def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
     problem = two_way(9, 18, seed=3)  # no bound closes the gap before the blocks
     optimum = protect(problem, METHOD)
     monkeypatch.setattr(MODULE, "NODES", 1)
-    monkeypatch.setattr(descent, "BLOCK", 8)
-    monkeypatch.setattr(descent, "LARGEST_BLOCK", 8)
+    monkeypatch.setattr(block_descent, "BLOCK", 8)
+    monkeypatch.setattr(block_descent, "LARGEST_BLOCK", 8)
     stopped = solve_limited
 
     def without_cuts(*arguments, **options):
@@ -198,7 +198,7 @@ def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
 def test_integer_programs_that_fail_leave_the_best_move_so_far(monkeypatch):
     problem = two_way(9, 18, seed=3)
     optimum = protect(problem, METHOD)
-    monkeypatch.setattr(limited, "run", lambda *_, **__: highspy.HighsModelStatus.kSolveError)
+    monkeypatch.setattr(node_limit, "run", lambda *_, **__: highspy.HighsModelStatus.kSolveError)
     none = np.zeros(0)
     failed = solve_limited(
         np.zeros((0, 1)), (np.zeros(1), np.ones(1)), (none, none), np.ones(1), np.ones(1) > 0

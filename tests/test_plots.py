@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
+from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.formats.plots import MANY, loss_svg, tightest, trace_svg, widths_svg
-from tablecloak.pattern import Intervals, Mixed, Pattern, Rounding, Suppression
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.result import Audit, Report
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Rounding, Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Audit, Report
+from tablecloak.protection import protect
+from tablecloak.reports.plots import MANY, loss_svg, tightest, trace_svg, widths_svg
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 
 from fixtures import flat, from_leaves, three_way, two_way
 from publications import CASES, DESPITE, SUFFIXES, case
-from tablecloak.audit import audit, certify, checked_view, verify
+from tablecloak.auditing import audit, certify, checked_view, verify
 from tablecloak.errors import InputError, UnsafePublication
-from tablecloak.links import link_responses
+from tablecloak.model.links import link_responses
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
-from tablecloak.table import Table
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
 
 VALUES = np.array([[12.35, -7.25, 0.05], [4.45, 3.15, 88.0]])
 

@@ -8,12 +8,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.pattern import Intervals, Mixed, Rounding, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.table import Table
+from tablecloak.model.pattern import Intervals, Mixed, Rounding, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 from tablecloak.testing import (
     KINDS,
     assert_additive,

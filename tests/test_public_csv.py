@@ -10,12 +10,12 @@ import pytest
 
 from fixtures import from_leaves
 from publications import CASES, published, truth
-from tablecloak.dimension import Dimension
-from tablecloak.formats.public_csv import write_csv
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.publication.csv import write_csv
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
 
 
 def rows_of(publication: Publication) -> list[dict[str, str]]:

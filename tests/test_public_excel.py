@@ -14,14 +14,14 @@ import pytest
 
 from fixtures import from_leaves
 from publications import CASES, published
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.formats import public_excel
-from tablecloak.formats.public_excel import write_excel
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.publication import excel
+from tablecloak.publication.excel import write_excel
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
 
 pytest.importorskip("xlsxwriter")
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -125,8 +125,8 @@ def test_codes_that_look_like_formulas_are_text() -> None:
 
 
 def test_what_does_not_fit_on_a_sheet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_excel, "MOST_ROWS", 105)
-    monkeypatch.setattr(public_excel, "MOST_COLUMNS", 7)
+    monkeypatch.setattr(excel, "MOST_ROWS", 105)
+    monkeypatch.setattr(excel, "MOST_COLUMNS", 7)
     with pytest.raises(InputError) as caught:
         write_excel(published("turnover"))
     assert len(caught.value.faults) == 2

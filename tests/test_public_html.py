@@ -15,13 +15,13 @@ import pytest
 from browser import browser, open_page
 from fixtures import from_leaves
 from publications import CASES, published, truth
-from tablecloak.dimension import Dimension
-from tablecloak.formats.public_html import write_html
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publication import NOTHING, THIN_SPACE, Publication
-from tablecloak.publish import publish
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.publication.html import write_html
+from tablecloak.publication.publication import NOTHING, THIN_SPACE, Publication
+from tablecloak.publication.publish import publish
 
 DISPLAYED = """
 const seen = each => each.getClientRects().length > 0;

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from publications import CASES, published
-from tablecloak.formats.public_parquet import write_parquet
+from tablecloak.publication.parquet import write_parquet
 
 
 @pytest.mark.parametrize("name", CASES)

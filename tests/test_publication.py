@@ -11,13 +11,13 @@ import pytest
 
 from fixtures import from_leaves
 from publications import CASES, SUFFIXES, published, truth
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.layout import grid, sections
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.problem import Problem
+from tablecloak.protection import protect
+from tablecloak.publication.layout import grid, sections
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
 
 
 def test_it_is_frozen_and_says_nothing_secret() -> None:

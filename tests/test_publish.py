@@ -10,15 +10,15 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, two_way, with_levels
 from publications import CASES, DESPITE, SUFFIXES, case, published, with_unions
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
+from tablecloak.auditing import audit
 from tablecloak.errors import InputError, UnsafePublication
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression, View
-from tablecloak.problem import Problem
-from tablecloak.protect import protect
-from tablecloak.publish import publish
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression, View
+from tablecloak.model.problem import Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
+from tablecloak.publication.publish import publish
 
 PROBLEM = two_way()
 RESULT = protect(PROBLEM)

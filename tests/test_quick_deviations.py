@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.methods.cube_search import CubeSearch
-from tablecloak.methods.deviations import open_tasks
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.lengths import stated
-from tablecloak.methods.quick_deviations import HeldDeviation, QuickDeviations, spanned
-from tablecloak.methods.rooms import all_levels
+from tablecloak.methods.heuristics.deviation import open_tasks
+from tablecloak.methods.heuristics.hypercubes import CubeSearch
+from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, QuickDeviations, spanned
+from tablecloak.methods.intervals.attainable import stated
+from tablecloak.methods.unified.protection_cuts import all_levels
 from tablecloak.model.requirement import room_by_box
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected

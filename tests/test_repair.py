@@ -7,14 +7,14 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.attacker.witness import WitnessFinder
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import Method, Proposal
-from tablecloak.methods.repair import repair
-from tablecloak.pattern import Intervals, Rounding, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.methods.heuristics.repair import repair
+from tablecloak.model.pattern import Intervals, Rounding, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.protection import protect
 
 
 def problems() -> list[Problem]:

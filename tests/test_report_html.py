@@ -14,15 +14,15 @@ import pytest
 
 from browser import browser, open_page
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
+from tablecloak.analysis.explanation import explain
+from tablecloak.auditing import audit
 from tablecloak.errors import InputError
 from tablecloak.examples import regional_turnover
-from tablecloak.explain import explain
-from tablecloak.formats.report_html import report_html
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Attacker, Levels, Problem, Reason
-from tablecloak.protect import protect
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem, Reason
+from tablecloak.protection import protect
+from tablecloak.reports.report import report_html
 
 pytest.importorskip("matplotlib", reason="the plots of the report need matplotlib")
 

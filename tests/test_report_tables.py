@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
-from tablecloak.explain import explain
-from tablecloak.formats.report_tables import SHOWN_ATTACKERS, Tables, many, percent
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Problem, Reason
-from tablecloak.protect import protect
+from tablecloak.analysis.explanation import explain
+from tablecloak.auditing import audit
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Problem, Reason
+from tablecloak.protection import protect
+from tablecloak.reports.tables import SHOWN_ATTACKERS, Tables, many, percent
 
 
 def tables(problem: Problem, most_rows: int = 1_000) -> Tables:

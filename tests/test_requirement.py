@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tablecloak.audit import audit
-from tablecloak.audit.exact import ExactProblem
+from tablecloak.auditing import audit
+from tablecloak.auditing.exact import ExactProblem
+from tablecloak.model.pattern import Intervals, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
 from tablecloak.model.requirement import deviation_bounds, requirements, room_by_box
-from tablecloak.pattern import Intervals, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.table import Table
 
 
 def small(decimals: int = 1) -> Problem:

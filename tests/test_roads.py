@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.engines.flow import Network
-from tablecloak.engines.roads import PATHS, RoadMap
+from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers.graphs.path_opening import PATHS, RoadMap
 
 
 def grid(rows: int, columns: int, seed: int) -> tuple[RoadMap, Network, np.ndarray, np.ndarray]:
@@ -63,7 +63,7 @@ def test_what_is_missing_is_what_the_maximum_flow_lacks() -> None:
 def test_blocking_flows_cost_little_more_than_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = []
     for count in (10**6, PATHS):
-        monkeypatch.setattr("tablecloak.engines.roads.PATHS", count)
+        monkeypatch.setattr("tablecloak.solvers.graphs.path_opening.PATHS", count)
         roads, _, values, _ = grid(40, 40, 5)
         assert roads.route(values.size - 1, True, 0.2 * values[-1], (values, values))
         costs.append(float(np.sqrt(values)[roads.is_open].sum()))

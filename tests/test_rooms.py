@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from tablecloak.arrays import Floats
-from tablecloak.audit import audit
-from tablecloak.methods.deviations import Side
-from tablecloak.methods.lengths import stated
-from tablecloak.methods.network_search import Boxes, is_network
-from tablecloak.methods.provers import LinearProver, NetworkProver, prover_of
-from tablecloak.methods.rooms import Proof, Prover, all_levels, conditional_widths, own_proofs
-from tablecloak.problem import Mark
+from tablecloak.auditing import audit
+from tablecloak.methods.heuristics.deviation import Side
+from tablecloak.methods.heuristics.network_construction import Boxes, is_network
+from tablecloak.methods.intervals.attainable import stated
+from tablecloak.methods.unified.protection_cuts import (
+    Proof,
+    Prover,
+    all_levels,
+    conditional_widths,
+    own_proofs,
+)
+from tablecloak.methods.unified.separation import LinearProver, NetworkProver, prover_of
+from tablecloak.model.problem import Mark
 from tablecloak.testing import KINDS, random_problem
 from two_way import TwoWay
 

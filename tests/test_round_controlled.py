@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tablecloak import publish
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, UnsafePublication
-from tablecloak.pattern import Rounding
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.result import Result, Status
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.pattern import Rounding
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Result, Status
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 from tablecloak.testing import KINDS, assert_protected, random_problem
 from two_way import FIGURE_004, TwoWay
 

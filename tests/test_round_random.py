@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.hierarchy import Hierarchy
 from tablecloak.methods.base import Method, Proposal
 from tablecloak.methods.round_random import RandomParams, round_random
-from tablecloak.problem import Levels, Problem
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Result, Status
+from tablecloak.model.table import Table
 from tablecloak.progress import silent
-from tablecloak.protect import protect
-from tablecloak.result import Result, Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
 from two_way import FIGURE_004, TwoWay
 
 METHOD = Method(round_random, RandomParams, "", "")

@@ -7,16 +7,16 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.hierarchy import Hierarchy
 from tablecloak.methods.base import Method, Proposal
 from tablecloak.methods.round_rapid import Ladder, RapidParams, round_rapid
-from tablecloak.problem import Levels, Problem
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
 
 METHOD = Method(round_rapid, RapidParams, "", "")
 TAKEN = [

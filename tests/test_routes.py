@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
+from tablecloak.analysis.witness_deviations import Block, OutOfTime, Router, blocks_of
 from tablecloak.attacker.presolve import reduce, working_columns
-from tablecloak.audit import checked_view
-from tablecloak.pattern import Suppression
+from tablecloak.auditing import checked_view
+from tablecloak.model.pattern import Suppression
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.routes import Block, OutOfTime, Router, blocks_of
 
 NOTHING = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
 

@@ -13,12 +13,8 @@ import numpy as np
 import pytest
 
 from contributed import Record, contributed, one_cell, records_by_cell, units_of
-from tablecloak.concentration import HOLDINGS, RESPONDENTS
-from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
-from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.rules import (
+from tablecloak.assessment.concentration import HOLDINGS, RESPONDENTS
+from tablecloak.assessment.rules import (
     RULES,
     Caught,
     Dominance,
@@ -30,8 +26,12 @@ from tablecloak.rules import (
     ZeroUnsafe,
     rule_of,
 )
-from tablecloak.table import Table
-from tablecloak.tabulate import tabulate
+from tablecloak.errors import InputError
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.table import Table
+from tablecloak.tabulation.tabulate import tabulate
 
 
 def found(rule: Rule, table: Table) -> tuple[bool, float]:

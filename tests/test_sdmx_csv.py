@@ -11,12 +11,12 @@ import pytest
 
 from fixtures import TwoWay
 from publications import CASES, case, published, truth, with_unions
+from tablecloak.assessment.rules import Dominance, Frequency, PPercent, ZeroUnsafe
 from tablecloak.errors import InputError
-from tablecloak.formats.sdmx_csv import conf_status, write_confidential_sdmx, write_sdmx_csv
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Problem, Reason
-from tablecloak.publication import Publication
-from tablecloak.rules import Dominance, Frequency, PPercent, ZeroUnsafe
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Problem, Reason
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.sdmx import conf_status, write_confidential_sdmx, write_sdmx_csv
 from two_way import FIGURE_001
 
 

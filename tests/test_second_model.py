@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tablecloak.engines.lp import Outcome
-from tablecloak.methods.forms import combined_form, interval_form
-from tablecloak.methods.rooms import all_levels
-from tablecloak.methods.second_model import SecondModel
-from tablecloak.problem import Problem
+from tablecloak.methods.unified.cutting_plane_model import SecondModel
+from tablecloak.methods.unified.formulation import combined_form, interval_form
+from tablecloak.methods.unified.protection_cuts import all_levels
+from tablecloak.model.problem import Problem
 from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.solvers.linear_program import Outcome
 from two_way import TwoWay
 
 
@@ -60,7 +60,7 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
     )
     whole = replace(form, switches=None)
     expected = SecondModel(problem, whole, all_levels(problem), [], Deadline.after(60.0), silent).solve()
-    monkeypatch.setattr("tablecloak.methods.second_model.FIRST_GUESS", guess)
+    monkeypatch.setattr("tablecloak.methods.unified.cutting_plane_model.FIRST_GUESS", guess)
     answer = SecondModel(problem, form, all_levels(problem), [], Deadline.after(60.0), silent).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe

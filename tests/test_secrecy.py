@@ -18,16 +18,16 @@ from scipy.linalg import null_space
 from fixtures import flat, from_leaves, with_levels
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.arrays import floats
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
+from tablecloak.auditing import audit
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Intervals, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Levels, Mark, Problem, Reason
+from tablecloak.model.table import infer_decimals
 from tablecloak.model.units import nearest_units
-from tablecloak.pattern import Intervals, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Levels, Mark, Problem, Reason
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
-from tablecloak.table import infer_decimals
+from tablecloak.protection import protect
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
 
 TEXTS = {"title": "A table", "note": "of numbers", "symbol": "c"}
 
@@ -246,6 +246,6 @@ def test_what_is_sensitive_cannot_be_told(suffix: str) -> None:
         b"primary",
         b"secondary",
         b"dominance",
-        b"tablecloak.problem",
+        b"tablecloak.model.problem",
     ):
         assert word not in text

@@ -16,13 +16,13 @@ from fixtures import (
 )
 from tablecloak import Problem, audit, protect
 from tablecloak.methods.base import suppression
-from tablecloak.methods.deviations import Side, open_tasks
-from tablecloak.methods.exact_run import ExactParams, ExactRun
+from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
+from tablecloak.methods.branch_and_cut.state import Exact
+from tablecloak.methods.cuts.capacity import COVERS, CoverFinder, NetworkSeparator
+from tablecloak.methods.cuts.cut import capacity_row
+from tablecloak.methods.cuts.minimum_cuts import across
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.level_cuts import across
-from tablecloak.methods.rows import capacity_row
-from tablecloak.methods.run_state import Exact
-from tablecloak.methods.separation import COVERS, CoverFinder, NetworkSeparator
+from tablecloak.methods.heuristics.deviation import Side, open_tasks
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem, generator_one
 
@@ -80,7 +80,7 @@ def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> 
         x = np.where(allowed, np.random.default_rng(seed).random(allowed.size), 0.0)
         whole = at_once.rows(x, tasks, most=1000)
         with monkeypatch.context() as patched:
-            patched.setattr("tablecloak.methods.separation.CUT_ENTRIES", 3 * at_once.nodes)
+            patched.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 3 * at_once.nodes)
             separator = NetworkSeparator(problem, allowed)
             parts = separator.rows(x, tasks, most=1000)
             assert {row.key for row in parts} == {row.key for row in whole}
@@ -143,6 +143,6 @@ def test_covers_of_too_many_levels_are_not_asked(monkeypatch: pytest.MonkeyPatch
     problem = small(1)
     tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
     separator = NetworkSeparator(problem, largest_pattern(problem, silent))
-    monkeypatch.setattr("tablecloak.methods.separation.CUT_ENTRIES", 1)
+    monkeypatch.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 1)
     x = problem.must_hide.astype(float)
     assert not any(separator.covers(x, tasks, cover, most=10) for cover in COVERS)

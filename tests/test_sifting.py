@@ -8,11 +8,11 @@ from scipy.sparse import csc_array
 
 from fixtures import flat, from_leaves, leaf_values
 from tablecloak.attacker.presolve import working_columns
-from tablecloak.engines import sifting
-from tablecloak.engines.limited import solve_limited
-from tablecloak.engines.lp import Outcome
-from tablecloak.engines.sifting import independent, sift
 from tablecloak.progress import Deadline
+from tablecloak.solvers import sifting
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers.sifting import independent, sift
 from tablecloak.testing import KINDS, random_problem
 
 

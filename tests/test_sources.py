@@ -12,13 +12,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tablecloak.dimension import Dimension
-from tablecloak.engines.faults import MOST
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.sources import CellData, Layout, Microdata
-from tablecloak.table import Table
-from tablecloak.tabulate import tabulate, tabulate_linked
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.table import Table
+from tablecloak.tabulation.duckdb.faults import MOST
+from tablecloak.tabulation.sources import CellData, Layout, Microdata
+from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
 
 SEX = Dimension.flat("sex", ["f", "m"])
 CODE = Dimension.of("code", Hierarchy.from_dict({"0": ["01", "02"]}))

@@ -14,8 +14,8 @@ import pytest
 from tablecloak.errors import InputError
 from tablecloak.examples import path as example
 from tablecloak.job import Job, plan
-from tablecloak.job.guess import digits_of, guessed
-from tablecloak.job.look import codes_in, column_names, look_at
+from tablecloak.job.infer import digits_of, guessed
+from tablecloak.job.inspect import codes_in, column_names, look_at
 from tablecloak.job.starter import starter
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tablecloak.engines.structure import Block, Grid, Orientation, orient, recognise
+from tablecloak.attacker.structure import Block, Grid, Orientation, orient, recognise
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 Cell = tuple[int, ...]

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit
-from tablecloak.engines import mip
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable
 from tablecloak.methods import METHODS
-from tablecloak.methods.first_pattern import FIRST_KEPT
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
 from tablecloak.methods.suppress_compact import TOO_LARGE, CompactSettings, suppress_compact
-from tablecloak.problem import Levels, Problem
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
+from tablecloak.solvers import mixed_integer
 from tablecloak.testing import assert_protected, cheapest_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
@@ -65,20 +65,20 @@ def test_numbers_too_far_apart_for_the_solver_are_not_called_infeasible():
 def test_a_limit_that_the_root_would_break_leaves_the_bound_of_the_linear_program(monkeypatch):
     """HiGHS does not look at the clock at the root of an integer program."""
     problem = FIXTURES["three way"]()
-    run = mip.run
+    run = mixed_integer.run
 
     def noted(highs, seconds=np.inf, *, integer=False, **options):
         asked.append((integer, seconds))
         return run(highs, seconds, integer=integer, **options)
 
     asked = []
-    monkeypatch.setattr(mip, "run", noted)
-    monkeypatch.setattr(mip, "SETTINGS", replace(mip.SETTINGS, root_share=0.0))
+    monkeypatch.setattr(mixed_integer, "run", noted)
+    monkeypatch.setattr(mixed_integer, "SETTINGS", replace(mixed_integer.SETTINGS, root_share=0.0))
     result = protect(problem, "suppress-compact", params={"seconds": 100.0})
     assert result.audit.safe and result.status is Status.TIME_LIMIT
     assert 0 < result.bound <= protect(problem, "suppress-optimal").cost
     assert [integer for integer, _ in asked] == [False]
-    monkeypatch.setattr(mip, "SETTINGS", replace(mip.SETTINGS, root_share=1.0))
+    monkeypatch.setattr(mixed_integer, "SETTINGS", replace(mixed_integer.SETTINGS, root_share=1.0))
     assert protect(problem, "suppress-compact", params={"seconds": 100.0}).status is Status.OPTIMAL
     both = [False, True, False, True]  # and once more with a larger reach
     assert [integer for integer, _ in asked] == [False, *both] and asked[2][1] < 100.0

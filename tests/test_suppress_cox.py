@@ -10,7 +10,7 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.protect import protect
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 from two_way import FIGURE_001, FIGURE_004, TwoWay
 

@@ -10,20 +10,20 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.first_pattern import FIRST_KEPT
-from tablecloak.methods.witnesses import FlowFinder, ProgramFinder, TableauFinder
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
+from tablecloak.methods.heuristics.witnesses import FlowFinder, ProgramFinder, TableauFinder
+from tablecloak.model.result import Status
 from tablecloak.progress import NEVER
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 
 METHOD = "suppress-elimination"
 MODULE = import_module("tablecloak.methods.suppress_elimination")
-ELIMINATING = import_module("tablecloak.methods.eliminating")
+ELIMINATING = import_module("tablecloak.methods.heuristics.elimination")
 KINDS = ["two-way", "hierarchical", "three-way", "linked", "general"]
 OPTIONS = {
     "plain": {},
@@ -213,7 +213,7 @@ def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
 
 def test_systems_too_large_for_the_time_left_are_not_eliminated(monkeypatch):
     """Nothing looks at the clock in an elimination; linear programs do."""
-    module = import_module("tablecloak.methods.thinning")
+    module = import_module("tablecloak.methods.heuristics.redundancy")
     problem = FIXTURES["three way"]()
     assert "tableaus" in protect(problem, METHOD, params={"seconds": 1000.0}).report.engine
     monkeypatch.setattr(module, "ENTRIES_A_SECOND", 1e-3)

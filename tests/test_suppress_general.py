@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, with_levels
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 
 METHOD = "suppress-general"

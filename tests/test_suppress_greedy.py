@@ -10,14 +10,14 @@ import pytest
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.errors import InfeasibleProblem, NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING
-from tablecloak.methods.first_pattern import FIRST_KEPT
-from tablecloak.methods.search import Search
-from tablecloak.methods.thinning import Thinner
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Levels, Problem
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
+from tablecloak.methods.heuristics.lp_construction import Search
+from tablecloak.methods.heuristics.redundancy import Thinner
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
@@ -175,7 +175,7 @@ def test_the_engine_names_the_recognised_structure():
 
 def test_a_clean_up_without_time_for_an_elimination_goes_cell_by_cell(monkeypatch):
     """Nothing looks at the clock while equations are eliminated; the linear programs of the other way do."""
-    monkeypatch.setattr("tablecloak.methods.thinning.ENTRIES_A_SECOND", 1e-3)
+    monkeypatch.setattr("tablecloak.methods.heuristics.redundancy.ENTRIES_A_SECOND", 1e-3)
     told = []
     result = protect(
         three_way(), "suppress-greedy", params={"seconds": 60.0}, progress=lambda *step: told.append(step[0])

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, only_sliding
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.one_by_one import Requests
+from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.methods.suppress_kelly import _kelly
-from tablecloak.problem import Levels
+from tablecloak.model.problem import Levels
 from tablecloak.progress import NEVER, silent
-from tablecloak.protect import protect
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 from two_way import FIGURE_001, FIGURE_004, TwoWay
 

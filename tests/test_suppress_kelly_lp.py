@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.deviations import Side, Task
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.first_pattern import FIRST_KEPT
-from tablecloak.methods.one_by_one import Requests
+from tablecloak.methods.heuristics.deviation import Side, Task
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
+from tablecloak.methods.heuristics.sequential import Requests
+from tablecloak.model.result import Status
 from tablecloak.progress import NEVER, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 
 METHOD = "suppress-kelly-lp"

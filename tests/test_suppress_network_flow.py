@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import suppression
-from tablecloak.methods.cheapest_steps import FlowSteps, ProgramSteps, Terrain
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.one_by_one import Requests
+from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Terrain
+from tablecloak.methods.heuristics.network_construction import is_network
+from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, _Cycles, _Flows
-from tablecloak.problem import Levels, Problem
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
 from tablecloak.progress import NEVER, silent
-from tablecloak.protect import protect
-from tablecloak.table import Table
+from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 from two_way import FIGURE_001, FIGURE_004, TwoWay
 

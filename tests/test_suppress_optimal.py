@@ -11,24 +11,26 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.engines import freedom, highs, master, tableau
-from tablecloak.engines.lp import Outcome
-from tablecloak.engines.master import Master, MasterSolution
+from tablecloak.attacker import null_space
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.hierarchy import Hierarchy
 from tablecloak.methods.base import suppression
-from tablecloak.methods.deviations import Side, open_tasks
+from tablecloak.methods.cuts.bridgeless import PatternRows
+from tablecloak.methods.cuts.capacity import separator_of
+from tablecloak.methods.cuts.cut import Row, capacity_row, no_good, sharper
+from tablecloak.methods.cuts.cut_loop import next_multiple, weight_unit
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.patterns import PatternRows
-from tablecloak.methods.programs import next_multiple, weight_unit
-from tablecloak.methods.rows import Row, capacity_row, no_good, sharper
-from tablecloak.methods.separation import separator_of
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.methods.heuristics.deviation import Side, open_tasks
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
+from tablecloak.solvers import highs, restricted_master
+from tablecloak.solvers.kernels import null_space_simplex
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.restricted_master import Master, MasterSolution
 from tablecloak.testing import KINDS, cheapest_by_enumeration, random_problem, safe_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
@@ -339,11 +341,11 @@ def test_general_programs_prove_the_same_as_elimination(engine, fixture, monkeyp
     """Systems too large for elimination use a general solver; so do those on which the kernel loses its way."""
     problem = FIXTURES[fixture]()
     usual = optimum_of(problem, engine)
-    monkeypatch.setattr(freedom, "MOST_FREEDOM", -1)
+    monkeypatch.setattr(null_space, "MOST_FREEDOM", -1)
     assert optimum_of(problem, engine) == pytest.approx(usual)
     monkeypatch.undo()
     if fixture != "fifty attackers":
-        monkeypatch.setattr(tableau, "farthest", lambda *_: (tableau.LOST, 0))
+        monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
         assert optimum_of(problem, engine) == pytest.approx(usual)
 
 
@@ -495,7 +497,7 @@ def test_a_relaxation_that_simplex_cannot_solve_is_solved_by_interior_point(
         return solve_it(solver, seconds) if len(asked) > 2 else highspy.HighsModelStatus.kNotset
 
     solve_it = highs.run
-    for module in (highs, master):
+    for module in (highs, restricted_master):
         monkeypatch.setattr(module, "run", run)
     program.add_columns(np.array([3.0, 2.0]), csc_array((0, 2)))
     program.add_rows(np.array([1.0, 1.5]), csr_array([[1.0, 0.0], [1.0, 1.0]]))

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers, flat, from_leaves, only_sliding, with_levels
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.engines.tracks import Tracks
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.hierarchy import Hierarchy
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.network_search import Boxes, CellNetwork
-from tablecloak.methods.one_by_one import Requests
+from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork
+from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, _Heuristic
-from tablecloak.problem import Attacker, Levels, Problem
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.model.table import Table
 from tablecloak.progress import NEVER, Deadline, silent
-from tablecloak.protect import protect
-from tablecloak.result import Status
-from tablecloak.table import Table
+from tablecloak.protection import protect
+from tablecloak.solvers.graphs.stratified import Tracks
 from tablecloak.testing import assert_protected, random_problem
 from tablecloak.testing.instances import class_one, class_two, generator_one
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, T, TwoWay

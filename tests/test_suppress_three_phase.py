@@ -10,19 +10,19 @@ import pytest
 
 from cuts import cheapest_by_cuts
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
-from tablecloak.audit import audit
-from tablecloak.bounds import bounds, relaxation_p
-from tablecloak.engines import widest
-from tablecloak.engines.flow import Network
-from tablecloak.engines.lp import Outcome
+from tablecloak.analysis.lower_bounds import bounds, relaxation_p
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.deviations import Side, Task
-from tablecloak.methods.flow_blocks import FlowProgram
-from tablecloak.methods.network_search import CellNetwork
-from tablecloak.methods.relaxation import Relaxation
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.result import Status
+from tablecloak.methods.cuts.flow_model import FlowProgram
+from tablecloak.methods.cuts.relaxation import Relaxation
+from tablecloak.methods.heuristics.deviation import Side, Task
+from tablecloak.methods.heuristics.network_construction import CellNetwork
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.result import Status
+from tablecloak.protection import protect
+from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers.kernels import bottleneck_paths
+from tablecloak.solvers.linear_program import Outcome
 from tablecloak.testing import assert_protected, cheapest_by_enumeration, random_problem
 from tablecloak.testing.instances import class_one, class_two
 from two_way import (
@@ -234,7 +234,7 @@ def test_widest_paths_agree_with_maximum_flows(seed):
     for step in (-0.5, 0.0, 0.5, 3.0):
         need = np.where(np.isinf(reach), 100.0, reach) + step
         keep = need > 0
-        fine = widest.levels_met(
+        fine = bottleneck_paths.levels_met(
             nodes, (tail, head), up, down, asked[keep], upward[keep], need[keep].astype(float)
         )
         assert (fine == (need <= reach)[keep]).all()

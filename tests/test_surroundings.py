@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.methods.rooms import all_levels
-from tablecloak.methods.surroundings import Surroundings
+from tablecloak.methods.unified.neighbourhood import Surroundings
+from tablecloak.methods.unified.protection_cuts import all_levels
 from tablecloak.testing import KINDS, random_problem
 
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.table import Table
 from test_equations import dimensions, every_cell, rows_of
 
 REGION = Dimension.of("region", Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1"]}))

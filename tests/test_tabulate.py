@@ -18,14 +18,14 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.links import link
-from tablecloak.sources import CellData, Layout, Microdata
-from tablecloak.table import Table
-from tablecloak.tabulate import table_frame, tabulate, tabulate_linked
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.links import link
+from tablecloak.model.table import Table
+from tablecloak.tabulation.sources import CellData, Layout, Microdata
+from tablecloak.tabulation.tabulate import table_frame, tabulate, tabulate_linked
 
 REGION = Dimension.of(
     "region",

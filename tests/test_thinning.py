@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.audit import audit
-from tablecloak.engines import freedom, tableau
+from tablecloak.attacker import null_space
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import suppression
-from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.cuts.capacity import separator_of
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.separation import separator_of
-from tablecloak.methods.thinning import Thinner
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
+from tablecloak.methods.heuristics.redundancy import Thinner
+from tablecloak.model.problem import Problem
 from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.solvers.kernels import null_space_simplex
 from tablecloak.testing import KINDS, random_problem
 
 OPTIONS = {
@@ -123,10 +124,10 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
     """Large systems and rescues go to a general solver, whose witnesses must be witnesses too."""
     problem = FIXTURES[fixture]()
     usual = check(problem, start_of(problem)).hidden
-    monkeypatch.setattr(freedom, "MOST_FREEDOM", -1)
+    monkeypatch.setattr(null_space, "MOST_FREEDOM", -1)
     check(problem, start_of(problem))
     monkeypatch.undo()
-    monkeypatch.setattr(tableau, "farthest", lambda *_: (tableau.LOST, 0))
+    monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
     check(problem, start_of(problem))
     assert usual.sum() < start_of(problem).sum()
 
@@ -202,5 +203,5 @@ def test_large_problems_do_not_fit(monkeypatch):
     start = start_of(problem)
     tasks = tasks_of(problem, start)
     assert Thinner.fits(problem, tasks, start)
-    monkeypatch.setattr("tablecloak.methods.thinning.MOST_ENTRIES", 10)
+    monkeypatch.setattr("tablecloak.methods.heuristics.redundancy.MOST_ENTRIES", 10)
     assert not Thinner.fits(problem, tasks, start)

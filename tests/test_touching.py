@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from tablecloak.arrays import Bools
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.forms import Form, combined_form
-from tablecloak.methods.lengths import hidden_by_mark, repaired, stated
-from tablecloak.methods.rooms import all_levels
-from tablecloak.methods.touching import Touching, with_switches
+from tablecloak.methods.intervals.attainable import hidden_by_mark, repaired, stated
+from tablecloak.methods.intervals.slope_scaling import Touching, with_switches
+from tablecloak.methods.unified.formulation import Form, combined_form
+from tablecloak.methods.unified.protection_cuts import all_levels
+from tablecloak.model.problem import Problem
 from tablecloak.model.requirement import room_by_box
-from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, silent
-from tablecloak.protect import protect
+from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 

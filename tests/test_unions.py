@@ -11,17 +11,17 @@ import pytest
 
 from contributed import Cells, Record, contributed, records_by_cell, units_of
 from tablecloak.arrays import Bools
-from tablecloak.assess import assess
-from tablecloak.audit import audit
-from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
+from tablecloak.assessment.assess import assess
+from tablecloak.assessment.rules import Dominance, Frequency, PPercent
+from tablecloak.assessment.unions import unite
+from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Suppression
-from tablecloak.protect import protect
-from tablecloak.rules import Dominance, Frequency, PPercent
-from tablecloak.table import Table
-from tablecloak.unions import unite
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 
 RULE = PPercent(10)
 ROWS = [Dimension.flat("row", ["r1", "r2", "r3", "r4"])]

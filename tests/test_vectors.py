@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.audit import audit
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.pattern import Intervals, Perturbation, Rounding, Suppression
-from tablecloak.problem import Levels, Problem
-from tablecloak.protect import protect
-from tablecloak.table import Table
+from tablecloak.auditing import audit
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.pattern import Intervals, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
 from two_way import (
     COUNTEREXAMPLE_K5,
     FIGURE_000,

@@ -7,8 +7,8 @@ import pytest
 
 from tablecloak import weights
 from tablecloak.errors import InputError
-from tablecloak.problem import Problem
-from tablecloak.table import Table
+from tablecloak.model.problem import Problem
+from tablecloak.model.table import Table
 
 
 def table(**columns: list[float]) -> Table:

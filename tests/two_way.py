@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.dimension import Dimension
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
 
 T = -1
 Position = tuple[int, int]

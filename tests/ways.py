@@ -12,10 +12,10 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
 from tablecloak.methods.base import Method, Proposal
-from tablecloak.pattern import Intervals, Pattern, Perturbation, Rounding
-from tablecloak.problem import Problem
+from tablecloak.model.pattern import Intervals, Pattern, Perturbation, Rounding
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Progress
-from tablecloak.result import Status
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from runner import Case, Row
 from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.engines.highs import quiet_highs
-from tablecloak.engines.lp import model
-from tablecloak.methods.reaches import Ranges, ReachRule, cost_of, ranges_of
+from tablecloak.methods.adjustment.reach import Ranges, ReachRule, cost_of, ranges_of
+from tablecloak.solvers.highs import quiet_highs
+from tablecloak.solvers.linear_program import model
 
 SECONDS = 60.0
 METHOD, PLAIN = "perturb-cta", "plain"

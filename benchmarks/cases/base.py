@@ -11,9 +11,9 @@ from typing import Any
 from peers import suppression
 from runner import Case, Row
 from tablecloak import Problem, Result, protect, write_jj
-from tablecloak.engines.flow import warm_up as compile_kernels
 from tablecloak.formats.jj import parse_jj
 from tablecloak.methods import METHODS
+from tablecloak.solvers.graphs.network import warm_up as compile_kernels
 from tablecloak.testing.instances import class_one, three_way_class_one
 
 OURS, PEER = "tablecloak", "pytauargus"

@@ -20,8 +20,8 @@ from cases.base import Make, Part, complementary, exact_row, sizes, tidy, trace_
 from peers import process
 from runner import Case, Row
 from tablecloak import Problem, Result, protect
-from tablecloak.bounds import Bound, castro, combined, kelly
-from tablecloak.methods.network_search import CellNetwork
+from tablecloak.analysis.lower_bounds import Bound, castro, combined, kelly
+from tablecloak.methods.heuristics.network_construction import CellNetwork
 from tablecloak.progress import Progress
 from tablecloak.testing.instances import generator_one, subtables_generator_one
 

@@ -23,10 +23,10 @@ from cases.base import Make, Part, sizes, tidy
 from cases.real_data import CSPLIB, csplib_problem, insee_problem
 from runner import RESULTS, Case, Row, Store, code_facts
 from tablecloak import Dimension, Levels, Problem, TablecloakError, audit, protect
-from tablecloak.engines.flow import load_kernels
 from tablecloak.methods import METHODS
-from tablecloak.pattern import Suppression
-from tablecloak.result import Result
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.result import Result
+from tablecloak.solvers.graphs.network import load_kernels
 from tablecloak.testing.instances import nested
 from tablecloak.testing.random_tables import flat, table_of_leaves
 

@@ -16,13 +16,25 @@ from cases.base import Part
 from runner import Case, Row
 from tablecloak import Problem
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.lp import Outcome
-from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import Form, combined_form, interval_form, joined, suppression_form
-from tablecloak.methods.rooms import all_levels, conditional_widths
-from tablecloak.methods.second_model import SecondModel
-from tablecloak.methods.shown_forms import Shown, added_up, perturbation_form, rounding_form, with_senses
+from tablecloak.methods.unified.compact_model import solve_first
+from tablecloak.methods.unified.cutting_plane_model import SecondModel
+from tablecloak.methods.unified.formulation import (
+    Form,
+    combined_form,
+    interval_form,
+    joined,
+    suppression_form,
+)
+from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
+from tablecloak.methods.unified.shown_values import (
+    Shown,
+    added_up,
+    perturbation_form,
+    rounding_form,
+    with_senses,
+)
 from tablecloak.progress import Deadline, silent
+from tablecloak.solvers.linear_program import Outcome
 from tablecloak.testing import KINDS, random_problem
 
 SECONDS = 5.0

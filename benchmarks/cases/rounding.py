@@ -18,8 +18,8 @@ from peers.rounding import Rounded, gconfid, pytauargus
 from runner import Case, Row
 from tablecloak import InfeasibleProblem, Levels, NotApplicable, Problem, Result, SolverError, audit, protect
 from tablecloak.arrays import Floats
-from tablecloak.equations import additive
-from tablecloak.pattern import Rounding
+from tablecloak.model.equations import additive
+from tablecloak.model.pattern import Rounding
 
 SECONDS = 600.0
 SLACK = 1200.0

@@ -17,20 +17,22 @@ from cases.base import Make, Part, exact_row, sizes
 from cases.real_data import csplib_problem
 from runner import Case, Row
 from tablecloak import Problem, Result, protect
-from tablecloak.engines.branching import Callbacks, branch_and_cut
-from tablecloak.engines.freedom import Programs
-from tablecloak.engines.mip import MixedSolution
-from tablecloak.methods import exact_run, run_state, separation, thinning, tree
-from tablecloak.methods.neighbourhoods import Neighbourhoods
-from tablecloak.methods.patterns import PatternRows
-from tablecloak.methods.run_state import LAST, Exact
-from tablecloak.methods.thinning import Thinner
-from tablecloak.methods.twins import Twins
-from tablecloak.methods.walk import Walk
+from tablecloak.attacker.null_space import Programs
+from tablecloak.methods.branch_and_cut import solver, state, tree
+from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
+from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
+from tablecloak.methods.branch_and_cut.state import LAST, Exact
+from tablecloak.methods.cuts import capacity
+from tablecloak.methods.cuts.aggregation import Twins
+from tablecloak.methods.cuts.bridgeless import PatternRows
+from tablecloak.methods.heuristics import redundancy
+from tablecloak.methods.heuristics.redundancy import Thinner
+from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.scip import Callbacks, branch_and_cut
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
 SECONDS = 120.0
-AT_ONCE = exact_run.Guesses(1e6, 2.0, 0.0)
+AT_ONCE = solver.Guesses(1e6, 2.0, 0.0)
 """A guess so large that the cost of the best pattern is the limit."""
 ALL = "all of it"
 
@@ -99,29 +101,29 @@ VARIANTS: dict[str, Variant] = {
     "HiGHS instead of SCIP": Variant(engine="highs"),
     "no rows from inside points": Variant(
         (
-            (run_state, "ROOT_STAGES", (LAST,)),
-            (exact_run, "ROOT_STAGES", (LAST,)),
+            (state, "ROOT_STAGES", (LAST,)),
+            (solver, "ROOT_STAGES", (LAST,)),
             (Exact.missed, "__defaults__", ((LAST,), None, None)),
             (tree, "HARD", tree.HARD._replace(stages=(LAST,))),
         )
     ),
-    "no covers and roundings": Variant(((separation, "sharper", no_rows), (Exact, "covers", no_rows))),
+    "no covers and roundings": Variant(((capacity, "sharper", no_rows), (Exact, "covers", no_rows))),
     "no cuts for covers": Variant(((Exact, "covers", no_rows),), elsewhere=False),
     "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
-    "no twins": Variant(((run_state, "Twins", EachAlone),), on_networks=False),
-    "not in parts": Variant(((exact_run, "in_parts", nothing),)),
+    "no twins": Variant(((state, "Twins", EachAlone),), on_networks=False),
+    "not in parts": Variant(((solver, "in_parts", nothing),)),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
     "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
     "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
-        ((separation, "attack_on", Programs), (thinning, "attack_on", Programs)), on_networks=False
+        ((capacity, "attack_on", Programs), (redundancy, "attack_on", Programs)), on_networks=False
     ),
     "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
     "guess everything at once": Variant(
-        ((exact_run, "ON_NETWORKS", AT_ONCE), (exact_run, "ON_GENERAL_TABLES", AT_ONCE))
+        ((solver, "ON_NETWORKS", AT_ONCE), (solver, "ON_GENERAL_TABLES", AT_ONCE))
     ),
     "guesses that double": Variant(
-        ((exact_run, "ON_GENERAL_TABLES", exact_run.Guesses(0.05, 2.0, 0.0)),), on_networks=False
+        ((solver, "ON_GENERAL_TABLES", solver.Guesses(0.05, 2.0, 0.0)),), on_networks=False
     ),
     "rows only at whole points": Variant(((tree, "branch_and_cut", tree_with_whole_points),)),
 }

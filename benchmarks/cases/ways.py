@@ -22,10 +22,10 @@ from tablecloak import (
     audit,
     protect,
 )
-from tablecloak.losses import measures
-from tablecloak.methods.reaches import ReachRule, ranges_of
-from tablecloak.pattern import Intervals, Pattern
-from tablecloak.result import Audit
+from tablecloak.analysis.loss import measures
+from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
+from tablecloak.model.pattern import Intervals, Pattern
+from tablecloak.model.result import Audit
 
 SECONDS = 60.0
 SLACK = 300.0

@@ -8,37 +8,13 @@ how well protected, against whom), `protect` it, `audit` any pattern, `publish` 
 audit into a proof that `verify` checks without a solver.
 """
 
-from tablecloak import weights
-from tablecloak.apriori import Marks
-from tablecloak.assess import assess
-from tablecloak.audit import Certificate, Verification, audit, certify, verify
-from tablecloak.bounds import Bound, bounds
-from tablecloak.compare import Comparison, compare
-from tablecloak.contributions import Contributions
-from tablecloak.dimension import Dimension
-from tablecloak.errors import (
-    InfeasibleProblem,
-    InputError,
-    NotApplicable,
-    SolverError,
-    TablecloakError,
-    UnsafePublication,
-)
-from tablecloak.explain import Explanation, explain
-from tablecloak.exposure import Exposure, exposure
-from tablecloak.formats.jj import read_jj, write_jj
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.insiders import Insiders
-from tablecloak.links import link, link_responses
-from tablecloak.methods import METHODS, Method
-from tablecloak.model.printed import Printed
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.problem import Attacker, Levels, Mark, Problem, Reason
-from tablecloak.protect import protect
-from tablecloak.publication import Publication
-from tablecloak.publish import publish
-from tablecloak.result import Audit, Report, Result, Status
-from tablecloak.rules import (
+from tablecloak.analysis.compare import Comparison, compare
+from tablecloak.analysis.explanation import Explanation, explain
+from tablecloak.analysis.lower_bounds import Bound, bounds
+from tablecloak.assessment.assess import assess
+from tablecloak.assessment.insiders import Insiders
+from tablecloak.assessment.marks import Marks
+from tablecloak.assessment.rules import (
     Dominance,
     Frequency,
     PPercent,
@@ -48,9 +24,33 @@ from tablecloak.rules import (
     ZeroUnsafe,
     rule_of,
 )
-from tablecloak.sources import CellData, Layout, Microdata
-from tablecloak.table import Table
-from tablecloak.tabulate import table_frame, tabulate, tabulate_linked
+from tablecloak.auditing import Certificate, Verification, audit, certify, verify
+from tablecloak.auditing.exposure import Exposure, exposure
+from tablecloak.errors import (
+    InfeasibleProblem,
+    InputError,
+    NotApplicable,
+    SolverError,
+    TablecloakError,
+    UnsafePublication,
+)
+from tablecloak.formats.jj import read_jj, write_jj
+from tablecloak.methods import METHODS, Method
+from tablecloak.model import weights
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.links import link, link_responses
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
+from tablecloak.model.printed import Printed
+from tablecloak.model.problem import Attacker, Levels, Mark, Problem, Reason
+from tablecloak.model.result import Audit, Report, Result, Status
+from tablecloak.model.table import Table
+from tablecloak.protection import protect
+from tablecloak.publication.publication import Publication
+from tablecloak.publication.publish import publish
+from tablecloak.tabulation.sources import CellData, Layout, Microdata
+from tablecloak.tabulation.tabulate import table_frame, tabulate, tabulate_linked
 
 __version__ = "0.1.0"
 

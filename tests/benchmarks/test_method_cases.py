@@ -15,7 +15,7 @@ from reports.methods import beside_others, gaps_over_time, ratio
 from runner import Row
 from tablecloak import Problem, audit, exposure, protect
 from tablecloak.methods import METHODS
-from tablecloak.methods.network_search import is_network
+from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.testing import assert_additive, instances
 
 SECONDS = 20.0

@@ -12,14 +12,17 @@ from cases import study
 from cases.parts import PARTS
 from runner import Row, sample
 from tablecloak import Problem, Result, protect
-from tablecloak.engines import branching, freedom
-from tablecloak.engines.flow import load_kernels
-from tablecloak.methods import integer_phase, run_state, separation, thinning, tree
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.run_state import LAST, Exact
-from tablecloak.methods.thinning import Thinner
-from tablecloak.methods.twins import Twins
-from tablecloak.methods.walk import Walk
+from tablecloak.attacker import null_space
+from tablecloak.methods.branch_and_cut import gap_limit, state, tree
+from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
+from tablecloak.methods.branch_and_cut.state import LAST, Exact
+from tablecloak.methods.cuts import capacity
+from tablecloak.methods.cuts.aggregation import Twins
+from tablecloak.methods.heuristics import redundancy
+from tablecloak.methods.heuristics.network_construction import is_network
+from tablecloak.methods.heuristics.redundancy import Thinner
+from tablecloak.solvers import scip
+from tablecloak.solvers.graphs.network import load_kernels
 from tablecloak.testing import instances
 
 WATCHED: tuple[tuple[Any, str], ...] = (
@@ -28,16 +31,16 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (Exact, "missed"),
     (Exact, "_inside"),
     (Thinner, "run"),
-    (freedom.Freedom, "set_bounds"),
-    (freedom.Programs, "set_bounds"),
-    (integer_phase, "Guess"),
-    (study.exact_run, "in_parts"),
+    (null_space.Freedom, "set_bounds"),
+    (null_space.Programs, "set_bounds"),
+    (gap_limit, "Guess"),
+    (study.solver, "in_parts"),
     (Twins, "of"),
     (Walk, "_merge"),
 )
 OPTIMUM = 13922.0
 """Of the small problem; suppress-compact finds the same."""
-needs_scip = pytest.mark.skipif(not branching.is_there(), reason="SCIP is not installed")
+needs_scip = pytest.mark.skipif(not scip.is_there(), reason="SCIP is not installed")
 
 
 class Spy:
@@ -45,7 +48,7 @@ class Spy:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: dict[str, int] = {}
-        self.stages: set[run_state.Stage] = set()
+        self.stages: set[state.Stage] = set()
         for owner, name in WATCHED:
             told = f"{owner.__name__.rpartition('.')[2]}.{name}"
             monkeypatch.setattr(owner, name, self._watching(told, getattr(owner, name)))
@@ -110,11 +113,11 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert "SCIP" in result.report.engine
     assert {"capacity", "cover", "rounding", "pattern"} <= kinds(result)
     assert result.report.counters["neighbourhoods"] > 0
-    assert spy["integer_phase.Guess"] > 1
+    assert spy["gap_limit.Guess"] > 1
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
-    assert spy.stages >= {run_state.ROOT_STAGES[0], LAST}
-    assert spy["exact_run.in_parts"] == spy["Twins.of"] == 1
+    assert spy.stages >= {state.ROOT_STAGES[0], LAST}
+    assert spy["solver.in_parts"] == spy["Twins.of"] == 1
     assert spy["Walk._merge"] > 0
     assert row["root_bound"] < OPTIMUM
 
@@ -128,7 +131,7 @@ def test_every_variant_changes_what_it_says() -> None:
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
-    assert spies["not in parts"]["exact_run.in_parts"] == spies["no twins"]["Twins.of"] == 0
+    assert spies["not in parts"]["solver.in_parts"] == spies["no twins"]["Twins.of"] == 0
     calm = spies["no searches in the tree"]
     assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]
@@ -136,9 +139,9 @@ def test_every_variant_changes_what_it_says() -> None:
     assert programs["Thinner.run"] > 0
     assert spies["no clean-up by elimination"]["Thinner.run"] == 0
     assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
-    assert spies["guess everything at once"]["integer_phase.Guess"] == 1
+    assert spies["guess everything at once"]["gap_limit.Guess"] == 1
     assert spies["no merging of patterns"]["Walk._merge"] == 0
-    assert spies["guesses that double"]["integer_phase.Guess"] <= spies[study.ALL]["integer_phase.Guess"]
+    assert spies["guesses that double"]["gap_limit.Guess"] <= spies[study.ALL]["gap_limit.Guess"]
     whole = spies["rows only at whole points"]
     assert whole["Exact.missed"] > 0 == whole["Exact.missed late"]
     others = set(found) - {"no rows from inside points"}
@@ -158,10 +161,10 @@ def test_what_a_variant_replaces_comes_back_after_an_error_too() -> None:
 def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() -> None:
     stages = study.VARIANTS["no rows from inside points"].changes
     with study.replaced(*stages):
-        assert run_state.ROOT_STAGES == study.exact_run.ROOT_STAGES == (LAST,)
+        assert state.ROOT_STAGES == study.solver.ROOT_STAGES == (LAST,)
         assert tree.HARD.stages == tree.LITTLE.stages == (LAST,)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
-        assert separation.attack_on is thinning.attack_on is freedom.Programs
+        assert capacity.attack_on is redundancy.attack_on is null_space.Programs
 
 
 def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:

@@ -18,8 +18,8 @@ from peers import process
 from peers.process import Said
 from peers.rounding import gconfid_tables
 from tablecloak import InputError, Levels, Perturbation, Problem, Suppression
-from tablecloak.engines.lp import Outcome
-from tablecloak.engines.mip import MixedSolution
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.mixed_integer import MixedSolution
 from tablecloak.testing import assert_additive, instances
 
 SECONDS = 20.0

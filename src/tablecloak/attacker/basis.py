@@ -10,8 +10,8 @@ import math
 from fractions import Fraction
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.elimination import ZERO, Rational, TooMuchWork, in_whole_numbers, solve
 from tablecloak.attacker.evidence import Amount, WholeSystem
+from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_whole_numbers, solve
 
 MOST_COLUMNS = 3_000
 """The largest basis, in columns, that is solved exactly."""

@@ -35,7 +35,7 @@ from tablecloak.attacker.tolerances import (
     NEAR_RATIONAL,
     RELATIVE_NOISE,
 )
-from tablecloak.engines.lp import Columns
+from tablecloak.solvers.linear_program import Columns
 
 Amount = Fraction | float
 """A fraction, or infinity."""
@@ -87,10 +87,10 @@ class WholeSystem:
 
         `base`: whole numbers that were subtracted before the solver was asked.
         """
-        from tablecloak.engines import rational
+        from tablecloak.solvers.kernels import exact_deviations
 
         if self._whole is not None and isinstance(base, float) and not base:
-            found, whole = rational.rounded(
+            found, whole = exact_deviations.rounded(
                 self._start, self._row, self._whole, self.rows, self._sum, amount, low, high
             )
             if found:
@@ -114,9 +114,9 @@ class WholeSystem:
         slack = np.minimum(amount - low, high - amount)[moved]
         if (slack <= 0.0).any():
             return False
-        from tablecloak.engines import rational
+        from tablecloak.solvers.kernels import exact_deviations
 
-        left, correction = rational.correction(
+        left, correction = exact_deviations.correction(
             self._start,
             self._row,
             self._data,
@@ -135,12 +135,12 @@ class WholeSystem:
 
     def keeps(self, numerator: Ints) -> bool:
         """Whether whole amounts of the columns keep every equation."""
-        from tablecloak.engines import systems
+        from tablecloak.solvers.kernels import presolve
 
         most = self._widest[0] * self._largest * float(np.abs(numerator).max(initial=0))
         if self._whole is not None and most < SUMMABLE:
             return bool(
-                systems.balanced(
+                presolve.balanced(
                     self._start, self._row, self._whole, self.rows, np.ascontiguousarray(numerator)
                 )
             )
@@ -182,12 +182,12 @@ class WholeSystem:
 
     def bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
         """The most that sign * d_column can be, by the row duals of a program that minimises -sign * d_column."""
-        from tablecloak.engines import rational
+        from tablecloak.solvers.kernels import exact_deviations
 
         best: Amount = math.inf
         for denominator in _denominators(duals):
             if denominator == 1 and self._whole is not None:
-                small, most = rational.whole_bound(
+                small, most = exact_deviations.whole_bound(
                     self._start, self._row, self._whole, self._weight, duals, column, sign, low, high
                 )
                 if small:
@@ -217,12 +217,12 @@ class WholeSystem:
 
     def _weights(self, factors: Floats, column: int, own: int) -> Ints | None:
         """w = own e_column + M'factors; None where the sums may leave int64."""
-        from tablecloak.engines import systems
+        from tablecloak.solvers.kernels import presolve
 
         most = self._widest[1] * self._largest * (float(np.abs(factors).max(initial=0.0)) + abs(own))
         if self._whole is None or most >= SUMMABLE:
             return None
-        weights = systems.combined(self._start, self._row, self._whole, factors.astype(np.int64))
+        weights = presolve.combined(self._start, self._row, self._whole, factors.astype(np.int64))
         weights[column] += own
         return np.asarray(weights)
 
@@ -262,9 +262,9 @@ def widest(weights: Ints, low: Floats, high: Floats) -> int | None:
 
 def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | None:
     """The mirror image of a deviation, as long as it fits within low..high; None where it cannot move."""
-    from tablecloak.engines import rational
+    from tablecloak.solvers.kernels import exact_deviations
 
-    mirror, denominator = rational.mirrored(*deviation, low, high)
+    mirror, denominator = exact_deviations.mirrored(*deviation, low, high)
     return Deviation(mirror, denominator) if denominator else None
 
 
@@ -273,9 +273,9 @@ def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | No
 
 def _denominators(amount: Floats) -> Iterator[int]:
     """Denominators with which the amounts are nearly whole; none if there is no small one."""
-    from tablecloak.engines import rational
+    from tablecloak.solvers.kernels import exact_deviations
 
-    whole, common = rational.common_denominator(
+    whole, common = exact_deviations.common_denominator(
         amount, NEAR_RATIONAL, RELATIVE_NOISE, LARGEST_DENOMINATOR, LARGEST_COMMON_DENOMINATOR
     )
     if whole:

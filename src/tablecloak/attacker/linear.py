@@ -19,8 +19,8 @@ from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
-from tablecloak.engines.lp import Outcome, Session, Solution
 from tablecloak.errors import SolverError
+from tablecloak.solvers.linear_program import Outcome, Session, Solution
 
 POOL_SIZE = 400
 """Witnesses that a chunk of questions remembers."""
@@ -156,9 +156,11 @@ class _Push:
 
     def _credit(self, witness: Deviation) -> None:
         """Every cell has gone as far as a witness takes it, in whole units."""
-        from tablecloak.engines import rational
+        from tablecloak.solvers.kernels import exact_deviations
 
-        rational.credit(self.group, self.ratio, *witness, self.side[False].reach, self.side[True].reach)
+        exact_deviations.credit(
+            self.group, self.ratio, *witness, self.side[False].reach, self.side[True].reach
+        )
 
     def _remember(self, witness: Deviation) -> None:
         """Credit a witness and its mirror image, and keep them."""
@@ -274,10 +276,10 @@ class _Push:
 
     def _learn(self, solution: Solution) -> Deviation | None:
         """Credit what a solution shows: an exact deviation, which is returned, or one next to it."""
-        from tablecloak.engines import rational
+        from tablecloak.solvers.kernels import exact_deviations
 
         low, high = self.attack.low, self.attack.high
-        amount = rational.folded(solution.values, self.attack.system.count, self.asked, self.scale)
+        amount = exact_deviations.folded(solution.values, self.attack.system.count, self.asked, self.scale)
         witness = self.attack.system.deviation(amount, low, high)
         if witness is not None:
             self._remember(witness)

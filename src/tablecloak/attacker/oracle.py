@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.basis import ExactBasis
-from tablecloak.attacker.elimination import TooMuchWork
 from tablecloak.attacker.evidence import EXACT, Amount, Deviation, WholeSystem
+from tablecloak.attacker.gaussian_elimination import TooMuchWork
 from tablecloak.attacker.tolerances import SOLVER_FEASIBILITY
-from tablecloak.engines.lp import Outcome, Session, Solution
 from tablecloak.errors import SolverError
+from tablecloak.solvers.linear_program import Outcome, Session, Solution
 
 CAPS = (1e4, 1e8, math.inf)
 """Other columns may move this many times as far as the need."""

@@ -8,7 +8,7 @@ M d = 0 and low - a <= d <= high - a, so that the right-hand side is exactly zer
 3. components that are networks (every cell in at most two equations, signs consistent) go to the flow kernels;
    in the others, equations with two unknowns *merge* them: d_i = ratio * d_j.
 
-The work is done by the compiled kernels of `tablecloak.engines.systems`, which are imported by the first call.
+The work is done by the compiled kernels of `tablecloak.solvers.kernels.presolve`, which are imported by the first call.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.engines.lp import Columns
-from tablecloak.engines.structure import Orientation, Structure, recognise
-from tablecloak.table import Table
+from tablecloak.attacker.structure import Orientation, Structure, recognise
+from tablecloak.model.table import Table
+from tablecloak.solvers.linear_program import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def working_columns(table: Table) -> csc_array:
 
 def is_ready() -> bool:
     """Whether the kernels are there already (else the first reduction waits for them)."""
-    return "tablecloak.engines.systems" in sys.modules
+    return "tablecloak.solvers.kernels.presolve" in sys.modules
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +93,10 @@ class Component:
     @cached_property
     def columns(self) -> Columns:
         """The equations over these cells only, without those that say nothing about them."""
-        from tablecloak.engines import systems
+        from tablecloak.solvers.kernels import presolve
 
         rows = self.equations.shape[0]
-        start, row, data, used = systems.take(*_arrays(self.equations), rows, self.cells)
+        start, row, data, used = presolve.take(*_arrays(self.equations), rows, self.cells)
         return Columns(data, row, start, (used, self.cells.size))
 
     @cached_property
@@ -123,12 +123,12 @@ class Reduction:
 
 def reduce(equations: csc_array, low: Floats, high: Floats, unit: float) -> Reduction:
     """Unpick and split the system equations @ d = 0, low <= d <= high."""
-    from tablecloak.engines import systems
+    from tablecloak.solvers.kernels import presolve
 
     start, row, data = _arrays(equations)
     free = np.flatnonzero(low < high)
-    cells = free[systems.unpick(start, row, equations.shape[0], free)]
-    label, is_network, *_ = parts = systems.split(start, row, data, equations.shape[0], cells)
+    cells = free[presolve.unpick(start, row, equations.shape[0], free)]
+    label, is_network, *_ = parts = presolve.split(start, row, data, equations.shape[0], cells)
     orientation = Orientation(*parts[2:]) if is_network.any() else None
     groups = [] if orientation is None else [np.flatnonzero(is_network[label])]
     groups += _grouped(label, np.flatnonzero(~is_network))
@@ -145,10 +145,10 @@ def reduce(equations: csc_array, low: Floats, high: Floats, unit: float) -> Redu
 
 def unpicked(columns: csc_array) -> Bools:
     """Which cells remain after removing, again and again, those alone in an equation."""
-    from tablecloak.engines import systems
+    from tablecloak.solvers.kernels import presolve
 
     start, row, _ = _arrays(columns)
-    return systems.unpick(start, row, columns.shape[0], np.arange(columns.shape[1]))
+    return presolve.unpick(start, row, columns.shape[0], np.arange(columns.shape[1]))
 
 
 class Merged(NamedTuple):
@@ -162,27 +162,27 @@ class Merged(NamedTuple):
 
 def merged(columns: Columns) -> Merged:
     """Merge cells that are tied by equations with two unknowns."""
-    from tablecloak.engines import systems
+    from tablecloak.solvers.kernels import presolve
 
     arrays = columns.indptr, columns.indices, columns.data, columns.shape[0]
-    group, ratio = systems.tie(*arrays)
+    group, ratio = presolve.tie(*arrays)
     groups = int(group.max(initial=-1)) + 1
-    start, row, data, rows = systems.merge(*arrays, group, ratio, groups)
+    start, row, data, rows = presolve.merge(*arrays, group, ratio, groups)
     return Merged(group, ratio, Columns(data, row, start, (rows, groups)))
 
 
 def group_bounds(ties: Merged, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """How far each group may go down and up, so that all its cells stay within low..high."""
-    from tablecloak.engines import systems
+    from tablecloak.solvers.kernels import presolve
 
-    return systems.confine(ties.group, ties.ratio, ties.columns.shape[1], low, high)
+    return presolve.confine(ties.group, ties.ratio, ties.columns.shape[1], low, high)
 
 
 def unfolded(columns: Columns, asked: Ints) -> Columns:
     """The matrix [A, -A, B, -B], B being the columns of A asked about."""
-    from tablecloak.engines import systems
+    from tablecloak.solvers.kernels import presolve
 
-    start, row, data, count = systems.unfold(columns.indptr, columns.indices, columns.data, asked)
+    start, row, data, count = presolve.unfold(columns.indptr, columns.indices, columns.data, asked)
     return Columns(data, row, start, (columns.shape[0], count))
 
 

@@ -15,10 +15,10 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.evidence import WholeSystem
 from tablecloak.attacker.oracle import AttackerOracle
 from tablecloak.attacker.presolve import Component, Reduction, reduce, working_columns
-from tablecloak.engines.flow import Network
+from tablecloak.model.pattern import Suppression, View
+from tablecloak.model.problem import Problem
 from tablecloak.model.requirement import deviation_bounds
-from tablecloak.pattern import Suppression, View
-from tablecloak.problem import Problem
+from tablecloak.solvers.graphs.network import Network
 
 
 class WitnessFinder:

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.comparing import compare
-from tablecloak.cli.exits import exit_codes
-from tablecloak.cli.jobs import init, run
-from tablecloak.cli.live import drawing
-from tablecloak.cli.preparing import assess, tabulate
-from tablecloak.cli.protecting import audit, bounds, exposure, protect
-from tablecloak.cli.publishing import publish
+from tablecloak.cli.compare import compare
+from tablecloak.cli.exit_codes import exit_codes
+from tablecloak.cli.job import init, run
+from tablecloak.cli.progress import drawing
+from tablecloak.cli.protect import audit, bounds, exposure, protect
+from tablecloak.cli.publish import publish
+from tablecloak.cli.tabulate import assess, tabulate
 
 app = typer.Typer(
     name="tablecloak",
@@ -62,7 +62,7 @@ compare = app.command()(compare)
 def methods() -> None:
     """List the methods, what they need and what can be set."""
     with exit_codes():
-        from tablecloak.cli.listing import print_methods
+        from tablecloak.cli.methods import print_methods
 
         print_methods()
 

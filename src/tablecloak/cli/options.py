@@ -12,7 +12,7 @@ import typer
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.problem import Problem
+    from tablecloak.model.problem import Problem
 
 Instance = Annotated[
     Path,
@@ -33,7 +33,7 @@ def read_problem(instance: Path, widen: bool, quiet: bool) -> Problem:
     """The problem in a cloak file or a JJ file; what was passed over in it is told on stderr."""
     from tablecloak.formats.cloak import is_cloak, read_cloak
     from tablecloak.formats.jj import read_jj
-    from tablecloak.table import Table
+    from tablecloak.model.table import Table
 
     if is_cloak(instance):
         thing = read_cloak(instance)

@@ -6,12 +6,12 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.formats.files import make_folder, read_text, write_files
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.sources import Microdata
-from tablecloak.table import Table
+from tablecloak.files import make_folder, read_text, write_files
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.table import Table
+from tablecloak.tabulation.sources import Microdata
 
 BUSINESS_DIMENSIONS = ("region", "industry", "size")
 """The dimensions of the business survey; the classification of each is in a file of its name."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from statistics import NormalDist
 
-from tablecloak.formats.files import write_file
+from tablecloak.files import write_file
 
 SEED = 3
 ENTERPRISES = 2000

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tablecloak.cells import MOST_DECIMALS
-from tablecloak.contributions import NOBODY, Contributions
-from tablecloak.equations import Packing
 from tablecloak.errors import InputError
 from tablecloak.frames import KINDS
+from tablecloak.model.cells import MOST_DECIMALS
+from tablecloak.model.contributions import NOBODY, Contributions
 from tablecloak.model.emptiness import EMPTY
+from tablecloak.model.equations import Packing
+from tablecloak.model.problem import Mark, Problem
+from tablecloak.model.table import Table
 from tablecloak.model.units import LARGEST_UNITS
-from tablecloak.problem import Mark, Problem
-from tablecloak.table import Table
 
 ROUNDED_BY = 2.5
 """Data units: a level is rounded up by less than one, a bound inward by less than one."""

@@ -4,7 +4,7 @@
 outputs at once; `plan` says what a run would do. See docs/jobs.md.
 """
 
+from tablecloak.job.job import Job
 from tablecloak.job.run import JobResult, plan, run_job
-from tablecloak.job.spec import Job
 
 __all__ = ["Job", "JobResult", "plan", "run_job"]

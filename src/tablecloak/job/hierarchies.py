@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tablecloak.dimension import Dimension
 from tablecloak.errors import InputError
-from tablecloak.formats.files import read_rows, read_text
-from tablecloak.hierarchy import Hierarchy
+from tablecloak.files import read_rows, read_text
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
 
 TOTAL = "Total"
 DIGITS = "digits:"

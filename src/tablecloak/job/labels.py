@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tablecloak.errors import InputError
-from tablecloak.formats.files import read_rows, read_text
+from tablecloak.files import read_rows, read_text
 
 
 def read_labels(path: Path) -> dict[str, dict[str, str]]:

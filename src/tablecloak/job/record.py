@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError
-from tablecloak.formats.json_records import audit_record, result_record
-from tablecloak.job.spec import Job
-from tablecloak.problem import Problem
-from tablecloak.result import Audit, Result, Status
+from tablecloak.job.job import Job
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Audit, Result, Status
+from tablecloak.reports.records import audit_record, result_record
 
 BLOCK = 1 << 20
 

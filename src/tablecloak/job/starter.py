@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tablecloak.errors import InputError
-from tablecloak.job.guess import Guess, digits_of, guessed, hierarchy_beside, total_of
+from tablecloak.job.infer import Guess, digits_of, guessed, hierarchy_beside, total_of
+from tablecloak.job.inspect import Column, Look, look_at
 from tablecloak.job.labels import code_labels
-from tablecloak.job.look import Column, Look, look_at
 
 
 def starter(data: str | Path, folder: str | Path = ".") -> str:

@@ -4,10 +4,10 @@ from tablecloak.methods.base import Method
 from tablecloak.methods.data_units import exactly
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
+from tablecloak.methods.mixed.plan import MixedParams
 from tablecloak.methods.mixed_joint import mixed_joint
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
-from tablecloak.methods.plans import MixedParams
 from tablecloak.methods.round_controlled import ControlledParams, round_controlled
 from tablecloak.methods.round_random import RandomParams, round_random
 from tablecloak.methods.round_rapid import RapidParams, round_rapid

@@ -11,10 +11,10 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.errors import InputError, check_kind
-from tablecloak.pattern import Pattern, Suppression
-from tablecloak.problem import Problem
+from tablecloak.model.pattern import Pattern, Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import EVERYTHING, Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import EVERYTHING, Status
 
 Found = TypeVar("Found")
 GRACE = 0.5

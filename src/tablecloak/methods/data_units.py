@@ -19,8 +19,8 @@ from tablecloak.attacker.presolve import same_structure
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import MethodFunction, Proposal
 from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.model.problem import Attacker, Levels, Problem
 from tablecloak.model.units import units_above, units_below, whole_units
-from tablecloak.problem import Attacker, Levels, Problem
 
 
 def exactly(method: MethodFunction) -> MethodFunction:

@@ -9,14 +9,14 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.audit import audit
-from tablecloak.engines.lp import Session
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import suppression
-from tablecloak.pattern import Pattern, Suppression
-from tablecloak.problem import Problem
+from tablecloak.model.pattern import Pattern, Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Audit
 from tablecloak.progress import Progress, silent
-from tablecloak.result import Audit
+from tablecloak.solvers.linear_program import Session
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
 

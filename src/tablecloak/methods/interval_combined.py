@@ -20,14 +20,10 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.blurring import blurred, proposal_of
-from tablecloak.methods.first_intervals import first_intervals
-from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import Form, combined_form
-from tablecloak.methods.lengths import (
+from tablecloak.methods.heuristics.network_construction import is_network
+from tablecloak.methods.intervals.attainable import (
     HAIR,
     Room,
     check_blur,
@@ -36,13 +32,17 @@ from tablecloak.methods.lengths import (
     repaired_in_time,
     stated,
 )
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.rooms import Proof, all_levels, conditional_widths
-from tablecloak.methods.second_model import Answer, SecondModel
-from tablecloak.methods.touching import Touching
-from tablecloak.pattern import Intervals
-from tablecloak.problem import Problem
+from tablecloak.methods.intervals.blur import blurred, proposal_of
+from tablecloak.methods.intervals.initial_intervals import first_intervals
+from tablecloak.methods.intervals.slope_scaling import Touching
+from tablecloak.methods.unified.compact_model import solve_first
+from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
+from tablecloak.methods.unified.formulation import Form, combined_form
+from tablecloak.methods.unified.protection_cuts import Proof, all_levels, conditional_widths
+from tablecloak.model.pattern import Intervals
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers.linear_program import Outcome
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """interval-partial: every cell is published as "from a - z- to a + z+", as narrow as safety allows.
 
-    min  sum_i w_i (u z_i+ + d z_i-)     subject to every level of every attacker (`rooms`),   z+, z- >= 0
+    min  sum_i w_i (u z_i+ + d z_i-)     subject to every level of every attacker,   z+, z- >= 0
+    (`unified.protection_cuts`)
 
 A linear program, so the optimum is proven fast even where suppression is hopeless; it touches many cells a little. With
 positive weights both ends of every interval of the optimum are attainable (else it could be narrowed); cells without
 weight are tightened afterwards. The optimum sits on the levels, so its midpoints would betray the values: what is
-printed is the optimum for levels that chance made larger (`lengths.skewed`), rounded outward to a grid.
+printed is the optimum for levels that chance made larger (`intervals.attainable.skewed`), rounded outward to a grid.
 
 References: Fischetti & Salazar (2003), Partial cell suppression; Salazar-Gonzalez (2002), second model of Figure 6.
 """
@@ -21,15 +22,10 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.blurring import blurred, proposal_of
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.first_intervals import first_intervals
-from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import Form, interval_form
-from tablecloak.methods.lengths import (
+from tablecloak.methods.intervals.attainable import (
     HAIR,
     Room,
     check_blur,
@@ -39,12 +35,17 @@ from tablecloak.methods.lengths import (
     stated,
     tightened,
 )
-from tablecloak.methods.provers import first_proofs
-from tablecloak.methods.rooms import Proof, all_levels
-from tablecloak.methods.second_model import Answer, SecondModel
-from tablecloak.pattern import Intervals
-from tablecloak.problem import Problem
+from tablecloak.methods.intervals.blur import blurred, proposal_of
+from tablecloak.methods.intervals.initial_intervals import first_intervals
+from tablecloak.methods.unified.compact_model import solve_first
+from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
+from tablecloak.methods.unified.formulation import Form, interval_form
+from tablecloak.methods.unified.protection_cuts import Proof, all_levels
+from tablecloak.methods.unified.separation import first_proofs
+from tablecloak.model.pattern import Intervals
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers.linear_program import Outcome
 
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""

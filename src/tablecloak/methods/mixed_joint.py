@@ -1,8 +1,8 @@
 """mixed-joint: different ways for different cells of one table, decided together, beside what was published before.
 
     min  sum of what each way costs:  w x (suppress),  w (z+ + z-) (interval),  w |v - a| (round, perturb)
-    what is printed adds up wherever all cells of an equation show a number by their way           (`mixing`)
-    every level of every attacker who has all of it at once, and what was published before         (`rooms`)
+    what is printed adds up wherever all cells of an equation show a number by their way   (`mixed.formulation`)
+    every level of every attacker who has all of it at once, and what was published before (`unified.protection_cuts`)
 
 By default inner cells are intervals and totals are rounded. What each way states is room for all the others: where
 totals are rounded anyway, narrower intervals protect. One program decides all of it, so nothing is protected twice.
@@ -22,14 +22,25 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.witness import WitnessFinder
-from tablecloak.audit import audit
-from tablecloak.engines.lp import Outcome
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.deviations import Task
-from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.forms import length_unit
-from tablecloak.methods.joint_result import (
+from tablecloak.methods.heuristics.deviation import Task
+from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations
+from tablecloak.methods.intervals.attainable import HAIR, LEAST_ASYMMETRY, on_grid, snapped
+from tablecloak.methods.intervals.attainable import stated as stated_intervals
+from tablecloak.methods.mixed.formulation import Joint, Plan, joint_of
+from tablecloak.methods.mixed.initial_solution import (
+    AtHand,
+    JointSettings,
+    check_in_time,
+    numbers_at_hand,
+    numbers_by_annealing,
+    skewed_plan,
+    stated_wider,
+)
+from tablecloak.methods.mixed.plan import MixedParams, cannot_add_up, check_divisible, plan_of
+from tablecloak.methods.mixed.solution import (
     UNDECIDED,
     Found,
     accepted_with,
@@ -39,27 +50,16 @@ from tablecloak.methods.joint_result import (
     proposal_of,
     refusal_of,
 )
-from tablecloak.methods.joint_start import (
-    AtHand,
-    JointSettings,
-    check_in_time,
-    numbers_at_hand,
-    numbers_by_annealing,
-    skewed_plan,
-    stated_wider,
-)
-from tablecloak.methods.judging import audit_within
-from tablecloak.methods.lengths import HAIR, LEAST_ASYMMETRY, on_grid, snapped
-from tablecloak.methods.lengths import stated as stated_intervals
-from tablecloak.methods.mixing import Joint, Plan, joint_of
-from tablecloak.methods.plans import MixedParams, cannot_add_up, check_divisible, plan_of
-from tablecloak.methods.repair import ROUNDS, lengthened, missing_deviations
-from tablecloak.methods.rooms import all_levels, conditional_widths
-from tablecloak.methods.second_model import Answer, SecondModel
+from tablecloak.methods.timed_audit import audit_within
+from tablecloak.methods.unified.compact_model import solve_first
+from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
+from tablecloak.methods.unified.formulation import length_unit
+from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
+from tablecloak.model.pattern import Intervals, Mixed
+from tablecloak.model.problem import Problem
 from tablecloak.model.requirement import room_by_box
-from tablecloak.pattern import Intervals, Mixed
-from tablecloak.problem import Problem
 from tablecloak.progress import NEVER, Deadline, Progress
+from tablecloak.solvers.linear_program import Outcome
 
 NAME = "mixed-joint"
 MOST_STEPS = 3

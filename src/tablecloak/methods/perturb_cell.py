@@ -6,7 +6,7 @@
     at most q cells with v_i != a_i;   conditional widths of cells that are changed
 
 Senses given in advance (up, down, random) make it a linear program, unless changed cells are counted; "best" makes the
-sense of every sensitive cell a binary column. The stated reach is a function of what is shown (`reaches`).
+sense of every sensitive cell a binary column. The stated reach is a function of what is shown (`adjustment.reach`).
 
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, cell perturbation (Figures 11, 12).
 """
@@ -19,10 +19,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError
-from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.perturbing import (
+from tablecloak.methods.adjustment.protected import (
     COUNTED_ON,
     FIRST,
     FRACTIONS,
@@ -34,10 +32,12 @@ from tablecloak.methods.perturbing import (
     opened,
     without_attackers,
 )
-from tablecloak.methods.reaches import Ranges, ReachRule, check_shown
-from tablecloak.problem import Problem
+from tablecloak.methods.adjustment.reach import Ranges, ReachRule, check_shown
+from tablecloak.methods.base import GRACE, Proposal, Run
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.solvers.linear_program import Outcome
 
 NAME = "perturb-cell"
 START_SHARE = 0.6

@@ -3,15 +3,16 @@
     min  sum_i w_i |v_i - a_i|   or   sum_i w_i (v_i - a_i)^2
     M v = M a,   |v_i - a_i| <= f_i(v_i),   every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p
 
-with a binary sense for each sensitive cell (`adjustment`). A start from senses that nearly balance every equation, or
-from those of the linear relaxation; senses that cannot be together are mended (`balancing`), also slowly, which gives
-better ones. Then the integer program over the whole table from the best move, on all but large tables, and block
-coordinate descent. The bound is the best of the relaxation's, of what cells must make up for (`balancing`), and of the
-integer program.
-The least sum of squares: quadratic programs over senses (`squares`). What is shown is in whole data units.
+with a binary sense for each sensitive cell (`adjustment.model`). A start from senses that nearly balance every
+equation, or from those of the linear relaxation; senses that cannot be together are mended
+(`adjustment.reweighted_start`), also slowly, which gives better ones. Then the integer program over the whole table
+from the best move, on all but large tables, and block coordinate descent. The bound is the best of the relaxation's, of
+what cells must make up for (`adjustment.reweighted_start`), and of the integer program.
+The least sum of squares: quadratic programs over senses (`adjustment.least_squares`). What is shown is in whole data
+units.
 
 Attackers are not in this model. What they can work out from the stated reach the audit tells; on small tables rows
-against them are added (`perturbing`) where cells are open.
+against them are added (`adjustment.protected`) where cells are open.
 
 References: Dandekar & Cox (2002), Synthetic tabular data; Castro (2006), Minimum-distance controlled perturbation
 methods for large-scale tabular data protection; Gonzalez & Castro (2011).
@@ -27,14 +28,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InputError, NotApplicable, SolverError
-from tablecloak.methods.adjustment import Adjustment, Move
-from tablecloak.methods.balancing import MENDED, distance_bound, mended, quick_move
-from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.descent import CLOSE, Descent
-from tablecloak.methods.judging import audit_within
-from tablecloak.methods.perturbing import (
+from tablecloak.methods.adjustment.block_descent import CLOSE, Descent
+from tablecloak.methods.adjustment.integer_units import WholeSettings, adds_up, fewest_digits_until
+from tablecloak.methods.adjustment.least_squares import least_squares_move, square_sum, towards_squares
+from tablecloak.methods.adjustment.model import Adjustment, Move
+from tablecloak.methods.adjustment.protected import (
     COUNTED_ON,
     FRACTIONS,
     Attempt,
@@ -44,12 +43,14 @@ from tablecloak.methods.perturbing import (
     opened,
     out_of_reach,
 )
-from tablecloak.methods.reaches import Ranges, ReachRule, check_shown, cost_of, pattern_of
-from tablecloak.methods.squares import least_squares_move, square_sum, towards_squares
-from tablecloak.methods.whole_units import WholeSettings, adds_up, fewest_digits_until
-from tablecloak.problem import Problem
+from tablecloak.methods.adjustment.reach import Ranges, ReachRule, check_shown, cost_of, pattern_of
+from tablecloak.methods.adjustment.reweighted_start import MENDED, distance_bound, mended, quick_move
+from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.timed_audit import audit_within
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.solvers.linear_program import Outcome
 
 NAME = "perturb-cta"
 SMALL_CELLS, SMALL_CHOICES = 3000, 150

@@ -1,7 +1,8 @@
 """round-controlled: every cell becomes a multiple of its base, all sums hold, and sensitive cells stay protected.
 
     min  sum_i w_i |v_i - a_i|    v_i = r_i k_i,  M v = M a,  k_i whole, next to a_i / r_i,
-    and every level of every attacker who is told that v_i is within r_i of the truth (`rooms`, `shown_forms`)
+    and every level of every attacker who is told that v_i is within r_i of the truth
+    (`unified.protection_cuts`, `unified.shown_values`)
 
 Multiples stay (zero-restricted). With one base and the equations of a network a rounding that adds up always exists,
 and the linear program finds it. Elsewhere there may be none: then k_i may be K steps further away, and the stated reach
@@ -9,7 +10,7 @@ is (K + 1) r_i. When the levels cannot be met with these bases, the best roundin
 and the audit names the cells it leaves open.
 
 Where the time is up before anything that adds up was found (large tables that are no networks), it is made by
-annealing, with as many steps as it needs (`first_rounding`); with a limit it is at hand from the start.
+annealing, with as many steps as it needs (`rounding.initial_rounding`); with a limit it is at hand from the start.
 
 References: Salazar-Gonzalez (2002), Figures 8 and 9; Salazar, Staggemeier & Bycroft (2005), Controlled rounding
 implementation, for K steps.
@@ -27,21 +28,21 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.engines.lp import Outcome
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.deviations import Task
-from tablecloak.methods.first_model import solve_first
-from tablecloak.methods.first_rounding import FirstRounding
-from tablecloak.methods.forms import Form
-from tablecloak.methods.rooms import all_levels, conditional_widths
-from tablecloak.methods.rounding import cells_in_the_way, indivisible_cells
-from tablecloak.methods.second_model import Answer, SecondModel
-from tablecloak.methods.shown_forms import Shown, added_up, rounding_form
-from tablecloak.pattern import Rounding
-from tablecloak.problem import Mark, Problem
+from tablecloak.methods.heuristics.deviation import Task
+from tablecloak.methods.rounding.initial_rounding import FirstRounding
+from tablecloak.methods.rounding.integer_units import cells_in_the_way, indivisible_cells
+from tablecloak.methods.unified.compact_model import solve_first
+from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
+from tablecloak.methods.unified.formulation import Form
+from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
+from tablecloak.methods.unified.shown_values import Shown, added_up, rounding_form
+from tablecloak.model.pattern import Rounding
+from tablecloak.model.problem import Mark, Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.solvers.linear_program import Outcome
 
 NAME = "round-controlled"
 MOST_STEPS = 3

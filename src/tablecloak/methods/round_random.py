@@ -26,12 +26,12 @@ from tablecloak.arrays import Ints
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.network_search import CellNetwork, is_network
-from tablecloak.methods.rounding import WholeTable, check_marks, whole_table
-from tablecloak.pattern import Rounding
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.network_construction import CellNetwork, is_network
+from tablecloak.methods.rounding.integer_units import WholeTable, check_marks, whole_table
+from tablecloak.model.pattern import Rounding
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Progress
-from tablecloak.result import Status
 
 NAME = "round-random"
 INSTEAD = ("round-controlled",)
@@ -89,7 +89,7 @@ def _check_sums(whole: WholeTable) -> None:
 
 def _drawn(problem: Problem, whole: WholeTable, rng: np.random.Generator) -> tuple[Ints, int]:
     """The shown values in data units, and how many cycles were pushed."""
-    from tablecloak.engines.random_rounding import round_residues
+    from tablecloak.solvers.kernels.unbiased_rounding import round_residues
 
     graph = CellNetwork(problem)
     residue = whole.values % whole.base

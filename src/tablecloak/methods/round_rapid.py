@@ -21,12 +21,12 @@ from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.errors import NotApplicable, SolverError, listed
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.ladder import Ladder
-from tablecloak.methods.rounding import WholeTable, adds_up, check_marks, whole_table
-from tablecloak.pattern import Rounding
-from tablecloak.problem import Problem
+from tablecloak.methods.rounding.integer_units import WholeTable, adds_up, check_marks, whole_table
+from tablecloak.methods.rounding.totals import Ladder
+from tablecloak.model.pattern import Rounding
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Progress
-from tablecloak.result import Status
 
 NAME = "round-rapid"
 INSTEAD = ("round-controlled",)

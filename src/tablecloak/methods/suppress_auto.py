@@ -4,10 +4,10 @@
    tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
    else. The others follow only if little time has passed. The cheapest pattern is kept.
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
-   (`cube_search`), within seconds. With a time limit all tables that are not networks then get a pattern of few
-   deviations (`first_pattern.by_deviations`); if that shows that there is no time for the fast methods, they are left
-   out, and the hypercubes are improved where they are cheaper.
-2. *The exact recipe* (`exact_run`) starts from it: the relaxation gives a bound and guides searches, large
+   (`heuristics.hypercubes`), within seconds. With a time limit all tables that are not networks then get a pattern of
+   few deviations (`heuristics.initial_pattern.by_deviations`); if that shows that there is no time for the fast
+   methods, they are left out, and the hypercubes are improved where they are cheaper.
+2. *The exact recipe* (`branch_and_cut.solver`) starts from it: the relaxation gives a bound and guides searches, large
    neighbourhoods of the best pattern are searched, with a time limit on general tables as long as the relaxation takes,
    and branch and cut ends it where it can.
 
@@ -31,19 +31,19 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
-from tablecloak.methods.cube_search import CubeSearch
-from tablecloak.methods.deviations import Task, open_tasks
-from tablecloak.methods.exact_run import ExactParams, ExactRun, uses_scip
+from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.first_pattern import by_deviations, eliminated
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.search import Search
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import Task, open_tasks
+from tablecloak.methods.heuristics.hypercubes import CubeSearch
+from tablecloak.methods.heuristics.initial_pattern import by_deviations, eliminated
+from tablecloak.methods.heuristics.lp_construction import Search
+from tablecloak.methods.heuristics.network_construction import is_network
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
 
 OTHERS = 0.3
 """Fast methods after the first get at most this share of the time that is left."""

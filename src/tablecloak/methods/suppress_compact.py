@@ -29,17 +29,17 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.presolve import structure_of, working_equations
-from tablecloak.audit import audit
-from tablecloak.engines.lp import Outcome
-from tablecloak.engines.mip import MixedSolution, solve_mixed
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
-from tablecloak.methods.deviations import Side, Task, open_tasks
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.mixed_integer import MixedSolution, solve_mixed
 
 MOST_COLUMNS = 400_000
 UNSETTLED = (

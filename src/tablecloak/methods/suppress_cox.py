@@ -16,7 +16,7 @@ Ours, where what is known of the paper leaves it open: cycles of one p add up, s
 that much less room in the same direction and more in the other; p itself does not count in gamma (its levels fit its
 box); a sliding level s asks for m = s / 2, more where the box of p is narrow; strata are kept apart by costs in
 multiples of the dearest path, not by constants that may overflow. Where no cycle is left although m > 0, the paper's
-algorithm gives up; the frame repairs that (`one_by_one`).
+algorithm gives up; the frame repairs that (`heuristics.sequential`).
 
 References: Cox (1995), Network models for complementary cell suppression, JASA 90; as outlined by Castro (2007),
 section 4.4, and Castro (2002), section 3.2.
@@ -31,13 +31,13 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.engines.cheapest import CheapestFlow
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork, is_network
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
+from tablecloak.solvers.graphs.min_cost import CheapestFlow
 
 ENOUGH = 1e-9
 """A level is met when no more than this share of it is missing."""

@@ -26,25 +26,25 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.audit import audit
-from tablecloak.engines.highs import watched
+from tablecloak.auditing import audit
+from tablecloak.auditing.exposure import exposure
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.exposure import exposure
 from tablecloak.methods.base import Proposal, Run, suppression
-from tablecloak.methods.deviations import Side, Task, open_tasks
-from tablecloak.methods.eliminating import Elimination
+from tablecloak.methods.cuts.bridgeless import PatternRows
+from tablecloak.methods.cuts.capacity import separator_of
+from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts.cut_loop import RowProgram
+from tablecloak.methods.cuts.equation import Lines, fixed_by
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
-from tablecloak.methods.lines import Lines, fixed_by
-from tablecloak.methods.network_search import NetworkSearch, is_network
-from tablecloak.methods.patterns import PatternRows
-from tablecloak.methods.programs import RowProgram
-from tablecloak.methods.rows import Row
-from tablecloak.methods.search import Search
-from tablecloak.methods.separation import separator_of
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
+from tablecloak.methods.heuristics.elimination import Elimination
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
+from tablecloak.methods.heuristics.lp_construction import Search
+from tablecloak.methods.heuristics.network_construction import NetworkSearch, is_network
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import EVERYTHING, Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import EVERYTHING, Status
+from tablecloak.solvers.highs import watched
 
 ORDERS = ("weight", "guided", "value", "given", "random")
 SETS = ("all", "E", "K1", "K3", "K5")

@@ -11,7 +11,7 @@ To cover given arcs by cycles at least weight is NP-hard in general; this is a h
 
 Ours: any network, not only two-way tables; and tables for which the outsider has bounds (positive ones) are taken too:
 cells that cannot move both ways are then left out of the paths, the paper's pattern is a start only, and the frame
-repairs what it leaves open (`one_by_one`).
+repairs what it leaves open (`heuristics.sequential`).
 
 References: Carvalho, Dellaert & Osorio (1994), Statistical disclosure in two-dimensional tables: general tables, JASA
 89, as outlined by Castro (2007), section 4.3; Gusfield (1988), A graph theoretic approach to statistical data security,
@@ -26,13 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.engines.cheapest import CheapestFlow
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork, is_network
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
+from tablecloak.solvers.graphs.min_cost import CheapestFlow
 
 FREE = 1e-3
 """A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""

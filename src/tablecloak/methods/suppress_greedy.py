@@ -4,8 +4,9 @@
    Cells whose *conditional* width cannot be met even then can never be hidden; dropping them and repeating ends
    in the largest feasible pattern, because adding hidden cells only widens intervals.
 2. Hide only what must be hidden and audit. The levels not met are the tasks, largest first, the outsider's first.
-3. For each task hide the cells of its cheapest deviation (`deviations`). A deviation often meets other tasks too.
-   A run that is stopped before all are met ends with a quick pattern made in the beginning (`first_pattern`).
+3. For each task hide the cells of its cheapest deviation (`heuristics.deviation`). A deviation often meets other tasks
+   too. A run that is stopped before all are met ends with a quick pattern made in the beginning
+   (`heuristics.initial_pattern`).
 4. Clean up: in order of decreasing weight, try to publish each complementary cell. Only tasks whose witness moves that
    cell must be routed anew without it.
 
@@ -20,16 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.audit import audit
+from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
-from tablecloak.methods.deviations import open_tasks
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.first_pattern import FIRST_KEPT, first_pattern
-from tablecloak.methods.search import Search
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import open_tasks
+from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
+from tablecloak.methods.heuristics.lp_construction import Search
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Progress
-from tablecloak.result import Status
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ how much of s_p is upward. All cells that move in f or g are hidden. In the end 
 level needs is published again, dearest first.
 
 The network is doubled, one copy for f and one for g, tied only by the arc of p. So the combined flow is the sequence of
-the shortest paths of both copies in the order of their prices (`engines.cheapest`): exact, without building it.
+the shortest paths of both copies in the order of their prices (`solvers.graphs.min_cost`): exact, without building it.
 
 The paper protects sliding levels alone, so upper and lower levels may stay open. ``sides="each"`` puts them into the
-same flow (f_p >= upper, g_p <= -lower); with ``"sliding"`` the repair of `one_by_one` does what is missing.
+same flow (f_p >= upper, g_p <= -lower); with ``"sliding"`` the repair of `heuristics.sequential` does what is missing.
 
 Reference: Kelly, Golden & Assad (1992), Cell suppression: disclosure protection for sensitive tabular data, as outlined
 in Castro (2007), section 4.2 and Figure 6; the initial suppressions are ``initial="bound"``.
@@ -28,10 +28,10 @@ import numpy as np
 
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.cheapest_steps import FlowSteps, Terrain
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, Terrain
+from tablecloak.methods.heuristics.network_construction import is_network
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
 
 

@@ -13,7 +13,8 @@ for two deviations f, g at once with f_p - g_p >= l. The cells that move are hid
 - *charge*: c_i = w_i / min(l, room of i), the slope of the fixed charge; then again at w_i / |d_i|, some times.
 
 Ours: a level that an earlier deviation meets is not asked again (`carry`), programs stay warm from level to level, and
-those of large tables look near the cell first. What the recipe leaves open, the frame repairs (`one_by_one`).
+those of large tables look near the cell first. What the recipe leaves open, the frame repairs
+(`heuristics.sequential`).
 
 References: Kelly, Golden & Assad (1992), Cell suppression: disclosure protection for sensitive tabular data, Networks
 22; Serpell et al. (2013), who use it as a yardstick ("Kelly et al. LP").
@@ -31,12 +32,12 @@ from scipy.sparse import block_diag, csc_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import without_empty_rows, working_equations
-from tablecloak.engines.lp import DUAL, Outcome, Session
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.deviations import NEAR, SUPPORT, WIDER, Router, Side, Task, Witness, met_by
-from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import NEAR, SUPPORT, WIDER, Router, Side, Task, Witness, met_by
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
+from tablecloak.solvers.linear_program import DUAL, Outcome, Session
 
 WHOLE_TABLE = 3000
 """Programs are over the whole table if no more cells may be hidden; else they look near the cell first."""

@@ -39,10 +39,10 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.cheapest_steps import FlowSteps, ProgramSteps, Steps, Terrain
-from tablecloak.methods.network_search import is_network
-from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
+from tablecloak.methods.heuristics.network_construction import is_network
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
 
 NEARLY = 1 - 1e-9

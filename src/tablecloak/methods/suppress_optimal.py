@@ -1,7 +1,7 @@
 """suppress-optimal: the cheapest safe pattern, proven, or the best one found with its proven gap.
 
-Branch and cut in the cells x, one capacity row for everything that an attacker could exclude: see `exact_run` for the
-recipe. What comes out is audited by `protect` like any other pattern.
+Branch and cut in the cells x, one capacity row for everything that an attacker could exclude: see
+`branch_and_cut.solver` for the recipe. What comes out is audited by `protect` like any other pattern.
 
 References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
 Salazar (2002), second model; Salazar (2010).
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.exact_run import ExactParams, ExactRun
-from tablecloak.problem import Problem
+from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
 
 

@@ -44,14 +44,14 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker.presolve import working_equations
-from tablecloak.engines.tracks import Tracks
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.deviations import Router, Side, Task
-from tablecloak.methods.network_search import Boxes, CellNetwork, is_network
-from tablecloak.methods.one_by_one import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import Router, Side, Task
+from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork, is_network
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress
+from tablecloak.solvers.graphs.stratified import Tracks
 
 MET = 1 - 1e-9
 """A level is met from this share on."""

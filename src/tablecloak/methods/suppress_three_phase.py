@@ -1,12 +1,13 @@
 """suppress-three-phase: Carvalho & Almeida's exact algorithm for two-way tables.
 
 0. *Preprocessing*: levels that the cells hidden anyway meet are dropped, by paths of maximum capacity.
-1. *Phase 1*: solve the relaxation (P) as an integer program: what each line asks on its own (`lines`, `patterns`), from
-   the second iteration on with the flows of phase 3. Its optimum is a lower bound, its cells S a candidate.
+1. *Phase 1*: solve the relaxation (P) as an integer program: what each line asks on its own (`cuts.equation`,
+   `cuts.bridgeless`), from the second iteration on with the flows of phase 3. Its optimum is a lower bound, its cells S
+   a candidate.
 2. *Phase 2*: which levels does S leave open? Each of them gets a cheapest route on top of S, by shortest augmenting
    paths on which S is free; the levels that opened a cell are listed. None: S is optimal. Otherwise the routes, cleaned
    up, are a safe pattern; if it costs no more than the bound it is optimal.
-3. *Phase 3*: the flows of the listed levels enter the program (`flow_blocks`), and phase 1 begins again.
+3. *Phase 3*: the flows of the listed levels enter the program (`cuts.flow_model`), and phase 1 begins again.
 
 Repairs to the paper (our notes, 3.8): the paths of phases 0 and 2 run on the residual network, so that an open level is
 really open and the loop cannot repeat itself; a total has coefficient g in (5), for it may rise without limit. Beyond
@@ -27,23 +28,23 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.audit import audit
-from tablecloak.engines.lp import Outcome
-from tablecloak.engines.roads import RoadMap
+from tablecloak.auditing import audit
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run, suppression
-from tablecloak.methods.deviations import Side, Task, open_tasks
+from tablecloak.methods.cuts.bridgeless import PatternRows
+from tablecloak.methods.cuts.capacity import NetworkSeparator
+from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts.cut_loop import RowProgram, rounded_up
+from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by, levels_of
+from tablecloak.methods.cuts.flow_model import FlowProgram
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.flow_blocks import FlowProgram
-from tablecloak.methods.lines import Lines, OneWayRows, fixed_by, levels_of
-from tablecloak.methods.network_search import NetworkSearch
-from tablecloak.methods.patterns import PatternRows
-from tablecloak.methods.programs import RowProgram, rounded_up
-from tablecloak.methods.rows import Row
-from tablecloak.methods.separation import NetworkSeparator
-from tablecloak.problem import Problem
+from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
+from tablecloak.methods.heuristics.network_construction import NetworkSearch
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.result import Status
+from tablecloak.solvers.graphs.path_opening import RoadMap
+from tablecloak.solvers.linear_program import Outcome
 
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each line are columns of (P) from the start."""
@@ -216,11 +217,11 @@ class _Solver:
 
         Where these find none the audit has the last word.
         """
-        from tablecloak.engines import widest
+        from tablecloak.solvers.kernels import bottleneck_paths
 
         graph, cells = self.search.graph, np.flatnonzero(hidden)
         down, up = (room[cells] for room in self.search.boxes[0])
-        met = widest.levels_met(
+        met = bottleneck_paths.levels_met(
             graph.nodes,
             (graph.tail[cells], graph.head[cells]),
             up,

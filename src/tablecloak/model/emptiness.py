@@ -23,8 +23,8 @@ from tablecloak.arrays import Bools, Floats, Ints, floats, frozen
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.problem import Attacker, Problem
-    from tablecloak.table import Table
+    from tablecloak.model.problem import Attacker, Problem
+    from tablecloak.model.table import Table
 
 KNOWN, CELLS = "known", "cells"
 EMPTY = (KNOWN, CELLS)

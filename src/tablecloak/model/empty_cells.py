@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
-from tablecloak.cells import read_codes
-from tablecloak.contributions import placed
-from tablecloak.dimension import Dimension, label_of
-from tablecloak.equations import Packing, aggregated, ancestors, summation_equations
 from tablecloak.errors import InputError
+from tablecloak.model.cells import read_codes
+from tablecloak.model.contributions import placed
+from tablecloak.model.dimension import Dimension, label_of
 from tablecloak.model.emptiness import CELLS, EMPTY, KNOWN, check_counts
+from tablecloak.model.equations import Packing, aggregated, ancestors, summation_equations
 
 if TYPE_CHECKING:
-    from tablecloak.table import Table
+    from tablecloak.model.table import Table
 
 MOST_CELLS = 5_000_000
 """More cells than that are refused, unless the caller allows them."""

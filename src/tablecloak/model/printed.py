@@ -30,10 +30,10 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.errors import InputError, counted
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
+from tablecloak.model.problem import Problem
+from tablecloak.model.table import Table
 from tablecloak.model.units import amounts, is_whole, nearest_units
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.problem import Problem
-from tablecloak.table import Table
 
 MOST_UNITS = 2.0**58
 """Numbers of data units from here on have no room to be multiplied by ten in whole numbers of 64 bits."""

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
+from tablecloak.model.pattern import View
+from tablecloak.model.problem import Problem
 from tablecloak.model.units import units_above, units_below
-from tablecloak.pattern import View
-from tablecloak.problem import Problem
 
 
 class Requirements(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.pattern import Suppression
-from tablecloak.problem import Problem
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Problem
 from tablecloak.testing.oracle import oracle_verdict
 
 

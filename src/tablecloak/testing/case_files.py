@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats
-from tablecloak.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.problem import Attacker, Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
+from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.table import Table
 
 
 def write_case(path: Path, problem: Problem, pattern: Pattern | None, **facts: Any) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tablecloak.equations import additive
-from tablecloak.pattern import Pattern, Suppression
-from tablecloak.problem import Problem
-from tablecloak.table import Table
+from tablecloak.model.equations import additive
+from tablecloak.model.pattern import Pattern, Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.table import Table
 
 
 def assert_additive(table: Table) -> None:
@@ -18,7 +18,7 @@ def assert_additive(table: Table) -> None:
 
 def assert_protected(problem: Problem, pattern: Pattern) -> None:
     """The pattern passes the audit, publishes forced cells and hides what must be hidden."""
-    from tablecloak.audit import audit  # what is checked here, and nothing that the oracle uses
+    from tablecloak.auditing import audit  # what is checked here, and nothing that the oracle uses
 
     verdict = audit(problem, pattern)
     assert verdict.safe, verdict.summary(problem)

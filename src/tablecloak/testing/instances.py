@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.dimension import Dimension
-from tablecloak.hierarchy import Hierarchy
-from tablecloak.problem import Levels, Problem
-from tablecloak.table import Table
+from tablecloak.model.dimension import Dimension
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.table import Table
 from tablecloak.testing.random_tables import table_of_leaves
 
 CLASSES = {"I": 1, "II": 2, "II+": 3}

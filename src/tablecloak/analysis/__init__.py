@@ -1,0 +1,1 @@
+"""What results are worth: lower bounds, loss of information, comparisons of methods, explanations."""

@@ -1,0 +1,398 @@
+"""`compare`: several methods on one problem, side by side, so that a user can choose between the ways to publish.
+
+Each method runs as `protect` would run it, one after the other, so that their seconds are comparable. A method that
+cannot take the problem is an outcome too, with what it said. Costs are in the unit of a pattern's own loss (weights of
+hidden cells; weights times widths; weights times changes): compare them between patterns of one kind only. The
+`measures` are the same for all kinds. Everything here is confidential.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from tablecloak.analysis.compare_text import summary_text
+from tablecloak.analysis.loss import Distances, Measures, Quantiles, measures
+from tablecloak.auditing import audit
+from tablecloak.errors import (
+    InfeasibleProblem,
+    InputError,
+    NotApplicable,
+    TablecloakError,
+    check_kind,
+    near,
+)
+from tablecloak.methods import METHODS
+from tablecloak.model.pattern import Suppression
+from tablecloak.model.problem import Problem
+from tablecloak.model.result import Result, Status
+from tablecloak.progress import Progress, silent
+from tablecloak.protection import protect
+from tablecloak.solvers.graphs.network import warm_up
+
+NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
+NOT_RUN = "not-run"
+"""What an outcome's status is where there is no result; else it is the status of the result."""
+QUANTILES = ("vagueness", "relative_vagueness", "width", "relative_width", "change", "relative_change")
+"""The measures of which a row has mean and quantiles: ``vagueness_mean``, ``vagueness_50``, ``_90``, ``_100``."""
+LONGEST_MESSAGE = 300
+MOMENTS = (0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
+"""Seconds after which costs are told."""
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of one method: its result and the measures of its pattern, or why there is none. Confidential."""
+
+    name: str
+    """What it is called in the comparison: the method, unless another name was given."""
+    method: str
+    params: Mapping[str, Any]
+    """The parameters that were given; a result's report has all of them."""
+    status: str
+    seconds: float
+    message: str = ""
+    """Why there is no result, in one line without figures."""
+    result: Result | None = None
+    measures: Measures | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """How the table is published: suppression, intervals, rounding, perturbation, mixed."""
+        return None if self.result is None else type(self.result.pattern).__name__.lower()
+
+    @property
+    def hides(self) -> bool:
+        """Whether cells are hidden, and all others published as they are."""
+        return self.kind == Suppression.__name__.lower()
+
+    @property
+    def cost(self) -> float | None:
+        return None if self.result is None else self.result.cost
+
+    @property
+    def bound(self) -> float | None:
+        """Proven lower bound on the cost; None when nothing is proven."""
+        return None if self.result is None else self.result.bound
+
+    @property
+    def gap(self) -> float | None:
+        """(cost - bound) / cost; None when nothing is proven."""
+        return None if self.result is None else self.result.gap
+
+    @property
+    def touched(self) -> int | None:
+        """Cells that are published otherwise than by their exact value."""
+        return None if self.measures is None else self.measures.touched
+
+    @property
+    def open_cells(self) -> int | None:
+        """How many cells the audit found not protected against somebody."""
+        return None if self.result is None else int(self.result.audit.open_cells.size)
+
+    @property
+    def trace(self) -> tuple[tuple[float, float | None, float | None], ...]:
+        """How cost and bound went: (seconds, cost so far, bound so far)."""
+        return () if self.result is None else self.result.report.trace
+
+    @property
+    def history(self) -> tuple[tuple[float, float | None, float | None], ...]:
+        """(seconds, cost of the best pattern so far, best bound so far).
+
+        Searches also tell what unfinished patterns cost. A cost below the final one is such a pattern, and left out.
+        """
+        final = self.cost
+        if final is None:
+            return ()
+        least = final * (1 - CLOSE) if np.isfinite(final) else -np.inf
+        best, proven = np.inf, -np.inf
+        rows: list[tuple[float, float | None, float | None]] = []
+        for seconds, cost, bound in self.trace:
+            best = min(best, cost) if cost is not None and cost >= least else best
+            proven = max(proven, bound) if bound is not None else proven
+            rows.append(
+                (seconds, best if best < np.inf else None, min(proven, final) if proven > -np.inf else None)
+            )
+        return tuple(rows)
+
+    def row(self) -> dict[str, Any]:
+        """Everything in plain values; None for what there is not."""
+        found = self.measures
+        every, leaves = (None, None) if found is None else (found.losses.every, found.losses.leaves)
+        distances = None if found is None else found.distances
+        return {
+            "name": self.name,
+            "method": self.method,
+            "kind": self.kind,
+            "status": self.status,
+            "cost": self.cost,
+            "bound": self.bound,
+            "gap": self.gap,
+            "seconds": self.seconds,
+            "safe": None if self.result is None else self.result.audit.safe,
+            "open_cells": self.open_cells,
+            "cells": None if found is None else found.cells,
+            "touched": self.touched,
+            "complementary": None if every is None or not self.hides else int(every.complementary[0]),
+            "touched_share": None if every is None else _known(every.share[0]),
+            "value_share": None if leaves is None else _known(leaves.value_share[0]),
+            "vague": None if found is None else found.vague,
+            "unbounded": None if found is None else found.unbounded,
+            **{key: amount for name in QUANTILES for key, amount in _quantiles(name, found)},
+            **{
+                f"distance_{item.name}": None if distances is None else getattr(distances, item.name)
+                for item in fields(Distances)
+            },
+            "message": self.message,
+        }
+
+    def __repr__(self) -> str:
+        return f"<confidential Outcome: {self.name}, {self.status}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The outcomes of several methods on one problem, in the order they were asked for. Confidential."""
+
+    problem: Problem
+    outcomes: tuple[Outcome, ...]
+    seed: int
+    seconds: float | None = None
+    """What each method was allowed."""
+
+    def __getitem__(self, name: str) -> Outcome:
+        """The outcome of that name."""
+        for outcome in self.outcomes:
+            if outcome.name == name:
+                return outcome
+        known = [outcome.name for outcome in self.outcomes]
+        fault = f"there is no outcome {name!r}{near(name, known)}"
+        raise InputError("Comparison", [fault], advice=f"Outcomes: {', '.join(known)}.")
+
+    @property
+    def best_bound(self) -> float | None:
+        """The highest bound that a method proved about suppressions: no safe pattern of hidden cells costs less."""
+        proven = [each.bound for each in self.outcomes if each.hides and each.bound is not None]
+        return max(proven, default=None)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a method, of plain values: numbers, texts, None for what there is not."""
+        return [{**outcome.row(), **self._beside(outcome)} for outcome in self.outcomes]
+
+    def _beside(self, outcome: Outcome) -> dict[str, float | None]:
+        """What the other methods proved about the cost of a suppression."""
+        bound, cost = self.best_bound, outcome.cost
+        if not outcome.hides or bound is None or cost is None:
+            return {"best_bound": None, "best_gap": None}
+        return {"best_bound": bound, "best_gap": max(0.0, (cost - bound) / cost) if cost > 0 else 0.0}
+
+    def over_time(self, moments: Sequence[float] | None = None) -> list[dict[str, Any]]:
+        """What each method had after so many seconds: a row a method and moment; None where it had nothing yet.
+
+        By default at 0.1, 1, 10, 60, ... seconds, as far as they went, and at the end of the slowest method.
+        """
+        done = [outcome for outcome in self.outcomes if outcome.result is not None]
+        last = max((outcome.seconds for outcome in done), default=0.0)
+        asked = [*(when for when in MOMENTS if when < last), last] if moments is None else list(moments)
+        return [
+            {"name": outcome.name, "seconds": float(when), **_at(outcome, when)}
+            for outcome in done
+            for when in asked
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Everything for a JSON record: the rows with parameters and traces."""
+        rows = [
+            {**row, "params": dict(outcome.params), "trace": [list(point) for point in outcome.trace]}
+            for outcome, row in zip(self.outcomes, self.table(), strict=True)
+        ]
+        return {"confidential": True, "seed": self.seed, "seconds": self.seconds, "outcomes": rows}
+
+    def summary(self) -> str:
+        """Two tables as text: how the methods did, and what readers lose; then why methods gave no result."""
+        return summary_text(self)
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{outcome.name} {outcome.status}" for outcome in self.outcomes)
+        return f"<confidential Comparison: {names}>"
+
+
+def compare(
+    problem: Problem,
+    methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]],
+    *,
+    seconds: float | None = None,
+    seed: int = 0,
+    intervals: bool = False,
+    progress: Progress = silent,
+    executor: Executor | None = None,
+) -> Comparison:
+    """Run several methods on one problem and measure what each of them costs the reader.
+
+    `methods` are names in `METHODS`, or a mapping from names of your own to (method, parameters), so that one method
+    can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
+    one of its own. `intervals=True` also works out the outsider's exact interval of every touched cell
+    (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are told
+    before anything runs; a method that cannot take the problem is an outcome with its message.
+    """
+    check_kind("Comparison", "problem", problem, Problem, "Make one with assess(table, rules).")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError("Seed", ["a seed is a whole number that is not negative"])
+    plan = _plan(methods, seconds)
+    progress("compile kernels", 0, 1)
+    warm_up()  # or the first method would be charged for it
+    outcomes = []
+    for name, (method, params) in plan.items():
+        outcome = _outcome(name, method, params, problem, seed, _Named(name, progress), executor)
+        if outcome.result is not None:
+            outcome = _measured(problem, outcome, intervals, _Named(name, progress))
+        outcomes.append(outcome)
+        if outcome.status == Status.INTERRUPTED:  # the others are not run
+            left = list(plan.items())[len(outcomes) :]
+            outcomes += [
+                Outcome(other, *asked, NOT_RUN, 0.0, "interrupted before it") for other, asked in left
+            ]
+            break
+    return Comparison(problem, tuple(outcomes), int(seed), seconds)
+
+
+# ---------------------------------------------------------------------- what to run
+
+
+def _plan(
+    methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]], seconds: float | None
+) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What to run under which name; one error tells all faults."""
+    asked = _asked(methods)
+    faults = [f"{name} is asked for twice" for name in _repeated([name for name, _, _ in asked])]
+    plan: dict[str, tuple[str, dict[str, Any]]] = {}
+    for name, method, given in asked:
+        if method not in METHODS:
+            faults.append(f"there is no method {method!r}{near(method, list(METHODS))}")
+            continue
+        params = dict(given)
+        known = {item.name for item in fields(METHODS[method].params)}
+        if seconds is not None and "seconds" in known:
+            params.setdefault("seconds", seconds)
+        try:
+            METHODS[method].make_params(params)
+        except InputError as error:
+            faults += [f"{name}: {fault}" for fault in error.faults]
+        plan[name] = (method, params)
+    if not asked:
+        faults.append("no method is named")
+    if faults:
+        raise InputError("Comparison", faults, advice=f"Methods: {', '.join(METHODS)}.")
+    return plan
+
+
+def _asked(methods: object) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """(name, method, parameters) of each method asked for."""
+    advice = 'Give a list of names, or a mapping like {"quick": ("suppress-greedy", {"seconds": 5})}.'
+    if isinstance(methods, Mapping):
+        right = [
+            isinstance(entry, tuple | list)
+            and len(entry) == 2
+            and isinstance(entry[0], str)
+            and isinstance(entry[1], Mapping)
+            for entry in methods.values()
+        ]
+        if not all(right):
+            bad = [str(name) for name, fine in zip(methods, right, strict=True) if not fine]
+            raise InputError(
+                "Comparison", [f"{name}: expected (method, parameters)" for name in bad], advice=advice
+            )
+        return [(str(name), method, given) for name, (method, given) in methods.items()]
+    if isinstance(methods, str) or not isinstance(methods, Sequence):
+        raise InputError("Comparison", [f"methods: got {type(methods).__name__}"], advice=advice)
+    return [(str(method), str(method), {}) for method in methods]
+
+
+def _repeated(names: list[str]) -> list[str]:
+    return [name for number, name in enumerate(names) if name in names[:number]]
+
+
+# ---------------------------------------------------------------------- running it
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Progress that says which method it is about."""
+
+    name: str
+    progress: Progress
+
+    def __call__(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self.progress(f"{self.name}: {phase}", done, total, incumbent, bound)
+
+
+def _outcome(
+    name: str,
+    method: str,
+    params: Mapping[str, Any],
+    problem: Problem,
+    seed: int,
+    progress: Progress,
+    executor: Executor | None,
+) -> Outcome:
+    """Run one method; what it refuses or fails at is told, not raised."""
+    start = time.perf_counter()
+    try:
+        result = protect(problem, method, params=params, seed=seed, progress=progress, executor=executor)
+    except TablecloakError as error:
+        return Outcome(name, method, params, _status(error), time.perf_counter() - start, _message(error))
+    return Outcome(name, method, params, result.status.value, result.report.seconds, result=result)
+
+
+def _measured(problem: Problem, outcome: Outcome, intervals: bool, progress: Progress) -> Outcome:
+    """With the measures of its pattern; the outsider alone is asked for exact intervals."""
+    assert outcome.result is not None
+    pattern, alone = outcome.result.pattern, replace(problem, attackers=())
+    exact = audit(alone, pattern, intervals=True, every_hidden=True, progress=progress) if intervals else None
+    return replace(outcome, measures=measures(problem, pattern, exact))
+
+
+def _status(error: TablecloakError) -> str:
+    kinds = ((NotApplicable, NOT_APPLICABLE), (InfeasibleProblem, INFEASIBLE), (InputError, WRONG_INPUT))
+    return next((status for kind, status in kinds if isinstance(error, kind)), FAILED)
+
+
+def _message(error: TablecloakError) -> str:
+    """The error in one line; messages of ours hold no figures, and the confidential ones are left where they are."""
+    if isinstance(error, InputError):
+        return _cut(f"{error.what}: {'; '.join(error.faults)}")
+    return _cut(next((line for line in str(error).splitlines() if line.strip()), type(error).__name__))
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= LONGEST_MESSAGE else plain[: LONGEST_MESSAGE - 1] + "…"
+
+
+# ---------------------------------------------------------------------- plain values
+
+
+def _quantiles(name: str, found: Measures | None) -> list[tuple[str, float | None]]:
+    parts = (("mean", "mean"), ("50", "median"), ("90", "ninety"), ("100", "largest"))
+    amounts: Quantiles | None = getattr(found, name, None)
+    return [(f"{name}_{end}", None if amounts is None else getattr(amounts, part)) for end, part in parts]
+
+
+def _at(outcome: Outcome, moment: float) -> dict[str, float | None]:
+    """Cost and bound of a method after so many seconds; its result counts from its end."""
+    if moment >= outcome.seconds:
+        return {"cost": outcome.cost, "bound": outcome.bound}
+    before = [row for row in outcome.history if row[0] <= moment]
+    return {"cost": before[-1][1] if before else None, "bound": before[-1][2] if before else None}
+
+
+def _known(share: float) -> float | None:
+    return None if np.isnan(share) else float(share)

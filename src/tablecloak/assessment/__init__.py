@@ -1,0 +1,1 @@
+"""From a table and rules to a problem: sensitive cells, their levels, the attackers."""

@@ -1,0 +1,185 @@
+"""Insiders: attackers found in the microdata, because they contribute to the table themselves.
+
+Not everybody is a candidate, but those who know most:
+
+- *sole* contributors: the only unit of some cell knows that cell exactly;
+- the *largest* contributors of each sensitive cell;
+- *holdings*: the same at their level, with all that their respondents contribute. A respondent without a holding
+  is one of its own there, and is not listed twice;
+- *coalitions* of n units inside a sensitive cell: the n largest, and those from the second to the n + 1st, who
+  know all but the largest.
+
+An insider knows that a cell is at least what he contributes, and the cell itself where there is nobody else
+(`Attacker.contributing`). Sampling weights count: he is assumed to know that he stands for others, and for how
+many.
+
+`pooled=True` replaces all of them by one stronger intruder who knows of each cell the most that any of them
+knows; what is left of it, value - low, is its *protection capacity*. On sensitive cells he is never closer than
+the protection levels, so that these do not become void. This is the simplification for respondents with several
+cells that Salazar (2002), "A unified mathematical programming framework for different statistical disclosure
+limitation methods", section 3, quotes from Jewett (1993) and Sande (1995). He knows more than anybody on cells
+that are not sensitive, so patterns hide more. It is no proof against a respondent who sits in several sensitive
+cells and knows one of them better than its levels: for that, leave `pooled` off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Ints
+from tablecloak.errors import InputError
+from tablecloak.model.contributions import Contributions
+from tablecloak.model.emptiness import knowing_the_page
+from tablecloak.model.problem import Attacker, Problem
+
+POOLED = "all insiders in one"
+MERGED = 20
+"""Candidates are not even looked at if there are so many times more than attackers allowed."""
+
+
+@dataclass(frozen=True)
+class Insiders:
+    """Which contributors are attackers. Make them with `attackers`."""
+
+    sole: bool = True
+    """Only contributors of some cell."""
+    largest: int = 1
+    """So many of the largest contributors of each sensitive cell."""
+    holdings: bool = True
+    """Also holdings, where they are known."""
+    coalition: int = 0
+    """Coalitions of so many contributors of one sensitive cell; 0 for none."""
+    pooled: bool = False
+    """One stronger intruder instead of all of them."""
+    most: int = 500
+    """At most so many attackers: everything is checked against each of them. Pooled ones are not counted."""
+
+    def __post_init__(self) -> None:
+        numbers = {"largest": self.largest, "coalition": self.coalition, "most": self.most}
+        faults = [
+            f"{name} must be a whole number that is not negative, got {number!r}"
+            for name, number in numbers.items()
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0
+        ]
+        if not faults and self.coalition == 1:
+            faults.append("coalition must be at least 2; largest=1 gives single contributors")
+        flags = {"sole": self.sole, "holdings": self.holdings, "pooled": self.pooled}
+        faults += [
+            f"{name} must be true or false" for name, flag in flags.items() if not isinstance(flag, bool)
+        ]
+        if faults:
+            raise InputError("Insiders", faults)
+
+    def attackers(self, problem: Problem) -> tuple[Attacker, ...]:
+        """The attackers among the contributors of the problem's table, each kind of knowledge once.
+
+        Contributors who know no more than the outsider are left out.
+        """
+        levels = _levels(problem, self.holdings)
+        _check_depth(levels, problem, self)
+        groups = [(who, group) for who in levels for group in self._groups(who, problem)]
+        if not self.pooled and len(groups) > MERGED * self.most:
+            raise self._too_many(len(groups), "candidates")
+        known: dict[tuple[bytes, bytes, bytes], Attacker] = {}
+        for who, group in groups:
+            attacker = _attacker(problem, who, group)
+            if _knows_more(problem, attacker):
+                bounds = attacker.cells.tobytes(), attacker.low.tobytes(), attacker.high.tobytes()
+                known.setdefault(bounds, attacker)
+        found = tuple(known.values())
+        if self.pooled:
+            return (_pooled(problem, found),) if found else ()
+        if len(found) > self.most:
+            raise self._too_many(len(found), "attackers")
+        return found
+
+    def _too_many(self, count: int, what: str) -> InputError:
+        return InputError(
+            "Insiders",
+            [f"there are {count} {what} among the contributors, more than most={self.most}"],
+            advice="Choose fewer (sole=False, largest=0, coalition=0), raise most, or pass pooled=True: "
+            "one stronger intruder instead of all of them.",
+        )
+
+    def _groups(self, who: Contributions, problem: Problem) -> Iterator[tuple[int, ...]]:
+        """The units of each candidate, each set of them once."""
+        top = who.top_unit[problem.sensitive]
+        singles = [top[:, : self.largest].ravel()]
+        if self.sole:
+            singles.append(who.top_unit[who.count == 1, :1].ravel())
+        units = np.unique(np.concatenate(singles))
+        yield from ((int(unit),) for unit in units[units >= 0])
+        if self.coalition:
+            n = self.coalition
+            both = np.concatenate([top[:, :n], _padded(top[:, 1 : n + 1], n)])
+            sets = np.unique(np.sort(both, axis=1), axis=0)
+            yield from (tuple(int(unit) for unit in row if unit >= 0) for row in sets if (row >= 0).sum() > 1)
+
+
+def _levels(problem: Problem, holdings: bool) -> list[Contributions]:
+    """Who contributes: respondents, and holdings where they are wanted and known."""
+    levels = (problem.table.respondents, problem.table.holdings if holdings else None)
+    known = [who for who in levels if who is not None and who.knows_units]
+    if not known:
+        advice = "Tabulate microdata: figures by cell do not tell who contributes where."
+        raise InputError("Insiders", ["the table does not know its contributors one by one"], advice=advice)
+    return known
+
+
+def _check_depth(levels: list[Contributions], problem: Problem, wanted: Insiders) -> None:
+    """Raise where more of the largest contributors are needed than the table knows."""
+    needed = max(wanted.largest, wanted.coalition + 1 if wanted.coalition else 0)
+    faults = [
+        f"the {needed} largest {who.level} of sensitive cells are needed, but the table knows {who.depth}"
+        for who in levels
+        if needed > who.depth and (who.count[problem.sensitive] > who.depth).any()
+    ]
+    if faults:
+        raise InputError("Insiders", faults, advice=f"Tabulate with top={needed} or more.")
+
+
+def _padded(units: Ints, width: int) -> Ints:
+    return np.pad(units, ((0, 0), (0, width - units.shape[1])), constant_values=-1)
+
+
+def _attacker(problem: Problem, who: Contributions, group: tuple[int, ...]) -> Attacker:
+    names = [str(who.units[unit]) for unit in group]
+    kind = "holding" if who.level == "holdings" else "respondent"
+    name = f"{kind} {names[0]}" if len(names) == 1 else f"coalition of {kind}s {', '.join(names)}"
+    cells, sums = who.contributions_of(np.array(group, dtype=np.int64))
+    return knowing_the_page(problem, Attacker.contributing(name, problem.table, cells, sums))
+
+
+def _knows_more(problem: Problem, attacker: Attacker) -> bool:
+    low, high = problem.outsider_low[attacker.cells], problem.outsider_high[attacker.cells]
+    return bool(((attacker.low > low) | (attacker.high < high)).any())
+
+
+# ---------------------------------------------------------------------- one stronger intruder
+
+
+def _pooled(problem: Problem, attackers: tuple[Attacker, ...]) -> Attacker:
+    """Who knows of each cell the most that any of them knows, but no sensitive cell closer than its levels."""
+    low, high = problem.outsider_low.copy(), problem.outsider_high.copy()
+    for who in attackers:
+        low[who.cells] = np.maximum(low[who.cells], who.low)
+        high[who.cells] = np.minimum(high[who.cells], who.high)
+    a, levels, sensitive = problem.table.values, problem.levels, problem.sensitive
+    low = np.where(sensitive, np.minimum(low, a - levels.lower), low)
+    high = np.where(sensitive, np.maximum(high, a + levels.upper), high)
+    low, high = _as_wide(problem, low, high)
+    cells = np.flatnonzero((low > problem.outsider_low) | (high < problem.outsider_high))
+    return Attacker.knowing(POOLED, cells, low[cells], high[cells])
+
+
+def _as_wide(problem: Problem, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The box, as wide as the sliding levels: first downwards, then upwards, as far as the outsider's box goes."""
+    with np.errstate(invalid="ignore"):
+        missing = np.maximum(problem.levels.sliding - (high - low), 0.0)
+    down = np.maximum(low - missing, problem.outsider_low)
+    with np.errstate(invalid="ignore"):
+        rest = np.where(missing > 0, missing - (low - down), 0.0)
+    return down, np.minimum(high + np.maximum(rest, 0.0), problem.outsider_high)

@@ -1,0 +1,152 @@
+"""Cheap hypercubes through a cell of a grid, compiled: deviations that add up without solving anything.
+
+In one dimension a *walk* goes from a leaf up to some code and, from a sibling of it, down to another leaf; or up to the
+root. The codes on the way up change by +1, those on the way down by -1, and every total still equals its parts. The
+product of one walk a dimension is a *hypercube*: its cells change by +1 or -1, and all equations of a k-way table hold.
+With flat dimensions it has 2^k corners; under hierarchies walks are longer.
+
+Cells that move up need room above them, the others below, at least the level that is asked for. A cheap hypercube
+through a cell is sought one dimension at a time: with the walks of the other dimensions given, every code has a price
+(the cells it adds), and the cheapest walk through the cell's code is found exactly on the tree of codes. This is
+repeated until nothing changes, from several starts. Cells without room, and empty places of the grid, are violations,
+which weigh more than any price; places of a kind of marginal that the table does not have count nothing. What comes out
+is checked against the equations.
+
+Importing this module imports numba, so nothing imports it at the top of a file.
+
+Reference: Giessing & Repsilber (2002), Tools and strategies to protect multiple tables with the GHQUAR cell suppression
+engine, for hypercubes; walks under hierarchies and the search by dimensions are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from tablecloak.attacker.grid import Grid
+from tablecloak.solvers.kernels.hypercubes import LONGEST, MOST_CORNERS, search
+
+Codes = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Signs = NDArray[np.int8]
+Floats = NDArray[np.float64]
+
+MOST_PLACES = 2**25
+"""Grids with more places than this, empty ones included, are not taken: there is a number for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cube:
+    """The cells of a hypercube, and by which sign each moves; the cell that was asked for has +1."""
+
+    cells: Ints
+    """Sorted."""
+    signs: Signs
+
+
+class Cubes:
+    """Hypercubes of one grid. `cells` are the numbers of its cells in the table, `columns` the table's equations."""
+
+    def __init__(self, grid: Grid, cells: Ints, columns: csc_array) -> None:
+        trees = [_Tree.of(parents) for parents in grid.parents]
+        shape = np.array(grid.shape, dtype=np.int64)
+        self._stride = _strides(shape)
+        self._kind_stride = _strides(np.array(grid.levels, dtype=np.int64) + 1)
+        deep = [depth[np.argsort(tree.number)] for depth, tree in zip(grid.depth, trees, strict=True)]
+        coordinates = np.stack([tree.number[grid.coordinates[:, d]] for d, tree in enumerate(trees)], axis=1)
+        kinds = sum(deep[d][coordinates[:, d]] * self._kind_stride[d] for d in range(shape.size))
+        self._key = np.full(columns.shape[1], -1, dtype=np.int64)
+        self._key[cells] = coordinates @ self._stride
+        self._place = np.full(int(shape.prod()), -1, dtype=np.int32)
+        self._place[self._key[cells]] = cells
+        self._there = np.zeros(int(np.prod(np.array(grid.levels) + 1)), dtype=np.bool_)
+        self._there[kinds] = True
+        self._trees = (
+            np.concatenate([[0], np.cumsum(shape)]).astype(np.int32),
+            np.concatenate([tree.parent for tree in trees]).astype(np.int32),
+            np.concatenate([tree.end for tree in trees]).astype(np.int32),
+            np.concatenate(deep).astype(np.int32),
+        )
+        self._columns = (
+            columns.indptr.astype(np.int32),
+            columns.indices.astype(np.int32),
+            columns.data.astype(np.float64),
+            np.zeros(columns.shape[0]),
+        )
+        longest = int(shape.max())
+        self._scratch = np.zeros(longest), np.zeros(longest, dtype=np.int32)
+
+    @staticmethod
+    def fits(grid: Grid) -> bool:
+        """Whether there is room for a number for every place of the grid."""
+        places = 1
+        for size in grid.shape:
+            places *= size
+        return places <= MOST_PLACES and 2 * max(grid.levels) + 2 <= LONGEST
+
+    def cheapest(
+        self, cell: int, level: float, price: Floats, up: Floats, down: Floats, starts: int, seed: int
+    ) -> Cube | None:
+        """A cheap hypercube in which `cell` can rise by `level`; None if none was found.
+
+        `price` of hiding each cell, `FORBIDDEN` where that must not be; `up`, `down`: the room of every cell. For a
+        level below the cell exchange `up` and `down`.
+        """
+        if self._key[cell] < 0:
+            return None
+        corners, signs = np.zeros(MOST_CORNERS, dtype=np.int32), np.zeros(MOST_CORNERS, dtype=np.int8)
+        size = search(
+            self._key[cell],
+            level,
+            self._stride,
+            self._kind_stride,
+            self._trees,
+            (self._place, self._there),
+            (price, up, down),
+            self._columns,
+            self._scratch,
+            (starts, seed),
+            (corners, signs),
+        )
+        if size == 0:
+            return None
+        order = np.argsort(corners[:size])
+        return Cube(corners[:size][order].astype(np.int64), signs[:size][order])
+
+
+def _strides(shape: Ints) -> Ints:
+    """What one step in each dimension is worth in a number of the whole, last dimension first."""
+    stride = np.ones(shape.size, dtype=np.int64)
+    stride[:-1] = np.cumprod(shape[:0:-1])[::-1]
+    return stride
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """Codes renumbered so that every subtree is a range: `number` of an old code; of a new one its `parent` (-1 of the
+    root) and where its subtree ends.
+    """
+
+    number: Ints
+    parent: Ints
+    end: Ints
+
+    @classmethod
+    def of(cls, parents: Codes) -> _Tree:
+        """From parents of codes in order of depth."""
+        count = parents.size
+        size = np.ones(count, dtype=np.int64)
+        for code in range(count - 1, 0, -1):
+            size[parents[code]] += size[code]
+        number, taken = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
+        for code in range(1, count):
+            above = parents[code]
+            number[code] = number[above] + taken[above]
+            taken[above] += size[code]
+        parent, end = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        parent[number[1:]] = number[parents[1:]]
+        end[number] = number + size
+        return cls(number, parent, end)

@@ -1,0 +1,1 @@
+"""Parts of the perturbation methods: controlled tabular adjustment, ranges, integer units."""

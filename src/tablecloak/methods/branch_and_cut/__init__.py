@@ -1,0 +1,1 @@
+"""Exact cell suppression by branch and cut."""

@@ -1,0 +1,1 @@
+"""Primal heuristics of branch and cut: edge exchange, neighbourhood search, iterated greedy."""

@@ -1,0 +1,1 @@
+"""Valid inequalities of cell suppression, their separation, and the programs over them."""

@@ -1,0 +1,276 @@
+"""A safe pattern for large grids in seconds: a hypercube for each exposed level, then exchanges.
+
+1. *Building*, the largest levels first: a level that no hypercube meets yet gets a cheap one (`attacker.hypercube`),
+   and its cells are hidden. A hypercube moves all its cells both ways, as far as its least room allows, so it meets
+   most levels among its cells too. Levels for which there is no hypercube are left to the caller (`unmet`).
+2. *Exchanges*, the dearest cells first: all hypercubes with the cell are taken away and the levels that lean on them
+   get others without it. If that costs less it stays, else everything is as before. Again until nothing is won.
+
+Every level that is met has a witness, a hypercube whose cells are all hidden: the pattern is safe for these levels.
+Linear programs find cheaper patterns where there is time for them; a hypercube takes about a millisecond.
+
+Reference: Giessing & Repsilber (2002) for hypercubes; see `attacker.hypercube`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import structure_of, working_columns
+from tablecloak.attacker.structure import Block
+from tablecloak.methods.heuristics.deviation import Side, Task
+from tablecloak.methods.heuristics.network_construction import Boxes
+from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
+from tablecloak.model.problem import Problem
+from tablecloak.progress import Deadline, Progress
+
+STARTS = 4
+"""From so many orders of the dimensions a hypercube is sought."""
+ENOUGH = 1 - 1e-12
+"""A room is enough for a level up to rounding."""
+FLOOR = 1e-3
+"""Cells of weight zero cost this share of the median weight: they are not hidden for nothing."""
+PASSES = 10
+
+
+@dataclass(eq=False)
+class _Held:
+    """A hypercube whose cells are hidden, and the levels that lean on it."""
+
+    cells: Ints
+    signs: Floats
+    serves: set[Task] = field(default_factory=set)
+
+
+class CubeSearch:
+    """Hypercubes for levels of one problem. `tasks`: the levels that the cells hidden anyway do not meet."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        allowed: Bools,
+        tasks: Sequence[Task],
+        rng: np.random.Generator,
+        progress: Progress,
+        deadline: Deadline,
+    ) -> None:
+        from tablecloak.attacker.hypercube import Cubes
+        from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
+
+        block = _block(problem)
+        assert block is not None and block.grid is not None
+        self.problem, self.progress, self.deadline = problem, progress, deadline
+        self._cubes = Cubes(block.grid, block.cells, working_columns(problem.table))
+        self._seed = int(rng.integers(2**31))
+        self._asked, self._forbidden, weights = 0, FORBIDDEN, problem.weights
+        positive = weights[weights > 0]
+        floor = FLOOR * float(np.median(positive)) if positive.size else 1.0
+        self._price = np.where(allowed, np.maximum(weights, floor), FORBIDDEN)
+        self._price[problem.must_hide] = 0.0
+        self._queue = sorted(
+            tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
+        )
+        self._tasks_of: dict[int, list[Task]] = {}
+        for task in self._queue:
+            self._tasks_of.setdefault(task.cell, []).append(task)
+        boxes = Boxes(problem)
+        self._rooms = {
+            attacker: tuple(np.ascontiguousarray(side, dtype=np.float64) for side in boxes[attacker])
+            for attacker in {task.attacker for task in tasks}
+        }
+        """How far down and up every cell can go, for each attacker."""
+        self._count = np.zeros(weights.size, dtype=np.int64)
+        self._held_at: dict[int, set[_Held]] = {}
+        self._witness: dict[Task, _Held] = {}
+        self.exchanged = 0
+
+    @staticmethod
+    def fits(problem: Problem) -> bool:
+        """Whether the table is one grid, with levels that do not depend on what is hidden."""
+        free = problem.most_touched is None and not problem.levels.conditional.any()
+        return free and _block(problem) is not None
+
+    @property
+    def hidden(self) -> Bools:
+        """The cells hidden now."""
+        return np.asarray((self._count > 0) | self.problem.must_hide)
+
+    @property
+    def cost(self) -> float:
+        """The weights of the complementary cells hidden now."""
+        return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+
+    @property
+    def unmet(self) -> list[Task]:
+        """Levels that have no hypercube."""
+        return [task for task in self._queue if task not in self._witness]
+
+    def spans(self) -> tuple[Floats, Floats]:
+        """How far below and above its value each cell is moved by the hypercubes, as far as levels lean on them."""
+        held = []
+        for cube in {id(cube): cube for cube in self._witness.values()}.values():
+            one = HeldDeviation(cube.cells, cube.signs)
+            rooms = {task.attacker: self._both_ways(cube, task.attacker) for task in cube.serves}
+            for task in cube.serves:
+                along, against = _multiples(cube, rooms[task.attacker], task)
+                one.along, one.against = max(one.along, along), max(one.against, against)
+            held.append(one)
+        return spanned(self._count.size, held)
+
+    # ------------------------------------------------------------------ building
+
+    def build(self) -> None:
+        """A hypercube for every level that has one, until the time is up."""
+        price = self._prices()
+        for number, task in enumerate(self._queue):
+            if task in self._witness:
+                continue
+            if self.deadline.passed():
+                return
+            found = self._found(task, price)
+            if found is not None:
+                self._hold(found)
+                price[found.cells] = 0.0
+                self._assign(
+                    found, (t for cell in found.cells.tolist() for t in self._tasks_of.get(cell, ()))
+                )
+            if number % 64 == 0:
+                self.progress("hypercubes", number, len(self._queue))
+
+    def _prices(self) -> Floats:
+        return np.where(self._count > 0, 0.0, self._price)
+
+    def _found(self, task: Task, price: Floats) -> _Held | None:
+        """A hypercube for a level at these prices."""
+        self._asked += 1
+        down, up = self._rooms[task.attacker]
+        if task.side is Side.DOWN:
+            down, up = up, down
+        level = task.level * ENOUGH
+        cube = self._cubes.cheapest(task.cell, level, price, up, down, STARTS, self._seed + self._asked)
+        return None if cube is None else _Held(cube.cells, cube.signs.astype(np.float64))
+
+    def _hold(self, cube: _Held) -> None:
+        self._count[cube.cells] += 1
+        for cell in cube.cells.tolist():
+            self._held_at.setdefault(cell, set()).add(cube)
+
+    def _release(self, cube: _Held) -> None:
+        self._count[cube.cells] -= 1
+        for cell in cube.cells.tolist():
+            self._held_at[cell].discard(cube)
+
+    def _assign(self, cube: _Held, tasks: Iterable[Task]) -> list[Task]:
+        """The levels without a witness that a hypercube meets: from now on they lean on it."""
+        rooms: dict[int, tuple[float, float]] = {}
+        taken = []
+        for task in tasks:
+            if task in self._witness:
+                continue
+            if task.attacker not in rooms:
+                rooms[task.attacker] = self._both_ways(cube, task.attacker)
+            if _gives(cube, rooms[task.attacker], task) >= task.level * ENOUGH:
+                self._witness[task] = cube
+                cube.serves.add(task)
+                taken.append(task)
+        return taken
+
+    def _both_ways(self, cube: _Held, attacker: int) -> tuple[float, float]:
+        """How far a hypercube can go by its signs and against them, in the attacker's box."""
+        down, up = (side[cube.cells] for side in self._rooms[attacker])
+        with_it, against = np.where(cube.signs > 0, up, down), np.where(cube.signs > 0, down, up)
+        return float(with_it.min()), float(against.min())
+
+    # ------------------------------------------------------------------ exchanges
+
+    def exchange(self, searches: float = np.inf) -> None:
+        """Until nothing is gained, the time is up, or the maximum number of hypercubes was sought."""
+        last = self._asked + searches
+        for _ in range(PASSES):
+            cells = np.flatnonzero(self.hidden & ~self.problem.must_hide)
+            order = cells[np.argsort(-self.problem.weights[cells], kind="stable")]
+            before = self.exchanged
+            for number, cell in enumerate(order.tolist()):
+                if self.deadline.passed() or self._asked >= last:
+                    return
+                if self._count[cell]:
+                    self._without(cell)
+                if number % 64 == 0:
+                    self.progress("exchanges", number, order.size, None if self.unmet else self.cost)
+            if self.exchanged == before:
+                return
+
+    def _without(self, cell: int) -> None:
+        """Publish a cell if the levels that lean on it get along with less."""
+        old = sorted(self._held_at[cell], key=lambda cube: cube.cells.tolist())
+        affected = sorted(
+            {task for cube in old for task in cube.serves},
+            key=lambda task: (-task.level, task.attacker, task.cell, task.side.value),
+        )
+        for cube in old:
+            self._release(cube)
+        for task in affected:
+            del self._witness[task]
+        touched = np.unique(np.concatenate([cube.cells for cube in old]))
+        freed = float(self._price[touched[self._count[touched] == 0]].sum())
+        new, spent = self._routed(affected, cell, freed)
+        if spent < freed * (1 - 1e-9):
+            self.exchanged += 1
+            return
+        for cube in new:
+            self._release(cube)
+        for cube in old:
+            self._hold(cube)
+            for task in cube.serves:
+                self._witness[task] = cube
+
+    def _routed(self, tasks: list[Task], left_out: int, most: float) -> tuple[list[_Held], float]:
+        """Hypercubes without a cell for these levels, and what they cost; infinite if there are none below `most`."""
+        price, new, spent = self._prices(), list[_Held](), 0.0
+        price[left_out] = self._forbidden
+        for task in tasks:
+            if task in self._witness:
+                continue
+            cube = self._found(task, price)
+            if cube is None:
+                return new, np.inf
+            spent += float(price[cube.cells].sum())
+            if spent >= most:
+                return new, np.inf
+            price[cube.cells] = 0.0
+            self._hold(cube)
+            new.append(cube)
+            self._assign(cube, tasks)
+        return new, spent
+
+
+def _gives(cube: _Held, rooms: tuple[float, float], task: Task) -> float:
+    """How much of a level a hypercube gives."""
+    sign = cube.signs[np.searchsorted(cube.cells, task.cell)] if task.cell in cube.cells else 0.0
+    if sign == 0.0:
+        return 0.0
+    up, down = rooms if sign > 0 else rooms[::-1]
+    return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[task.side]
+
+
+def _multiples(cube: _Held, rooms: tuple[float, float], task: Task) -> tuple[float, float]:
+    """The multiples of a hypercube, by its signs and against them, that a level which leans on it uses."""
+    sign = cube.signs[np.searchsorted(cube.cells, task.cell)]
+    up, down = rooms if sign > 0 else rooms[::-1]
+    rise = 0.0 if task.side is Side.DOWN else min(task.level, up)
+    fall = 0.0 if task.side is Side.UP else min(task.level - rise, down)
+    return (rise, fall) if sign > 0 else (fall, rise)
+
+
+def _block(problem: Problem) -> Block | None:
+    """The grid that is the whole table, if it is one; cells in no equation are no part of it."""
+    from tablecloak.attacker.hypercube import Cubes
+
+    blocks = [block for block in structure_of(problem.table).blocks if block.kind != "free"]
+    if len(blocks) != 1 or blocks[0].grid is None or not Cubes.fits(blocks[0].grid):
+        return None
+    return blocks[0]

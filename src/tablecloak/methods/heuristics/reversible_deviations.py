@@ -1,0 +1,224 @@
+"""A safe pattern for any table from few linear programs: deviations that can be reversed, credited in multiples.
+
+For the sensitive cell with the largest unmet requirement L, the cheapest deviation that is possible in both directions:
+
+    min  sum_i c_i |d_i|    s.t.  M d = 0,   |d_i| <= min(up_i, down_i),   d_p = L
+
+c_i = 0 where i is hidden, else w_i / min(L, up_i, down_i). The cells that move are hidden. The deviation is a witness
+of every requirement that one of its multiples meets, in its direction up to t and in the opposite one up to t':
+
+    t = min_i bound_i(sign d_i) / |d_i|,    t' = min_i bound_i(-sign d_i) / |d_i|
+
+so that a dozen programs often settle hundreds of requirements. Where no such deviation exists, each requirement of the
+cell gets one of its own. Multiples that are in use also give safe *intervals* (`spans`): cell i may be published as
+everything that the multiples in use move it to, since every witness stays possible.
+
+Reference: Castro (2002), Network flows heuristics for complementary cell suppression, for one flow for both sides and
+for crediting multiples; Kelly, Golden & Assad (1992) for the programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import working_equations
+from tablecloak.methods.heuristics.deviation import WIDER, Router, Side, Task, Witness
+from tablecloak.model.problem import Problem
+from tablecloak.progress import Deadline, Progress
+
+
+@dataclass(frozen=True)
+class QuickSettings:
+    """Sizes and tolerances of the construction."""
+
+    first_cells: int = 200
+    """Number of cells of the first program; later ones begin one step below the size that sufficed before."""
+    enough: float = 1 - 1e-9
+    """A requirement is met from this share of it on; the audit has the last word."""
+    least_move: float = 1e-4
+    """Cells that move by less than this share of the furthest one are not credited: solvers' tolerances are relative
+    to the largest numbers of a program."""
+    weight_floor: float = 1e-3
+    """Cells of weight zero cost this share of the median weight, so that they are not hidden for nothing."""
+
+
+SETTINGS = QuickSettings()
+
+
+@dataclass(eq=False)
+class HeldDeviation:
+    """A deviation of hidden cells, and the largest multiples of it that requirements use."""
+
+    cells: Ints
+    moves: Floats
+    along: float = 0.0
+    against: float = 0.0
+
+
+def spanned(count: int, held: Iterable[HeldDeviation]) -> tuple[Floats, Floats]:
+    """How far below and above its value each of `count` cells is moved by the multiples in use."""
+    below, above = np.zeros((2, count))
+    for one in held:
+        rise, fall = np.maximum(one.moves, 0.0), np.maximum(-one.moves, 0.0)
+        above[one.cells] = np.maximum(above[one.cells], np.maximum(one.along * rise, one.against * fall))
+        below[one.cells] = np.maximum(below[one.cells], np.maximum(one.along * fall, one.against * rise))
+    return below, above
+
+
+class _ReversibleFinder(Router):
+    """Cheapest deviations whose reverse is possible too."""
+
+    def __init__(self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline) -> None:
+        super().__init__(problem, equations, allowed, deadline)
+        self._both: dict[int, tuple[Floats, Floats]] = {}
+
+    def capacity(self, attacker: int) -> tuple[Floats, Floats]:
+        """How far each cell may deviate in both directions."""
+        if attacker not in self._both:
+            least = np.minimum(*super().capacity(attacker))
+            self._both[attacker] = (least, least)
+        return self._both[attacker]
+
+
+class QuickDeviations:
+    """The cells hidden so far, the deviations held, and the requirements that none of them meets.
+
+    `tasks`: the requirements; `start`: cells hidden to begin with (those that must be, unless given).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        allowed: Bools,
+        tasks: Sequence[Task],
+        progress: Progress,
+        deadline: Deadline,
+        *,
+        start: Bools | None = None,
+        settings: QuickSettings = SETTINGS,
+    ) -> None:
+        self.problem, self.progress, self.deadline, self.settings = problem, progress, deadline, settings
+        self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
+        self.held: list[HeldDeviation] = []
+        equations = working_equations(problem.table)
+        self._single = Router(problem, equations, allowed, deadline)
+        self._reversible = _ReversibleFinder(problem, equations, allowed, deadline)
+        self._reversible.first_size = settings.first_cells
+        self._queue = sorted(
+            tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
+        )
+        self._waiting: dict[int, list[Task]] = {}
+        for task in self._queue:
+            self._waiting.setdefault(task.cell, []).append(task)
+        weights = problem.weights
+        positive = weights[weights > 0]
+        floor = settings.weight_floor * float(np.median(positive)) if positive.size else 1.0
+        self._weights = np.maximum(weights, floor)
+
+    @property
+    def unmet(self) -> list[Task]:
+        """Requirements without a witness."""
+        return [task for task in self._queue if task in self._waiting[task.cell]]
+
+    @property
+    def programs(self) -> int:
+        """Number of linear programs solved."""
+        return self._single.solves + self._reversible.solves
+
+    def spans(self) -> tuple[Floats, Floats]:
+        """How far below and above its value each cell is moved by the multiples in use."""
+        return spanned(self.hidden.size, self.held)
+
+    def build(self) -> None:
+        """Deviations until every requirement is met, one has none, or the time is up."""
+        for number, task in enumerate(self._queue):
+            if task not in self._waiting[task.cell]:
+                continue
+            if self.deadline.passed():
+                return
+            self.progress("deviations", number, len(self._queue))
+            self._reverse(task)
+            if task in self._waiting[task.cell] and not self._alone(task):
+                return
+
+    def _price(self) -> Floats:
+        return np.where(self.hidden, 0.0, self._weights)
+
+    def _reverse(self, task: Task) -> None:
+        """One deviation for all requirements of a cell against one attacker, where there is one."""
+        rivals = [other for other in self._waiting[task.cell] if other.attacker == task.attacker]
+        level = max(other.level / (2.0 if other.side is Side.SLIDE else 1.0) for other in rivals)
+        finder = self._reversible
+        if finder.capacity(task.attacker)[0][task.cell] < level:
+            return
+        widest = self.hidden.size  # no exact deviation at any price: each requirement has one of its own then
+        found = finder.cheapest(Task(task.cell, task.attacker, Side.UP, level), self._price(), widest=widest)
+        finder.first_size = max(self.settings.first_cells, finder.last_size // WIDER)
+        if found is not None:
+            self._hold(found.cells, found.forward)
+
+    def _alone(self, task: Task) -> bool:
+        """A deviation for one requirement; False if there is none, or not in time."""
+        found = self._single.cheapest(task, self._price())
+        if found is None:
+            return False
+        self._hold(found.cells, found.forward)
+        if task in self._waiting[task.cell]:
+            self._hold_pair(task, found)
+        return True
+
+    def _hold_pair(self, task: Task, found: Witness) -> None:
+        """A sliding requirement met by two deviations, or one met up to tolerances."""
+        for moves in (found.forward, found.backward):
+            if moves is not None:
+                self.hidden[found.cells] = True
+                self.held.append(HeldDeviation(found.cells, moves, along=1.0))
+        self._waiting[task.cell].remove(task)
+
+    def _hold(self, cells: Ints, moves: Floats) -> None:
+        """Hide the cells that a deviation moves, and credit it to all requirements that its multiples meet."""
+        moving = moves != 0  # a width may be met by the other deviation of a pair alone
+        cells, moves = cells[moving], moves[moving]
+        self.hidden[cells] = True
+        held = HeldDeviation(cells, moves)
+        least = self.settings.least_move * float(np.abs(moves).max(initial=0.0))
+        multiples: dict[int, tuple[float, float]] = {}
+        for cell, move in zip(cells.tolist(), moves.tolist(), strict=True):
+            if abs(move) < least or not self._waiting.get(cell):
+                continue
+            for task in list(self._waiting[cell]):
+                if task.attacker not in multiples:
+                    multiples[task.attacker] = self._multiples(cells, moves, task.attacker)
+                used = self._used(task, move, multiples[task.attacker])
+                if used is not None:
+                    held.along, held.against = max(held.along, used[0]), max(held.against, used[1])
+                    self._waiting[cell].remove(task)
+        if held.along or held.against:
+            self.held.append(held)
+
+    def _multiples(self, cells: Ints, moves: Floats, attacker: int) -> tuple[float, float]:
+        """The largest multiples of a deviation, and of its reverse, in an attacker's box."""
+        down, up = (side[cells] for side in self._single.capacity(attacker))
+        rises, size = moves > 0, np.abs(moves)
+        along, against = np.where(rises, up, down) / size, np.where(rises, down, up) / size
+        return float(along.min()), float(against.min())
+
+    def _used(self, task: Task, move: float, most: tuple[float, float]) -> tuple[float, float] | None:
+        """The multiples along and against that a requirement uses; None if the largest ones do not meet it."""
+        need = task.level / abs(move)
+        up, down = most if move > 0 else most[::-1]
+        if task.side is Side.UP:
+            rise, fall = min(need, up), 0.0
+        elif task.side is Side.DOWN:
+            rise, fall = 0.0, min(need, down)
+        else:
+            rise = min(need, up)
+            fall = min(need - rise, down)
+        if rise + fall < need * self.settings.enough:
+            return None
+        return (rise, fall) if move > 0 else (fall, rise)

@@ -1,0 +1,1 @@
+"""Parts of the interval methods: attainable intervals, blur for print, starts."""

@@ -1,0 +1,105 @@
+"""Good safe intervals under a price for touching a cell at all: the starts of `interval_combined`.
+
+    min  sum_i w_i (t [z_i > 0] + z_i)   is approached by linear programs   min  sum_i s_i z_i
+
+over the same levels (*slope scaling*): a cell that was z long costs s_i = w_i (1 + t / z) a unit next time, so that the
+price is right if it stays as long; others keep their last slope. In the end the narrowest intervals on the cells that
+are touched. Cells to start from are those of a cheap suppression pattern, or of a point of the relaxation.
+
+Reference: Kim & Pardalos (1999), A solution approach to the fixed charge network flow problem using a dynamic slope
+scaling procedure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats
+from tablecloak.methods.heuristics.deviation import Task
+from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
+from tablecloak.methods.unified.cutting_plane_model import SecondModel
+from tablecloak.methods.unified.formulation import Form, interval_form
+from tablecloak.methods.unified.protection_cuts import Proof
+from tablecloak.model.problem import Problem
+from tablecloak.progress import Deadline, silent
+from tablecloak.solvers.linear_program import Outcome
+
+SCALED = 6
+"""At most so many linear programs with slopes that follow the last lengths."""
+MOST_CELLS = 5000
+"""Slopes are tried on all cells of tables no larger than this."""
+
+
+def with_switches(form: Form, below: Floats, above: Floats) -> Floats | None:
+    """Columns of a combined form that leave this room; None if it does not allow so much."""
+    lengths, linked = columns_of(form, below, above), form.switch >= 0
+    x = np.where(linked, np.minimum(lengths, form.high), 0.0)
+    if (x[linked] < lengths[linked] * (1 - 1e-9)).any():
+        return None
+    np.maximum.at(x, form.switch[linked], (x[linked] > 0).astype(float))
+    return x
+
+
+class Touching:
+    """Safe points of a combined form; the levels are those of sensitive cells (no conditional widths)."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        form: Form,
+        touch: float,
+        far: float,
+        tasks: Sequence[Task],
+        deadline: Deadline,
+    ) -> None:
+        self.problem, self.form, self.tasks, self.deadline = problem, form, tasks, deadline
+        self.far, self.hidden = far, hidden_by_mark(problem)
+        self.fixed = np.where(problem.must_hide, 0.0, touch) * problem.weights
+        self.proofs: list[Proof] = []
+        self._seen: set[bytes] = set()
+
+    def start(self, allowed: Bools) -> list[Floats]:
+        """Points from a cheap suppression pattern, and from slopes on all cells of tables that are not large."""
+        pattern = cheap_pattern(self.problem, allowed, silent, self.deadline)
+        found = [] if pattern is None else self.points(pattern)
+        return found + (self.points(allowed) if allowed.size <= MOST_CELLS else [])
+
+    def points(self, cells: Bools, like: Floats | None = None) -> list[Floats]:
+        """Safe points on some cells, where there are any; lengths `like` those of a cell give the first slopes."""
+        levels = self.problem.levels
+        wide = np.maximum(levels.lower + levels.upper, levels.sliding)[self.problem.sensitive]
+        typical = float(np.median(wide)) if wide.size and np.median(wide) > 0 else self.problem.table.unit
+        length = np.full(cells.size, typical) if like is None else np.where(like > 0, like, typical)
+        found: list[Floats] = []
+        for _ in range(SCALED):
+            room = self._narrowest(cells, self.problem.weights + self.fixed / length)
+            if room is None:
+                break
+            cells = ((room[0] > 0) | (room[1] > 0)) & cells
+            if cells.tobytes() in self._seen:
+                break
+            self._seen.add(cells.tobytes())
+            narrow = self._narrowest(cells, self.problem.weights)
+            if narrow is not None:
+                x = with_switches(self.form, *narrow)
+                found += [] if x is None else [x]
+            total = room[0] + room[1]
+            length = np.where(total > 0, total, length)
+        return found
+
+    def _narrowest(self, cells: Bools, price: Floats) -> tuple[Floats, Floats] | None:
+        """The cheapest room on some cells at these prices; None if there is none, or no time."""
+        form = interval_form(self.problem, cells | self.problem.must_hide, self.hidden, price, price)
+        unit = float(abs(form.above.matrix).max()) if form.size else 1.0
+        form = replace(form, high=np.minimum(form.high, self.far / unit))
+        model = SecondModel(self.problem, form, self.tasks, [], self.deadline, silent, self.proofs)
+        answer = model.solve()
+        if answer.outcome is not Outcome.OPTIMAL or not answer.safe:
+            return None
+        self.proofs = model.tight_proofs()
+        below, above = form.below.at(answer.values), form.above.at(answer.values)
+        small = 1e-7 * max(task.level for task in self.tasks) if self.tasks else 0.0
+        return np.where(below > small, below, 0.0), np.where(above > small, above, 0.0)

@@ -1,0 +1,1 @@
+"""Parts of the rounding methods: tables in integer units, totals, annealing."""

@@ -1,0 +1,212 @@
+"""Cells that decide all others in whole numbers, where leaves of the table are tied to each other or are not enough.
+
+In linked tables totals of different hierarchies tie leaves: what is left of the equations once totals are written as
+sums of leaves (`totals`) is a system  R u = 0  over these. It is solved by integral elimination: the shortest row gives
+the one of its cells with coefficient +-1 that is in the fewest rows (Markowitz) as a sum of its others, which takes its
+place everywhere. Rows that come to nothing were redundant. In the end
+
+    d = A d_free,    M A = 0,    A whole,
+
+holds for all deviations d with M d = 0: whatever multiples of a base the free cells move by, so do all others. Cells
+that are kept (deviation zero) have no column. Where a row has no coefficient +-1 left there is no such A by this order:
+the answer is None.
+
+Reference: Markowitz (1957), The elimination form of the inverse; Schrijver (1986), Theory of linear and integer
+programming, section 4.1 (integral solutions by unimodular operations).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.methods.rounding.totals import Ladder
+from tablecloak.model.problem import Problem
+
+Terms = dict[int, int]
+"""A sum: coefficients by column."""
+
+
+@dataclass(frozen=True)
+class EliminationSettings:
+    """Limits of the elimination."""
+
+    largest: int = 2**20
+    """Coefficients stay below this size, so that sums over all cells are exact in 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class FreeCells:
+    """All deviations that leave the equations as they are: d = matrix @ d[cells]."""
+
+    cells: Ints
+    matrix: csr_array
+    """A row a cell, a column a free cell; whole numbers."""
+    tied: bool = False
+    """Whether some leaves follow from others: cells that depend may then fall below zero."""
+
+    @classmethod
+    def of_leaves(cls, equations: csr_array, leaf: Bools) -> FreeCells | None:
+        """The leaves, where they give all cells and are not tied to each other."""
+        ladder = Ladder.of(equations, leaf)
+        return None if ladder is None else cls(np.flatnonzero(leaf), ladder.matrix(leaf))
+
+    @classmethod
+    def by_elimination(
+        cls,
+        equations: csr_array,
+        leaf: Bools,
+        kept: Bools,
+        size: Floats,
+        stop: Callable[[], bool] = lambda: False,
+        settings: EliminationSettings = EliminationSettings(),
+    ) -> FreeCells | None:
+        """Free cells of any equations; `kept` cells do not move, and of two cells the one with larger `size` depends.
+
+        None where no order with pivots +-1 was found, or it is stopped.
+        """
+        mine = np.flatnonzero(~kept)
+        equations = csr_array(csr_array(equations)[:, mine])
+        ladder, known = Ladder.as_far(equations, leaf[mine])
+        start = leaf[mine] | ~known
+        sums = ladder.matrix(start)
+        places = np.flatnonzero(start)
+        given = _eliminated(_residual(equations, sums), size[mine][places].tolist(), stop, settings.largest)
+        if given is None:
+            return None
+        free = np.array([k for k in range(places.size) if k not in given], dtype=np.int64)
+        transform = _transform(given, free, places.size, settings.largest)
+        if transform is None:
+            return None
+        matrix = csr_array(sums @ transform)
+        if not _holds(equations, matrix):
+            return None
+        put = csr_array((np.ones_like(mine), (mine, np.arange(mine.size))), shape=(kept.size, mine.size))
+        return cls(mine[places[free]], csr_array(put @ matrix), tied=True)
+
+
+_KNOWN: WeakKeyDictionary[Problem, FreeCells | None] = WeakKeyDictionary()
+
+
+def free_cells(problem: Problem) -> FreeCells | None:
+    """The free cells of a problem whose forced cells are kept; None where there are no such cells.
+
+    They are worked out once a problem: a run needs them at its start and at its end.
+    """
+    if problem not in _KNOWN:
+        table = problem.table
+        whole = csr_array(table.equations.astype(np.int64))
+        _KNOWN[problem] = (
+            FreeCells.by_elimination(
+                whole, table.is_leaf & ~table.is_virtual, problem.forced, np.abs(table.values)
+            )
+            if (whole.data == table.equations.data).all()
+            else None
+        )
+    return _KNOWN[problem]
+
+
+def _holds(equations: csr_array, matrix: csr_array) -> bool:
+    """Whether no free cell changes an equation, exactly."""
+    product = csr_array(equations @ matrix)
+    return not product.data.any()
+
+
+def _residual(equations: csr_array, sums: csr_array) -> list[Terms]:
+    """What the equations say about leaves, without empty and repeated rows."""
+    product = csr_array(equations @ sums)
+    product.eliminate_zeros()
+    product.sort_indices()
+    first, columns, data = product.indptr.tolist(), product.indices.tolist(), product.data.tolist()
+    rows: dict[tuple[tuple[int, int], ...], None] = {}
+    for begin, end in pairwise(first):
+        if end > begin:
+            sign = 1 if data[begin] > 0 else -1
+            row = zip(columns[begin:end], data[begin:end], strict=True)
+            rows[tuple((column, sign * number) for column, number in row)] = None
+    return [dict(row) for row in rows]
+
+
+def _eliminated(
+    rows: list[Terms], size: list[float], stop: Callable[[], bool], largest: int
+) -> dict[int, Terms] | None:
+    """Columns as sums of others, in an order in which later ones may stand in earlier sums; None: see the module."""
+    holding: list[set[int]] = [set() for _ in size]
+    for number, row in enumerate(rows):
+        for column in row:
+            holding[column].add(number)
+    queue = [(len(row), number) for number, row in enumerate(rows)]
+    heapq.heapify(queue)
+    given: dict[int, Terms] = {}
+    while queue:
+        length, number = heapq.heappop(queue)
+        row = rows[number]
+        if length != len(row) or not row:
+            continue  # it has changed since, and is in the queue as it is now; or it was redundant
+        if stop():
+            return None
+        shared = math.gcd(*row.values())
+        units = [column for column, factor in row.items() if abs(factor) == shared]
+        if not units:
+            continue  # it may still change when other columns are replaced
+        pivot = min(units, key=lambda column: (len(holding[column]), -size[column], column))
+        for column in row:
+            holding[column].discard(number)
+        own = row.pop(pivot)
+        given[pivot] = {column: -factor // own for column, factor in row.items()}
+        rows[number] = {}
+        for other in sorted(holding[pivot]):
+            if not _replaced(rows[other], other, pivot, given[pivot], holding, largest):
+                return None
+            heapq.heappush(queue, (len(rows[other]), other))
+        holding[pivot].clear()
+    return given if not any(rows) else None
+
+
+def _replaced(
+    row: Terms, number: int, pivot: int, given: Terms, holding: list[set[int]], largest: int
+) -> bool:
+    """Put a sum in the place of a column of a row; False where numbers grow too large."""
+    factor = row.pop(pivot)
+    for column, share in given.items():
+        now = row.get(column, 0) + factor * share
+        if now:
+            if abs(now) > largest:
+                return False
+            row[column] = now
+            holding[column].add(number)
+        else:
+            del row[column]
+            holding[column].discard(number)
+    return True
+
+
+def _transform(given: dict[int, Terms], free: Ints, count: int, largest: int) -> csr_array | None:
+    """All columns as sums of the free ones; None where numbers grow too large."""
+    place = {column: k for k, column in enumerate(free.tolist())}
+    whole: dict[int, Terms] = {}
+    for pivot in reversed(given):
+        total: Terms = {}
+        for column, factor in given[pivot].items():
+            if column in place:
+                total[place[column]] = total.get(place[column], 0) + factor
+            else:
+                for k, inner in whole[column].items():
+                    total[k] = total.get(k, 0) + factor * inner
+        whole[pivot] = {k: factor for k, factor in total.items() if factor}
+    entries = [(column, k, 1) for column, k in place.items()]
+    entries += [(column, k, factor) for column, total in whole.items() for k, factor in total.items()]
+    if any(abs(factor) > largest for _, _, factor in entries):
+        return None
+    rows, columns, data = (
+        np.array(part, dtype=np.int64) for part in (zip(*entries, strict=True) if entries else ((), (), ()))
+    )
+    return csr_array((data, (rows, columns)), shape=(count, free.size))

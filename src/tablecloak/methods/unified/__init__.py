@@ -1,0 +1,1 @@
+"""One model for suppression, intervals, rounding and perturbation: formulations, protection cuts, separation."""

@@ -1,0 +1,145 @@
+"""Proofs as rows over the columns of a form, sharpened where binary columns take part.
+
+    sum_i above_i min(U_i(x), UB_i^k) + below_i min(D_i(x), LB_i^k) >= level        (times t_p for a conditional width)
+
+Of each minimum the smaller side at the point at hand is taken, which is linear and valid. Rows over binary columns are
+sharpened: with negative coefficients complemented, x = 1 - x', no coefficient need be larger than the right-hand side
+(the two-sided form d'x + d''(1 - x)); a column that a binary one switches off can be replaced by it, at
+min(coefficient times its limit, right-hand side).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.methods.heuristics.network_construction import Boxes
+from tablecloak.methods.unified.formulation import Form
+from tablecloak.methods.unified.protection_cuts import Proof
+
+TINY = 1e-9
+
+
+class RowMaker:
+    """Makes rows for a form."""
+
+    def __init__(self, form: Form, boxes: Boxes) -> None:
+        self.form, self.boxes = form, boxes
+        self._seen: set[tuple[bytes, bytes, float]] = set()
+
+    def new(self, matrix: csr_array, right: Floats, rows: Ints) -> Ints:
+        """Those of some rows that were not asked about before: what a program has it meets, up to its tolerance."""
+        fresh = []
+        for k in rows.tolist():
+            part = slice(matrix.indptr[k], matrix.indptr[k + 1])
+            key = matrix.indices[part].tobytes(), matrix.data[part].tobytes(), float(right[k])
+            if key not in self._seen:
+                self._seen.add(key)
+                fresh.append(k)
+        return np.array(fresh, dtype=np.int64)
+
+    def rows(
+        self, proofs: Sequence[Proof], below: Floats, above: Floats, conditional: list[bool]
+    ) -> tuple[csr_array, Floats]:
+        """The proofs over the columns, in units of the level: matrix x >= right."""
+        form, size = self.form, below.size
+        shape = (len(proofs), size)
+        right = np.ones(len(proofs))
+        parts: list[csr_array] = []
+        for which, room, affine in (("above", above, form.above), ("below", below, form.below)):
+            data, rows, columns = [], [], []
+            for k, proof in enumerate(proofs):
+                down, up = self.boxes[proof.task.attacker]
+                own = (up if which == "above" else down)[proof.cells]
+                entries = getattr(proof, which) / proof.task.level
+                used = entries > 0
+                boxed = used & ((own <= room[proof.cells]) | ~np.isfinite(affine.constant[proof.cells]))
+                right[k] -= float(entries[boxed] @ own[boxed])
+                open_ = used & ~boxed
+                data.append(entries[open_])
+                rows.append(np.full(int(open_.sum()), k))
+                columns.append(proof.cells[open_])
+            place = np.concatenate(rows), np.concatenate(columns)
+            chosen = csr_array((np.concatenate(data), place), shape=shape)
+            stated = np.where(np.isfinite(affine.constant), affine.constant, 0.0)
+            right -= chosen @ stated
+            parts.append(csr_array(chosen @ affine.matrix))
+        matrix = parts[0] + parts[1]
+        asked = np.flatnonzero(conditional)
+        if asked.size:
+            cells = [proofs[k].task.cell for k in asked.tolist()]
+            at = csr_array((np.ones(asked.size), (asked, cells)), shape=shape)
+            matrix = matrix - at @ form.touched.matrix
+            right[asked] += form.touched.constant[cells] - 1.0
+        return csr_array(matrix), right
+
+    def sharpened(self, matrix: csr_array, right: Floats, x: Floats) -> tuple[csr_array, Floats]:
+        """Truncated over binary columns; columns that a binary one switches off may be replaced by it."""
+        form = self.form
+        if not form.whole.any():
+            return matrix, right
+        binary = form.whole & (form.low == 0.0) & (form.high == 1.0)
+        switch = form.switch
+        rows, columns, data, rights = [], [], [], []
+        for k in range(right.size):
+            part = slice(matrix.indptr[k], matrix.indptr[k + 1])
+            where, entries = matrix.indices[part].astype(np.int64), matrix.data[part]
+            where, entries, need = _truncated(where, entries, float(right[k]), form, binary, switch, x)
+            rows.append(np.full(where.size, k))
+            columns.append(where)
+            data.append(entries)
+            rights.append(need)
+        place = np.concatenate(rows), np.concatenate(columns)
+        sharp = csr_array((np.concatenate(data), place), shape=matrix.shape)
+        sharp.sum_duplicates()
+        return sharp, np.array(rights)
+
+
+class Switched:
+    """To what extent each cell is touched, where binary columns switch its lengths off (1 elsewhere)."""
+
+    def __init__(self, form: Form) -> None:
+        entries = csr_array(form.above.matrix + form.below.matrix).tocoo()
+        switch = form.switch[entries.col]
+        stays = np.isin(np.arange(form.above.constant.size), entries.row[switch < 0])
+        stays |= (form.above.constant != 0.0) | (form.below.constant != 0.0)
+        used = ~stays[entries.row]
+        self._cells, self._columns, self._size = entries.row[used], switch[used], stays.size
+
+    def at(self, x: Floats) -> Floats | None:
+        """The extent at a point; None if nothing is switched."""
+        if self._cells.size == 0:
+            return None
+        share = np.ones(self._size)
+        share[self._cells] = np.clip(x[self._columns], 0.0, 1.0)
+        return share
+
+
+def _truncated(
+    where: Ints, entries: Floats, need: float, form: Form, binary: Bools, switch: Ints, x: Floats
+) -> tuple[Ints, Floats, float]:
+    """One row  entries x >= need  over columns `where`, sharpened at the point x.
+
+    Columns are counted from their lower bounds, binary ones with a negative entry complemented: then all entries and
+    columns are at least 0, and no entry of a binary column need be larger than the right-hand side.
+    """
+    negative = binary[where] & (entries < 0)
+    others = np.flatnonzero(~binary[where])
+    moved = float(entries[negative].sum()) + float(entries[others] @ form.low[where[others]])
+    total = need - moved
+    if not TINY < total < np.inf or (entries[others] < 0).any():
+        return where, entries, need
+    entries, where = entries.copy(), where.copy()
+    truncated = np.minimum(np.abs(entries), total)
+    entries = np.where(binary[where], np.sign(entries) * truncated, entries)
+    linked = np.flatnonzero((switch[where] >= 0) & (form.low[where] == 0.0))
+    full = np.minimum(entries[linked] * form.high[where[linked]], total)
+    by_switch = full * x[switch[where[linked]]] < entries[linked] * x[where[linked]]
+    replaced = linked[by_switch]
+    kept = np.setdiff1d(others, replaced)
+    moved = float(entries[negative].sum()) + float(entries[kept] @ form.low[where[kept]])
+    entries[replaced], where[replaced] = full[by_switch], switch[where[replaced]]
+    return where, entries, total + moved

@@ -1,0 +1,110 @@
+"""What a publication leaves open, and proofs that it is too little: the second model of all ways to publish.
+
+A publication states an interval for every cell: it leaves cell i the room U_i above its true value and D_i below it.
+For level L of cell p (upper side), an attacker k and any multipliers y of the equations M d = 0
+
+    d_p = sum_i rho_i d_i <= sum_i rho_i^+ min(U_i, UB_i^k) + rho_i^- min(D_i, LB_i^k),    rho_i = [i = p] - (M'y)_i,
+
+so a safe publication leaves at least L on the right. Where it leaves less, the attacker's own program gives y: on
+networks a minimum cut, elsewhere the duals. A sliding level takes the sum of both sides. Suppression, intervals,
+rounding and perturbation differ only in how U and D depend on what is decided (`formulation`).
+
+Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, second models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.methods.heuristics.deviation import Side, Task, undominated
+from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import required_amounts
+from tablecloak.progress import NEVER, Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """sum of above[i] * U[cells[i]] + below[i] * D[cells[i]] >= level, in every safe publication."""
+
+    task: Task
+    cells: Ints
+    above: Floats
+    below: Floats
+
+
+class Prover(Protocol):
+    """Finds levels that a publication misses."""
+
+    looks_inside: bool
+    """Whether its proofs weigh cells without room as well: then points further inside need not be asked about."""
+
+    def proofs(
+        self,
+        below: Floats,
+        above: Floats,
+        tasks: Sequence[Task],
+        *,
+        extent: Floats,
+        most: int,
+        share: Floats | None = None,
+        depth: int = 1,
+        deadline: Deadline = NEVER,
+    ) -> list[Proof]:
+        """Proofs for at most `most` of the levels, asked to some extent each, that this room misses.
+
+        `share`: to what extent each cell is touched; for level L a cell then counts with no more room than L times it,
+        which is enough where cells that are touched have room L (any proof is valid, whatever it was found with).
+        `depth`: so many proofs are looked for behind each other, each as if the cells of those before it had room.
+        """
+
+
+def all_levels(problem: Problem) -> list[Task]:
+    """The levels of sensitive cells against every attacker, the largest first; those that others imply are left out."""
+    cells = np.flatnonzero(problem.sensitive)
+    tasks = []
+    for attacker in range(len(problem.attacker_names)):
+        lower, upper, sliding = required_amounts(problem, attacker, cells)
+        for side, need in ((Side.UP, upper), (Side.DOWN, lower), (Side.SLIDE, sliding)):
+            wanted = need > 0 if side is not Side.SLIDE else need > np.maximum(lower + upper, 0.0)
+            tasks += [
+                Task(cell, attacker, side, level)
+                for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
+            ]
+    return _largest_first(undominated(problem, tasks))
+
+
+def conditional_widths(problem: Problem, cells: Bools) -> list[Task]:
+    """What is asked of these cells only if they are touched, against every attacker."""
+    which = np.flatnonzero(cells & (problem.levels.conditional > 0))
+    tasks = []
+    for attacker in range(len(problem.attacker_names) if which.size else 0):
+        widths = required_amounts(problem, attacker, which).sliding
+        tasks += [
+            Task(cell, attacker, Side.SLIDE, width)
+            for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
+            if width > 0
+        ]
+    return _largest_first(tasks)
+
+
+def _largest_first(tasks: list[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
+
+
+def own_proofs(tasks: Sequence[Task]) -> list[Proof]:
+    """What needs no multipliers: a cell's own room must hold its levels."""
+    one, none = np.ones(1), np.zeros(1)
+    return [
+        Proof(
+            task,
+            np.array([task.cell]),
+            none if task.side is Side.DOWN else one,
+            none if task.side is Side.UP else one,
+        )
+        for task in tasks
+    ]

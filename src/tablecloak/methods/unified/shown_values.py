@@ -1,0 +1,225 @@
+"""Forms that show a number for every cell: controlled rounding and perturbation (see `formulation`).
+
+What is shown adds up like the truth, M v = M a, and is stated to be within `reach` of it, so the room is
+
+    U = v + reach - a,    D = a - v + reach.
+
+*Rounding* to multiples of r_i: v_i = r_i k_i, k_i whole. Zero-restricted (no steps): k_i is one of the two neighbours
+of a_i / r_i, or a_i / r_i itself where that is whole; x_i = 1 rounds up. With K steps: K neighbours more on each side,
+and the reach is (K + 1) r_i. Attackers are given the full reach also where a value is a multiple. A cell is touched iff
+what is shown differs from the truth: all that are no multiples are, and with steps a multiple where its binary t_i is
+1, low_i t_i <= k_i <= high_i t_i.
+
+*Perturbation*: v = a + z+ - z-, 0 <= z+, z- <= reach. A sensitive cell must be shown at least a level away:
+z+_p >= UPL_p y_p, z-_p >= LPL_p (1 - y_p), z+_p <= reach_p y_p, z-_p <= reach_p (1 - y_p) with its sense y_p binary.
+Without the last two a linear program would cheat with z+_p = z-_p. Lengths are in units of `length_unit`.
+
+References: Salazar-Gonzalez (2002), Figures 9 and 12; Dandekar & Cox (2002) for senses; our notes, section 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.presolve import working_equations
+from tablecloak.methods.unified.formulation import Affine, Form, Rows, at_cells, length_unit
+from tablecloak.model.problem import Problem
+
+WHOLE = 1e-9
+"""A value is a multiple of its base up to this share of the base."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is shown for each cell, as an affine function of the columns, and the stated reach."""
+
+    form: Form
+    value: Affine
+    reach: Floats
+
+
+def added_up(problem: Problem, shown: Affine) -> Rows:
+    """M v = M a."""
+    equations = working_equations(problem.table)
+    right = equations @ (problem.table.values - shown.constant)
+    matrix = csr_array(equations @ shown.matrix)
+    of = np.repeat(np.arange(right.size), np.diff(matrix.indptr))
+    scale = np.zeros(right.size)
+    np.maximum.at(scale, of, np.abs(matrix.data))
+    scale[scale == 0] = np.maximum(abs(equations) @ np.abs(problem.table.values), 1.0)[scale == 0]
+    right = right / scale
+    right = np.where(np.abs(right - np.rint(right)) < WHOLE, np.rint(right), right)
+    return Rows(
+        csr_array((matrix.data / scale[of], matrix.indices, matrix.indptr), shape=matrix.shape), right, right
+    )
+
+
+def rounding_form(
+    problem: Problem, cells: Bools, base: Floats, steps: int, weights: Floats, counted: bool = False
+) -> Shown:
+    """Cells are rounded to multiples of their base (0: shown exactly), with so many steps more on each side.
+
+    Without `counted` multiples that steps could move are touched for good; with it a binary column says whether.
+    """
+    value, size = problem.table.values, cells.size
+    rounded = cells & (base > 0)
+    safe_base = np.where(rounded, base, 1.0)
+    multiple = np.rint(value / safe_base)
+    is_multiple = np.abs(value / safe_base - multiple) < WHOLE
+    floor = np.where(is_multiple, multiple, np.floor(value / safe_base)) * safe_base
+    if steps == 0:
+        return _zero_restricted(problem, rounded, np.where(rounded, floor, value), base, is_multiple, weights)
+    mine = np.flatnonzero(rounded)
+    still = np.flatnonzero(is_multiple[mine] & counted)
+    count, columns = mine.size, 3 * mine.size + still.size
+    first = np.rint(floor[mine] / base[mine])
+    low = np.full(count, -float(steps))  # columns count steps from the floor
+    low = np.where(value[mine] >= 0, np.maximum(low, -np.maximum(first, 0.0)), low)
+    high = steps + (~is_multiple[mine]).astype(float)
+    reach = np.where(rounded, (steps + 1) * base, 0.0)
+    shown = Affine(np.where(rounded, floor, value), at_cells(mine, size, 0, columns, base[mine]))
+    one, rest = diags_array(np.ones(count)), (value - floor)[mine] / base[mine]
+    no_count = csr_array((count, still.size))
+    moves = Rows(csr_array(hstack([one, -one, one, no_count])), rest, rest)  # k - z+ + z- = (a - floor) / r
+    most, price = np.full(count, steps + 1.0), weights[mine] * base[mine]
+    surely = rounded & ~(is_multiple & counted)
+    form = Form(
+        np.concatenate([np.zeros(count), price, price, np.zeros(still.size)]),
+        np.concatenate([low, np.zeros(2 * count + still.size)]),
+        np.concatenate([high, most, most, np.ones(still.size)]),
+        (np.arange(columns) < count) | (np.arange(columns) >= 3 * count),
+        moves.and_(_unless_touched(still, low[still], high[still], 3 * count)),
+        *_rooms(value, shown, reach),
+        Affine(surely.astype(float), at_cells(mine[still], size, 3 * count, columns)),
+    )
+    return Shown(form, shown, reach)
+
+
+def _unless_touched(still: Ints, low: Floats, high: Floats, first: int) -> Rows:
+    """low t <= k <= high t for the steps k of multiples, columns `still`; their t are counted from `first`."""
+    count = still.size
+    if count == 0:
+        return Rows.none(first)
+    steps = csr_array((np.ones(count), (np.arange(count), still)), shape=(count, first))
+    upper, lower = (csr_array(hstack([steps, diags_array(-limit)])) for limit in (high, low))
+    zero, far = np.zeros(count), np.full(count, np.inf)
+    return Rows(csr_array(vstack([upper, lower])), np.concatenate([-far, zero]), np.concatenate([zero, far]))
+
+
+def _zero_restricted(
+    problem: Problem, rounded: Bools, floor: Floats, base: Floats, is_multiple: Bools, weights: Floats
+) -> Shown:
+    """One binary column for each cell that is no multiple of its base."""
+    value, size = problem.table.values, rounded.size
+    mine: Ints = np.flatnonzero(rounded & ~is_multiple)
+    count = mine.size
+    shown = Affine(floor, at_cells(mine, size, 0, count, base[mine]))
+    rest = value[mine] - floor[mine]
+    reach = np.where(rounded, base, 0.0)
+    form = Form(
+        weights[mine] * (base[mine] - 2.0 * rest),
+        np.zeros(count),
+        np.ones(count),
+        np.ones(count, dtype=bool),
+        Rows.none(count),
+        *_rooms(value, shown, reach),
+        Affine((rounded & ~is_multiple).astype(float), csr_array((size, count))),
+        constant=float(weights[mine] @ rest),
+    )
+    return Shown(form, shown, reach)
+
+
+def _rooms(value: Floats, shown: Affine, reach: Floats) -> tuple[Affine, Affine]:
+    moved = shown.constant - value
+    return Affine(moved + reach, shown.matrix), Affine(reach - moved, csr_array(-shown.matrix))
+
+
+def perturbation_form(
+    problem: Problem, cells: Bools, reach: Floats, weights: Floats, counted: bool = False
+) -> Shown:
+    """Cells are shown within `reach` of the truth; with `counted` a binary column says whether a cell is changed."""
+    value, size = problem.table.values, cells.size
+    mine = np.flatnonzero(cells & (reach > 0))
+    count, unit = mine.size, length_unit(problem)
+    columns = (3 if counted else 2) * count
+    moves = at_cells(mine, size, 0, columns, unit) - at_cells(mine, size, count, columns, unit)
+    shown = Affine(value.copy(), csr_array(moves))
+    limit, price = reach[mine] / unit, unit * weights[mine]
+    rows = Rows.none(columns)
+    if counted:
+        eye, none = diags_array(np.ones(count)), csr_array((count, count))
+        links = [hstack([eye, none, diags_array(-limit)]), hstack([none, eye, diags_array(-limit)])]
+        rows = Rows(csr_array(vstack(links)), np.full(2 * count, -np.inf), np.zeros(2 * count))
+    touched = at_cells(mine, size, 2 * count, columns) if counted else csr_array((size, columns))
+    form = Form(
+        np.concatenate([price, price, np.zeros(columns - 2 * count)]),
+        np.zeros(columns),
+        np.concatenate([limit, limit, np.ones(columns - 2 * count)]),
+        np.arange(columns) >= 2 * count,
+        rows,
+        *_rooms(value, shown, np.where(cells, reach, 0.0)),
+        Affine(np.zeros(size), touched),
+    )
+    return Shown(form, shown, np.where(cells, reach, 0.0))
+
+
+def with_senses(shown: Shown, problem: Problem, cells: Bools, up: Floats, down: Floats) -> Shown:
+    """A binary sense for each sensitive cell: it is shown at least `up` above its true value or `down` below it."""
+    form = shown.form
+    mine = np.flatnonzero(cells & (shown.reach > 0))
+    sensitive = np.flatnonzero(problem.sensitive[mine])
+    p, count, old = mine[sensitive], mine.size, form.size
+    rising, falling = sensitive, count + sensitive
+    number, eye = p.size, np.arange(p.size)
+    senses = old + eye
+
+    def row(columns: Ints, entry: Floats) -> csr_array:
+        """z - entry y."""
+        return csr_array(
+            (
+                np.concatenate([np.ones(number), -entry]),
+                (np.concatenate([eye, eye]), np.concatenate([columns, senses])),
+            ),
+            shape=(number, old + number),
+        )
+
+    unit, zero, far = length_unit(problem), np.zeros(number), np.full(number, np.inf)
+    highest, deepest = form.high[rising], form.high[falling]  # the reach, or less where less is possible
+    least, most = up[p] / unit, down[p] / unit
+    rows = Rows(
+        csr_array(
+            vstack([row(rising, least), row(rising, highest), row(falling, -most), row(falling, -deepest)])
+        ),
+        np.concatenate([zero, -far, most, -far]),
+        np.concatenate([far, zero, far, deepest]),
+    )
+
+    def wider(affine: Affine) -> Affine:
+        return Affine(affine.constant, csr_array(hstack([affine.matrix, csr_array((cells.size, number))])))
+
+    before = form.rows
+    grown = Rows(
+        csr_array(hstack([before.matrix, csr_array((before.matrix.shape[0], number))])),
+        before.low,
+        before.high,
+    )
+    return Shown(
+        Form(
+            np.concatenate([form.cost, zero]),
+            np.concatenate([form.low, zero]),
+            np.concatenate([form.high, np.ones(number)]),
+            np.concatenate([form.whole, np.ones(number, dtype=bool)]),
+            grown.and_(rows),
+            wider(form.above),
+            wider(form.below),
+            wider(form.touched),
+            form.constant,
+            np.concatenate([form.switch, np.full(number, -1)]),
+        ),
+        wider(shown.value),
+        shown.reach,
+    )

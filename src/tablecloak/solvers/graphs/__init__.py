@@ -1,0 +1,1 @@
+"""Networks: maximum flows, minimum-cost flows, shortest paths. The typed interfaces of the kernels."""

@@ -1,0 +1,310 @@
+"""How far the hidden cells of a network-shaped table can deviate: maximum flows on a small multigraph.
+
+The hidden cells of a two-way table, and of one with a single hierarchy, are the arcs of a directed
+multigraph whose nodes are the equations. The deviations d of the cells from their true values that leave
+every equation satisfied are its circulations: at each node, as much leaves as enters. An attacker knows
+``-down <= d <= up`` for each cell, so the most that he must grant cell e upward is::
+
+    max d[e] = min(up[e], maximum flow from head[e] to tail[e] without arc e)
+
+where an arc carries flow from tail to head up to its `up` and from head to tail up to its `down`; the
+other side likewise. An infinite capacity is allowed and an unbounded range is ``inf``.
+
+The work is done by `tablecloak.solvers.kernels.max_flow`, which needs numba and some seconds of compilation in
+the first process that uses it; it is imported when the first `Network` is made, or by `warm_up`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from tablecloak.solvers.kernels.max_flow import Net
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CHUNK = 2_000
+"""Queries in one compiled call: between two calls an interrupt is heard and progress is told."""
+KERNELS = (
+    "max_flow", "presolve", "connectivity", "min_cost_flow", "hypercubes", "sign_annealing", "min_cuts",
+    "augmenting_paths", "null_space_simplex", "stratified_paths", "bottleneck_paths", "unbiased_rounding",
+    "exact_deviations",
+)  # fmt: skip
+"""The files of compiled code."""
+BUDGET = 3_000
+"""Steps of the search for a short cycle through one arc on one side."""
+
+
+class Route(NamedTuple):
+    """The deviations that take one arc as far as it can go, and why it goes no further."""
+
+    value: float
+    """The distance; ``inf`` if unbounded."""
+    deviation: Floats
+    """By arc: a circulation within the capacities with +-value on the arc itself. If the value is infinite,
+    the direction of a ray (one unit round a cycle of infinite capacities)."""
+    source_side: Bools
+    """By node: reached in the end from the side where the flow starts. If the value is below both the
+    limit and the arc's own capacity, a minimum cut: the capacities that leave this side, without the
+    arc's own, add up to the value."""
+
+
+class Network:
+    """Hidden cells as arcs ``tail -> head`` between `nodes` equations, with room `up` and `down`.
+
+    `eps`: a residual capacity, or a distance to a limit, of at most this counts as zero. Flows of integral
+    data are exact and need none; for data with decimals give a small part of the last decimal, far below
+    any limit that matters.
+
+    A network has scratch memory of its own: use it from one thread at a time. Different networks may be
+    used by different threads; the compiled code runs without the interpreter lock.
+    """
+
+    def __init__(
+        self,
+        nodes: int,
+        tail: ArrayLike,
+        head: ArrayLike,
+        up: ArrayLike,
+        down: ArrayLike,
+        *,
+        eps: float = 0.0,
+    ) -> None:
+        self.nodes = int(nodes)
+        self.tail = _numbers(tail, self.nodes, "tail")
+        self.head = _numbers(head, self.nodes, "head")
+        self.eps = float(eps)
+        if self.tail.shape != self.head.shape:
+            raise ValueError("tail and head differ in length")
+        if not 0.0 <= self.eps < np.inf:
+            raise ValueError("eps must be finite and not negative")
+        capacity = np.empty(2 * self.tail.size)
+        capacity[0::2], capacity[1::2] = up, down
+        if not (capacity >= 0.0).all():
+            raise ValueError("capacities must not be negative or nan")
+        from tablecloak.solvers.kernels import max_flow
+
+        self._net: Net = max_flow.compose(self.nodes, self.tail, self.head, capacity)
+        linked = np.flatnonzero(self._net.place >= 0)
+        entries = self._net.place[linked]
+        self._entries = linked, entries, self._net.mirror[entries]
+        self.tail.flags.writeable = self.head.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"Network(nodes={self.nodes}, arcs={self.arcs}, eps={self.eps:g})"
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs."""
+        return self.tail.size
+
+    @property
+    def capacity(self) -> Floats:
+        """The capacities now, two an arc: up at ``2 * arc``, down at ``2 * arc + 1``. Read-only."""
+        view = self._net.capacity.view()
+        view.flags.writeable = False
+        return view
+
+    def set_capacity(self, arc: int, up: float, down: float) -> None:
+        """Give an arc other capacities; ``0, 0`` closes it (the cell is published)."""
+        if not 0 <= arc < self.arcs:
+            raise IndexError(f"no arc {arc} in {self!r}")
+        if not (up >= 0.0 and down >= 0.0):
+            raise ValueError("capacities must not be negative or nan")
+        from tablecloak.solvers.kernels import max_flow
+
+        max_flow.set_capacity(self._net, arc, up, down)
+
+    def reach(
+        self,
+        arcs: ArrayLike,
+        limit_up: ArrayLike = np.inf,
+        limit_down: ArrayLike = np.inf,
+        *,
+        on_chunk: Callable[[int], None] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """How far each of the arcs can deviate upward and downward, up to its limits.
+
+        A side stops as soon as its limit is reached and then gives the limit itself; with an infinite
+        limit it gives the exact range, ``inf`` if unbounded. A limit of zero or less: not computed, 0.
+        `on_chunk` is told the number of arcs done so far.
+        """
+        from tablecloak.solvers.kernels import max_flow
+
+        queries = _numbers(arcs, self.arcs, "arcs")
+        up, down = _limits(limit_up, queries), _limits(limit_down, queries)
+        for start in range(0, queries.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            max_flow.reach(self._net, queries[part], up[part], down[part], self.eps)
+            if on_chunk is not None:
+                on_chunk(min(start + CHUNK, queries.size))
+        return up, down
+
+    def settle(
+        self,
+        arcs: ArrayLike,
+        limit_up: ArrayLike,
+        limit_down: ArrayLike,
+        *,
+        budget: int = BUDGET,
+        on_chunk: Callable[[int], None] | None = None,
+    ) -> tuple[Floats, Floats, int]:
+        """The same as `reach`, by `probe` where that is enough; last the number of flows that it took.
+
+        A limit of zero or less is given back as it is. `on_chunk` is told how many arcs each chunk has.
+        """
+        from tablecloak.solvers.kernels import connectivity
+
+        queries = _numbers(arcs, self.arcs, "arcs")
+        up, down = _limits(limit_up, queries), _limits(limit_down, queries)
+        flows = 0
+        for start in range(0, queries.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            flows += connectivity.settle(self._net, queries[part], up[part], down[part], self.eps, budget)
+            if on_chunk is not None:
+                on_chunk(queries[part].size)
+        return up, down, flows
+
+    def probe(
+        self, arcs: ArrayLike, limit_up: ArrayLike, limit_down: ArrayLike, budget: int = BUDGET
+    ) -> tuple[Bools, Bools]:
+        """Certify limits the cheap way: by one cycle of at most four arcs, each with room for the limit.
+
+        True is a proof that the arc reaches the limit; false says nothing. A limit of zero or less is
+        true, an infinite one false. `budget` bounds the steps of the search for one arc and side.
+        """
+        from tablecloak.solvers.kernels import connectivity
+
+        queries = _numbers(arcs, self.arcs, "arcs")
+        return connectivity.probe(
+            self._net, queries, _limits(limit_up, queries), _limits(limit_down, queries), budget
+        )
+
+    def route(self, arc: int, upward: bool, limit: float = np.inf) -> Route:
+        """The deviations behind one answer of `reach`, and the cut that bounds it."""
+        from tablecloak.solvers.kernels import max_flow
+
+        if not 0 <= arc < self.arcs:
+            raise IndexError(f"no arc {arc} in {self!r}")
+        if limit != limit:
+            raise ValueError("a limit is nan")
+        net = self._net
+        limit = min(float(limit), float(net.capacity[2 * arc + (not upward)]))
+        limit = limit if limit > self.eps else 0.0
+        deviation, source_side = np.zeros(self.arcs), np.zeros(self.nodes, np.bool_)
+        entry = int(net.place[arc])
+        if entry >= 0:
+            pushed = np.zeros(net.target.size)
+            start = entry if upward else int(net.mirror[entry])
+            value = float(max_flow.close(net, start, limit, self.eps, pushed, source_side))
+            linked, entries, mirrored = self._entries
+            deviation[linked] = pushed[entries] - pushed[mirrored]
+        else:
+            value = limit
+            source_side[self.tail[arc]] = True
+        amount = 1.0 if value == np.inf else value
+        deviation[arc] = amount if upward else -amount
+        return Route(value, deviation, source_side)
+
+    def least_cuts(
+        self,
+        arcs: Ints,
+        upward: Bools,
+        limits: Floats,
+        cap: Floats,
+        who: Ints,
+        boxes: tuple[Floats, Floats],
+        x: Floats,
+        part: Floats | None = None,
+        *,
+        noise: float = 1e-9,
+    ) -> tuple[Floats, Bools, Bools]:
+        """Flows for queries with capacities of their own, and the source sides of their minimum cuts.
+
+        Query q asks for arc ``arcs[q]`` and its direction, up to ``limits[q]``, where arc a has room
+        ``min(up[who[q], a], cap[q]) * x[a]`` and likewise down (with ``part[q]`` in place of ``cap[q]`` where
+        ``x[a] < 1``). A flow below its limit has two cuts: the one
+        nearest to the source and the one nearest to the sink. A residual capacity of at most the share `noise` of
+        the limit counts as zero: 0 is exact for whole numbers. The capacities of the network itself are lost.
+        """
+        from tablecloak.solvers.kernels import min_cuts
+
+        flows = np.zeros(arcs.size)
+        near, far = np.zeros((2, arcs.size, self.nodes), dtype=np.bool_)
+        up, down = (np.ascontiguousarray(side) for side in boxes)
+        part = cap if part is None else part
+        min_cuts.least_cuts(
+            self._net, arcs, upward, limits, cap, part, who, up, down, x, noise, flows, near, far
+        )
+        return flows, near, far
+
+    def undetermined(self) -> Bools:
+        """By arc: can it deviate at all? Linear time (after Gusfield 1988), the same answer as ``reach > 0``.
+
+        Draw each arc in the directions in which it has capacity. An arc that deviates lies on a directed
+        cycle that does not turn back on it: its ends are strongly connected, and within their component,
+        seen as undirected, it is no bridge. These two also suffice: were the arc the only connection in
+        either direction, it would part its component in two, so be a bridge.
+        """
+        from tablecloak.solvers.kernels import connectivity
+
+        return connectivity.undetermined(self._net, self.eps)
+
+    def bridges(self) -> Bools:
+        """By arc: has it capacity and is it the only connection between two parts of the network?"""
+        from tablecloak.solvers.kernels import connectivity
+
+        return connectivity.bridges(self._net, connectivity.open_arcs(self._net, self.eps))
+
+
+def is_loaded() -> bool:
+    """Whether the kernels are there already (else the first network waits for them)."""
+    return "tablecloak.solvers.kernels.max_flow" in sys.modules
+
+
+def warm_up() -> float:
+    """Compile the kernels of audits, or load them from the cache; gives the seconds this took."""
+    start = time.perf_counter()
+    importlib.import_module("tablecloak.solvers.kernels.presolve")
+    network = Network(2, [0, 0], [1, 1], [1, 1], [1, 1])
+    network.set_capacity(0, 2, 2)
+    network.reach([0])
+    network.probe([0], 1, 1)
+    network.route(0, True)
+    network.undetermined()
+    return time.perf_counter() - start
+
+
+def load_kernels() -> None:
+    """Compile all kernels, also those that only some methods use, or load them from the cache."""
+    warm_up()
+    for name in KERNELS:
+        importlib.import_module(f"tablecloak.solvers.kernels.{name}")
+
+
+def _numbers(values: ArrayLike, below: int, name: str) -> Ints:
+    """A fresh one-dimensional array of numbers from 0 to below `below`."""
+    given = np.asarray(values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a one-dimensional array of whole numbers")
+    if given.size and not (given.min() >= 0 and given.max() < below):
+        raise IndexError(f"{name} must be from 0 to {below - 1}")
+    return np.array(given, np.int32)
+
+
+def _limits(limit: ArrayLike, queries: Ints) -> Floats:
+    """A fresh array of one limit a query."""
+    limits = np.empty(queries.size)
+    limits[:] = limit
+    if np.isnan(limits).any():
+        raise ValueError("a limit is nan")
+    return limits
