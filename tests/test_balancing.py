@@ -18,7 +18,7 @@ from tablecloak.methods.adjustment.reweighted_start import balanced, distance_bo
 from tablecloak.model.problem import Levels, Problem
 from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, silent
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from test_perturb_cta import adjustment_of, random_perturbable, two_way
 from two_way import FIGURE_004, TwoWay
 

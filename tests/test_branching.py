@@ -14,8 +14,7 @@ from tablecloak.errors import InputError
 from tablecloak.model.result import Status
 from tablecloak.protection import protect
 from tablecloak.solvers import scip
-from tablecloak.solvers.linear_program import Outcome
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.outcome import MixedSolution, Outcome
 from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
 
 pytest.importorskip("pyscipopt")

@@ -13,11 +13,11 @@ from tablecloak.auditing import audit
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import open_tasks
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.model.dimension import Dimension
 from tablecloak.model.hierarchy import Hierarchy
 from tablecloak.model.problem import Attacker, Levels, Problem
+from tablecloak.model.requirement import open_tasks
 from tablecloak.model.result import Status
 from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, silent

@@ -8,9 +8,10 @@ import pytest
 from fixtures import FIXTURES, fifty_attackers
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics.deviation import Router, Side, Task, met_by, open_tasks
+from tablecloak.methods.heuristics.deviation import Router, met_by
 from tablecloak.model.pattern import Suppression
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task, open_tasks
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_000, TwoWay
 

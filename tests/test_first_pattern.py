@@ -12,9 +12,9 @@ from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import open_tasks
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
+from tablecloak.model.requirement import open_tasks
 from tablecloak.model.result import Status
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect

@@ -20,7 +20,7 @@ from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import highs, row_generation
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from test_annealed_rounding import counts
 from test_free_cells import tied
 

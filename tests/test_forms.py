@@ -19,7 +19,6 @@ from tablecloak.methods.unified.formulation import (
     joined,
     suppression_form,
 )
-from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
 from tablecloak.methods.unified.shown_values import (
     Shown,
     added_up,
@@ -29,11 +28,12 @@ from tablecloak.methods.unified.shown_values import (
 )
 from tablecloak.model.pattern import Rounding
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import all_levels, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import row_generation
 from tablecloak.solvers.highs import Abandoned, LeftAlone
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 

@@ -7,7 +7,7 @@ import numpy as np
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.methods.heuristics.deviation import Router, open_tasks
+from tablecloak.methods.heuristics.deviation import Router
 from tablecloak.methods.intervals.attainable import (
     Widener,
     on_grid,
@@ -19,6 +19,7 @@ from tablecloak.methods.intervals.attainable import (
 )
 from tablecloak.model.pattern import Intervals
 from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.requirement import open_tasks
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay

@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csc_array
 
 from tablecloak.solvers import highs, linear_program
-from tablecloak.solvers.linear_program import Outcome, Session
+from tablecloak.solvers.linear_program import Session
+from tablecloak.solvers.outcome import Outcome
 
 
 def test_many_solves_do_not_use_up_the_time_of_the_next_one():

@@ -28,7 +28,7 @@ from tablecloak.model.table import Table
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
 from tablecloak.publication.publish import publish
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import (
     KINDS,
     assert_protected,

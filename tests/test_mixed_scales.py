@@ -24,11 +24,11 @@ from tablecloak.attacker.presolve import working_equations
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.cuts.capacity import separator_of
 from tablecloak.methods.cuts.cut import Row, capacity_row, no_good, sharper
-from tablecloak.methods.heuristics.deviation import Router, Side, Task
-from tablecloak.methods.unified.protection_cuts import all_levels
+from tablecloak.methods.heuristics.deviation import Router
+from tablecloak.model.requirement import Side, Task, all_levels
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers import row_generation
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.row_generation import Program
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
 from tablecloak.testing.brute_force import safe_suppression_below

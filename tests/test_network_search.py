@@ -10,9 +10,9 @@ from tablecloak import Problem, audit, protect
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.heuristics import network_construction
-from tablecloak.methods.heuristics.deviation import open_tasks, undominated
 from tablecloak.methods.heuristics.network_construction import NetworkSearch, _Flows
 from tablecloak.methods.heuristics.witnesses import FlowFinder
+from tablecloak.model.requirement import open_tasks, undominated
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers.graphs.path_opening import RoadMap
 

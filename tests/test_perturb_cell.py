@@ -24,8 +24,8 @@ from tablecloak.model.result import Status
 from tablecloak.model.table import Table
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.linear_program import Outcome
 from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, T, TwoWay
 

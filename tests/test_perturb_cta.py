@@ -28,8 +28,8 @@ from tablecloak.model.table import Table
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import node_limit
-from tablecloak.solvers.linear_program import Outcome
 from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 

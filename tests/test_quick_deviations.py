@@ -9,12 +9,10 @@ from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import open_tasks
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, QuickDeviations, spanned
 from tablecloak.methods.intervals.attainable import stated
-from tablecloak.methods.unified.protection_cuts import all_levels
-from tablecloak.model.requirement import room_by_box
+from tablecloak.model.requirement import all_levels, open_tasks, room_by_box
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected
 from tablecloak.testing.random_cases import random_case, random_levels

@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 
 from tablecloak.arrays import Floats
+from tablecloak.attacker.system import Boxes, is_network
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics.deviation import Side
-from tablecloak.methods.heuristics.network_construction import Boxes, is_network
 from tablecloak.methods.intervals.attainable import stated
-from tablecloak.methods.unified.protection_cuts import (
-    Proof,
-    Prover,
-    all_levels,
-    conditional_widths,
-    own_proofs,
-)
+from tablecloak.methods.unified.protection_cuts import Proof, Prover, own_proofs
 from tablecloak.methods.unified.separation import LinearProver, NetworkProver, prover_of
 from tablecloak.model.problem import Mark
+from tablecloak.model.requirement import Side, all_levels, conditional_widths
 from tablecloak.testing import KINDS, random_problem
 from two_way import TwoWay
 

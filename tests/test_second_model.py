@@ -9,10 +9,10 @@ import pytest
 
 from tablecloak.methods.unified.cutting_plane_model import SecondModel
 from tablecloak.methods.unified.formulation import combined_form, interval_form
-from tablecloak.methods.unified.protection_cuts import all_levels
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import all_levels
 from tablecloak.progress import NEVER, Deadline, silent
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from two_way import TwoWay
 
 

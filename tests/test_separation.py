@@ -22,7 +22,7 @@ from tablecloak.methods.cuts.capacity import COVERS, CoverFinder, NetworkSeparat
 from tablecloak.methods.cuts.cut import capacity_row
 from tablecloak.methods.cuts.minimum_cuts import across
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import Side, open_tasks
+from tablecloak.model.requirement import Side, open_tasks
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem, generator_one
 

@@ -10,8 +10,8 @@ from fixtures import flat, from_leaves, leaf_values
 from tablecloak.attacker.presolve import working_columns
 from tablecloak.progress import Deadline
 from tablecloak.solvers import sifting
-from tablecloak.solvers.linear_program import Outcome
 from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.sifting import independent, sift
 from tablecloak.testing import KINDS, random_problem
 

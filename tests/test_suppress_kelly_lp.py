@@ -13,9 +13,9 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import Side, Task
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
 from tablecloak.methods.heuristics.sequential import Requests
+from tablecloak.model.requirement import Side, Task
 from tablecloak.model.result import Status
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.attacker.system import is_network
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Terrain
-from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, _Cycles, _Flows
 from tablecloak.model.problem import Levels, Problem

@@ -20,17 +20,17 @@ from tablecloak.methods.cuts.capacity import separator_of
 from tablecloak.methods.cuts.cut import Row, capacity_row, no_good, sharper
 from tablecloak.methods.cuts.cut_loop import next_multiple, weight_unit
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import Side, open_tasks
 from tablecloak.model.dimension import Dimension
 from tablecloak.model.hierarchy import Hierarchy
 from tablecloak.model.problem import Levels, Problem
+from tablecloak.model.requirement import Side, open_tasks
 from tablecloak.model.result import Status
 from tablecloak.model.table import Table
 from tablecloak.protection import protect
 from tablecloak.solvers import highs, restricted_master
 from tablecloak.solvers.kernels import null_space_simplex
-from tablecloak.solvers.linear_program import Outcome
-from tablecloak.solvers.restricted_master import Master, MasterSolution
+from tablecloak.solvers.outcome import MasterSolution, Outcome
+from tablecloak.solvers.restricted_master import Master
 from tablecloak.testing import KINDS, cheapest_by_enumeration, random_problem, safe_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 

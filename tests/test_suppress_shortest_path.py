@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers, flat, from_leaves, only_sliding, with_levels
+from tablecloak.attacker.system import Boxes, CellNetwork
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.base import suppression
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, _Heuristic
 from tablecloak.model.dimension import Dimension

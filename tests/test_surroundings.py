@@ -7,7 +7,7 @@ import pytest
 
 from tablecloak.attacker.presolve import working_equations
 from tablecloak.methods.unified.neighbourhood import Surroundings
-from tablecloak.methods.unified.protection_cuts import all_levels
+from tablecloak.model.requirement import all_levels
 from tablecloak.testing import KINDS, random_problem
 
 

@@ -12,9 +12,8 @@ from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.intervals.attainable import hidden_by_mark, repaired, stated
 from tablecloak.methods.intervals.slope_scaling import Touching, with_switches
 from tablecloak.methods.unified.formulation import Form, combined_form
-from tablecloak.methods.unified.protection_cuts import all_levels
 from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
+from tablecloak.model.requirement import all_levels, room_by_box
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem

@@ -10,7 +10,7 @@ from tablecloak import Dimension, Levels, Problem, Table, protect
 from tablecloak.methods.cuts.aggregation import Twins
 from tablecloak.methods.cuts.bridgeless import PatternRows
 from tablecloak.methods.cuts.capacity import separator_of
-from tablecloak.methods.heuristics.deviation import Side, Task
+from tablecloak.model.requirement import Side, Task
 
 VALUES = [[20, 5, 7, 0], [4, 6, 9, 0], [8, 3, 2, 30]]
 

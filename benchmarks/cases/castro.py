@@ -21,7 +21,7 @@ from peers import process
 from runner import Case, Row
 from tablecloak import Problem, Result, protect
 from tablecloak.analysis.lower_bounds import Bound, castro, combined, kelly
-from tablecloak.methods.heuristics.network_construction import CellNetwork
+from tablecloak.attacker.system import CellNetwork
 from tablecloak.progress import Progress
 from tablecloak.testing.instances import generator_one, subtables_generator_one
 

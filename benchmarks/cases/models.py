@@ -25,7 +25,6 @@ from tablecloak.methods.unified.formulation import (
     joined,
     suppression_form,
 )
-from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
 from tablecloak.methods.unified.shown_values import (
     Shown,
     added_up,
@@ -33,8 +32,9 @@ from tablecloak.methods.unified.shown_values import (
     rounding_form,
     with_senses,
 )
+from tablecloak.model.requirement import all_levels, conditional_widths
 from tablecloak.progress import Deadline, silent
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import KINDS, random_problem
 
 SECONDS = 5.0

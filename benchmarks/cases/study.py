@@ -27,7 +27,7 @@ from tablecloak.methods.cuts.aggregation import Twins
 from tablecloak.methods.cuts.bridgeless import PatternRows
 from tablecloak.methods.heuristics import redundancy
 from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.outcome import MixedSolution
 from tablecloak.solvers.scip import Callbacks, branch_and_cut
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 

@@ -8,6 +8,7 @@ how well protected, against whom), `protect` it, `audit` any pattern, `publish` 
 audit into a proof that `verify` checks without a solver.
 """
 
+from tablecloak import weights
 from tablecloak.analysis.compare import Comparison, compare
 from tablecloak.analysis.explanation import Explanation, explain
 from tablecloak.analysis.lower_bounds import Bound, bounds
@@ -36,7 +37,6 @@ from tablecloak.errors import (
 )
 from tablecloak.formats.jj import read_jj, write_jj
 from tablecloak.methods import METHODS, Method
-from tablecloak.model import weights
 from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension
 from tablecloak.model.hierarchy import Hierarchy

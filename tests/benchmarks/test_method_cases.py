@@ -14,8 +14,8 @@ from cases.parts import PARTS
 from reports.methods import beside_others, gaps_over_time, ratio
 from runner import Row
 from tablecloak import Problem, audit, exposure, protect
+from tablecloak.attacker.system import is_network
 from tablecloak.methods import METHODS
-from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.testing import assert_additive, instances
 
 SECONDS = 20.0

@@ -13,13 +13,13 @@ from cases.parts import PARTS
 from runner import Row, sample
 from tablecloak import Problem, Result, protect
 from tablecloak.attacker import null_space
+from tablecloak.attacker.system import is_network
 from tablecloak.methods.branch_and_cut import gap_limit, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
 from tablecloak.methods.cuts import capacity
 from tablecloak.methods.cuts.aggregation import Twins
 from tablecloak.methods.heuristics import redundancy
-from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.methods.heuristics.redundancy import Thinner
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs.network import load_kernels

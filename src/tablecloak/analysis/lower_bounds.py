@@ -38,8 +38,8 @@ from tablecloak.methods.cuts.cut import Row
 from tablecloak.methods.cuts.cut_loop import Finder, RowProgram
 from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task, open_tasks
 from tablecloak.progress import Deadline, Progress, silent
 
 LEVELS_A_ROUND = 200

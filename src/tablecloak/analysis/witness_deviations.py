@@ -26,7 +26,8 @@ from tablecloak.model.requirement import deviation_bounds
 from tablecloak.model.table import Table
 from tablecloak.model.units import whole_units
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import DUAL, Outcome, Session
+from tablecloak.solvers.linear_program import DUAL, Session
+from tablecloak.solvers.outcome import Outcome
 
 NOISE = 1e-9
 """Moves smaller than this share of the amount asked are rounding noise."""

@@ -20,7 +20,8 @@ from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Outcome, Session, Solution
+from tablecloak.solvers.linear_program import Session
+from tablecloak.solvers.outcome import Outcome, Solution
 
 POOL_SIZE = 400
 """Witnesses that a chunk of questions remembers."""

@@ -21,7 +21,8 @@ from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Outcome, Session
+from tablecloak.solvers.linear_program import Session
+from tablecloak.solvers.outcome import Outcome
 
 MOST_ENTRIES = 40_000_000
 """Systems with more rows times columns are not eliminated."""

@@ -26,7 +26,8 @@ from tablecloak.attacker.evidence import EXACT, Amount, Deviation, WholeSystem
 from tablecloak.attacker.gaussian_elimination import TooMuchWork
 from tablecloak.attacker.tolerances import SOLVER_FEASIBILITY
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Outcome, Session, Solution
+from tablecloak.solvers.linear_program import Session
+from tablecloak.solvers.outcome import Outcome, Solution
 
 CAPS = (1e4, 1e8, math.inf)
 """Other columns may move this many times as far as the need."""

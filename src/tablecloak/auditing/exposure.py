@@ -44,7 +44,8 @@ from tablecloak.model.problem import Levels, Mark, Problem
 from tablecloak.model.requirement import requirements
 from tablecloak.model.units import units_above, units_below, whole_units
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.linear_program import Outcome, Session
+from tablecloak.solvers.linear_program import Session
+from tablecloak.solvers.outcome import Outcome
 
 SOLVER_SLACK = 1e-6
 """Where linear programs decide which set a cell is in, a level counts as met up to this share of itself."""

@@ -8,13 +8,16 @@ from typing import Annotated
 
 import typer
 
+from tablecloak.cli.analyse import bounds, exposure
+from tablecloak.cli.assess import assess
+from tablecloak.cli.audit import audit
 from tablecloak.cli.compare import compare
 from tablecloak.cli.exit_codes import exit_codes
 from tablecloak.cli.job import init, run
 from tablecloak.cli.progress import drawing
-from tablecloak.cli.protect import audit, bounds, exposure, protect
+from tablecloak.cli.protect import protect
 from tablecloak.cli.publish import publish
-from tablecloak.cli.tabulate import assess, tabulate
+from tablecloak.cli.tabulate import tabulate
 
 app = typer.Typer(
     name="tablecloak",

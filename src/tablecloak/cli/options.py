@@ -29,6 +29,9 @@ Confidential = Annotated[
 ]
 
 
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE.cloak", help="Write the outcome here.")]
+
+
 def read_problem(instance: Path, widen: bool, quiet: bool) -> Problem:
     """The problem in a cloak file or a JJ file; what was passed over in it is told on stderr."""
     from tablecloak.formats.cloak import is_cloak, read_cloak

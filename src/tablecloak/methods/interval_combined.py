@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker.system import is_network
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.methods.intervals.attainable import (
     HAIR,
     Room,
@@ -38,11 +38,12 @@ from tablecloak.methods.intervals.slope_scaling import Touching
 from tablecloak.methods.unified.compact_model import solve_first
 from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
 from tablecloak.methods.unified.formulation import Form, combined_form
-from tablecloak.methods.unified.protection_cuts import Proof, all_levels, conditional_widths
+from tablecloak.methods.unified.protection_cuts import Proof
 from tablecloak.model.pattern import Intervals
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 
 @dataclass(frozen=True)

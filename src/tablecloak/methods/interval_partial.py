@@ -40,12 +40,13 @@ from tablecloak.methods.intervals.initial_intervals import first_intervals
 from tablecloak.methods.unified.compact_model import solve_first
 from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
 from tablecloak.methods.unified.formulation import Form, interval_form
-from tablecloak.methods.unified.protection_cuts import Proof, all_levels
+from tablecloak.methods.unified.protection_cuts import Proof
 from tablecloak.methods.unified.separation import first_proofs
 from tablecloak.model.pattern import Intervals
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import all_levels
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""

@@ -25,7 +25,6 @@ from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.heuristics.deviation import Task
 from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations
 from tablecloak.methods.intervals.attainable import HAIR, LEAST_ASYMMETRY, on_grid, snapped
 from tablecloak.methods.intervals.attainable import stated as stated_intervals
@@ -54,12 +53,11 @@ from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified.compact_model import solve_first
 from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
 from tablecloak.methods.unified.formulation import length_unit
-from tablecloak.methods.unified.protection_cuts import all_levels, conditional_widths
 from tablecloak.model.pattern import Intervals, Mixed
 from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
+from tablecloak.model.requirement import Task, all_levels, conditional_widths, room_by_box
 from tablecloak.progress import NEVER, Deadline, Progress
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 NAME = "mixed-joint"
 MOST_STEPS = 3

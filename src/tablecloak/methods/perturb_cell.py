@@ -37,7 +37,7 @@ from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.model.problem import Problem
 from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 NAME = "perturb-cell"
 START_SHARE = 0.6

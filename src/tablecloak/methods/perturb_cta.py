@@ -50,7 +50,7 @@ from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model.problem import Problem
 from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 NAME = "perturb-cta"
 SMALL_CELLS, SMALL_CHOICES = 3000, 150

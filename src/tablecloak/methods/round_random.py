@@ -24,9 +24,9 @@ import numpy as np
 
 from tablecloak.arrays import Ints
 from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker.system import CellNetwork, is_network
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.network_construction import CellNetwork, is_network
 from tablecloak.methods.rounding.integer_units import WholeTable, check_marks, whole_table
 from tablecloak.model.pattern import Rounding
 from tablecloak.model.problem import Problem

@@ -33,13 +33,13 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task, open_tasks
 from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import Outcome
-from tablecloak.solvers.mixed_integer import MixedSolution, solve_mixed
+from tablecloak.solvers.mixed_integer import solve_mixed
+from tablecloak.solvers.outcome import MixedSolution, Outcome
 
 MOST_COLUMNS = 400_000
 UNSETTLED = (

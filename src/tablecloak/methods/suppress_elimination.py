@@ -26,6 +26,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker.system import is_network
 from tablecloak.auditing import audit
 from tablecloak.auditing.exposure import exposure
 from tablecloak.errors import InputError, NotApplicable
@@ -36,12 +37,12 @@ from tablecloak.methods.cuts.cut import Row
 from tablecloak.methods.cuts.cut_loop import RowProgram
 from tablecloak.methods.cuts.equation import Lines, fixed_by
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
 from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch, is_network
+from tablecloak.methods.heuristics.network_construction import NetworkSearch
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task, open_tasks
 from tablecloak.model.result import EVERYTHING, Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers.highs import watched

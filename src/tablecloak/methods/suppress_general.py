@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.system import Boxes, CellNetwork, is_network
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork, is_network
 from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model.problem import Problem
 from tablecloak.progress import Progress

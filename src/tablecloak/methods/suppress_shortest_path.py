@@ -44,12 +44,13 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker.system import Boxes, CellNetwork, is_network
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.deviation import Router, Side, Task
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork, is_network
+from tablecloak.methods.heuristics.deviation import Router
 from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs.stratified import Tracks
 

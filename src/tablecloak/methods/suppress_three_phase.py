@@ -38,13 +38,13 @@ from tablecloak.methods.cuts.cut_loop import RowProgram, rounded_up
 from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by, levels_of
 from tablecloak.methods.cuts.flow_model import FlowProgram
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.deviation import Side, Task, open_tasks
 from tablecloak.methods.heuristics.network_construction import NetworkSearch
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task, open_tasks
 from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers.graphs.path_opening import RoadMap
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each line are columns of (P) from the start."""

@@ -11,13 +11,16 @@ with these numbers, so that they cannot disagree about what is asked.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.model.pattern import View
 from tablecloak.model.problem import Problem
+from tablecloak.model.result import Audit
 from tablecloak.model.units import units_above, units_below
 
 
@@ -67,3 +70,118 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
     up = np.minimum(units_below(view.high[vague], table.unit), box_high[vague]) - value
     low[vague], high[vague] = np.minimum(down, 0.0), np.maximum(up, 0.0)
     return low, high
+
+
+class Side(Enum):
+    """Which requirement a task is about."""
+
+    DOWN = "lower"
+    UP = "upper"
+    SLIDE = "sliding"
+
+
+DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
+"""The directions (upward?) that a side is about."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A level that the cells hidden so far do not give: cell, attacker, side and size."""
+
+    cell: int
+    attacker: int
+    side: Side
+    level: float
+
+
+def sides(task: Task) -> tuple[bool, ...]:
+    """The directions (upward?) that a level is about."""
+    return DIRECTIONS[task.side]
+
+
+def open_tasks(problem: Problem, found: Audit) -> list[Task]:
+    """The levels an audit found unmet."""
+    assert found.unmet is not None
+    needs = (found.required_lower, found.required_upper, found.required_sliding)
+    tasks = [
+        Task(int(found.cells[row]), int(found.attackers[row]), side, float(need[row]))
+        for row in np.flatnonzero(~found.safe_rows).tolist()
+        for side, need, unmet in zip((Side.DOWN, Side.UP, Side.SLIDE), needs, found.unmet, strict=True)
+        if unmet[row]
+    ]
+    return undominated(problem, tasks)
+
+
+def undominated(problem: Problem, tasks: list[Task]) -> list[Task]:
+    """Without the tasks that another one implies: the same cell and side, as large a level, a tighter box.
+
+    A deviation in the tighter box is one in the wider box too. The audit asks all attackers all the same.
+    """
+    names = sorted({task.attacker for task in tasks})
+    inside = _box_inside(problem, names)
+    by_question: dict[tuple[int, Side], list[Task]] = {}
+    for task in tasks:
+        by_question.setdefault((task.cell, task.side), []).append(task)
+    kept = []
+    for rivals in by_question.values():
+        for task in rivals:
+            stronger = (
+                other
+                for other in rivals
+                if other.level >= task.level
+                and inside[names.index(other.attacker), names.index(task.attacker)]
+                and not (  # of two alike the first one stays
+                    other.level == task.level
+                    and inside[names.index(task.attacker), names.index(other.attacker)]
+                    and other.attacker >= task.attacker
+                )
+            )
+            if next(stronger, None) is None:
+                kept.append(task)
+    return kept
+
+
+def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
+    """inside[j, k]: the box of the j-th attacker lies in that of the k-th."""
+    who = [problem.attackers[attacker - 1] for attacker in attackers if attacker > 0]
+    cells = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(attacker.cells for attacker in who)]))
+    boxes = [problem.box(attacker) for attacker in attackers]
+    low = np.array([box[0][cells] for box in boxes]).reshape(len(boxes), cells.size)
+    high = np.array([box[1][cells] for box in boxes]).reshape(len(boxes), cells.size)
+    inside = np.ones((len(boxes), len(boxes)), dtype=bool)
+    for j in range(len(boxes)):
+        inside[j] = ((low[j] >= low) & (high[j] <= high)).all(axis=1)
+    return inside
+
+
+def all_levels(problem: Problem) -> list[Task]:
+    """The levels of sensitive cells against every attacker, the largest first; those that others imply are left out."""
+    cells = np.flatnonzero(problem.sensitive)
+    tasks = []
+    for attacker in range(len(problem.attacker_names)):
+        lower, upper, sliding = required_amounts(problem, attacker, cells)
+        for side, need in ((Side.UP, upper), (Side.DOWN, lower), (Side.SLIDE, sliding)):
+            wanted = need > 0 if side is not Side.SLIDE else need > np.maximum(lower + upper, 0.0)
+            tasks += [
+                Task(cell, attacker, side, level)
+                for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
+            ]
+    return _largest_first(undominated(problem, tasks))
+
+
+def conditional_widths(problem: Problem, cells: Bools) -> list[Task]:
+    """What is asked of these cells only if they are touched, against every attacker."""
+    which = np.flatnonzero(cells & (problem.levels.conditional > 0))
+    tasks = []
+    for attacker in range(len(problem.attacker_names) if which.size else 0):
+        widths = required_amounts(problem, attacker, which).sliding
+        tasks += [
+            Task(cell, attacker, Side.SLIDE, width)
+            for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
+            if width > 0
+        ]
+    return _largest_first(tasks)
+
+
+def _largest_first(tasks: list[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))

@@ -7,8 +7,6 @@ problem is an answer here, not a failure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any, NamedTuple
 
 import highspy
@@ -18,32 +16,7 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.errors import SolverError
 from tablecloak.solvers import highs
-
-
-class Outcome(Enum):
-    """How a solve ended."""
-
-    OPTIMAL = "optimal"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    TIME_LIMIT = "time limit"
-    FAILED = "failed"
-    """The solver lost its way: numerical trouble, however much time there is."""
-
-    @property
-    def undecided(self) -> bool:
-        """Whether it is open what the answer is."""
-        return self in (Outcome.TIME_LIMIT, Outcome.FAILED)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What one solve gave: objective, column values and row duals (None unless optimal or asked)."""
-
-    outcome: Outcome
-    objective: float
-    values: Floats
-    duals: Floats
+from tablecloak.solvers.outcome import Outcome, Solution
 
 
 class Columns(NamedTuple):

@@ -20,7 +20,8 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import SolverError
 from tablecloak.solvers.highs import Abandoned, LeftAlone, quiet_highs, run, run_presolved
-from tablecloak.solvers.linear_program import Outcome, model
+from tablecloak.solvers.linear_program import model
+from tablecloak.solvers.outcome import MixedSolution, Outcome
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,6 @@ class MixedSettings:
 
 
 SETTINGS = MixedSettings()
-
-
-@dataclass(frozen=True)
-class MixedSolution:
-    """The best point found, its objective, and the proven bound. `values` is empty when no point was found."""
-
-    outcome: Outcome
-    objective: float
-    bound: float
-    values: Floats
 
 
 def solve_mixed(

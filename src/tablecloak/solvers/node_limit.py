@@ -10,8 +10,8 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.solvers.highs import LeftAlone, quiet_highs, run
-from tablecloak.solvers.linear_program import Outcome, model
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.linear_program import model
+from tablecloak.solvers.outcome import MixedSolution, Outcome
 
 LARGEST_COST = 1e6
 """Costs above this are scaled down."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import highspy
@@ -12,17 +11,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Floats, Ints
 from tablecloak.errors import SolverError
 from tablecloak.solvers.highs import quiet_highs, run, run_presolved
-from tablecloak.solvers.linear_program import Outcome
-
-
-@dataclass(frozen=True)
-class MasterSolution:
-    """Objective, values and reduced costs by column, duals by row."""
-
-    outcome: Outcome
-    objective: float
-    values: Floats
-    duals: Floats
+from tablecloak.solvers.outcome import MasterSolution, Outcome
 
 
 class Master:

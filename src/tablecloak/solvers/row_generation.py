@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import SolverError
 from tablecloak.solvers.highs import SETTINGS, LeftAlone, quiet_highs, run
-from tablecloak.solvers.linear_program import UNLIMITED, Outcome, model
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.linear_program import UNLIMITED, model
+from tablecloak.solvers.outcome import MixedSolution, Outcome
 
 _OUTCOMES = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,

@@ -20,8 +20,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Outcome
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.outcome import MixedSolution, Outcome
 
 
 class Cut(NamedTuple):

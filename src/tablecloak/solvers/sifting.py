@@ -29,7 +29,8 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
 from tablecloak.progress import Deadline
 from tablecloak.solvers.highs import quiet_highs, run, run_presolved
-from tablecloak.solvers.linear_program import PRIMAL, Outcome
+from tablecloak.solvers.linear_program import PRIMAL
+from tablecloak.solvers.outcome import Outcome
 
 JOIN_A_ROW, LEAST_JOIN = 4, 500
 """So many columns a row join in one round at most, and at least so many if there are so many."""

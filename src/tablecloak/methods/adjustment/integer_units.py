@@ -18,9 +18,9 @@ from scipy.sparse import csc_array, csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker.system import is_network
 from tablecloak.methods.adjustment.leaf_correction import whole_by_free_cells
 from tablecloak.methods.adjustment.leaf_rounding import whole_by_leaves
-from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.model.problem import Problem
 from tablecloak.progress import Deadline
 from tablecloak.solvers.node_limit import solve_limited

@@ -28,8 +28,9 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.adjustment.reach import Ranges
 from tablecloak.model.problem import Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers.linear_program import DUAL, Outcome, Session
+from tablecloak.solvers.linear_program import DUAL, Session
 from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.sifting import Sifted, independent, sift
 
 UNCLEAR, AT_ONCE, FEW = 1e-6, 0.3, 12

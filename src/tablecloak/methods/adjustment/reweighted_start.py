@@ -34,8 +34,9 @@ from tablecloak.methods.adjustment.integer_units import whole_units
 from tablecloak.methods.adjustment.model import Adjustment, Move
 from tablecloak.methods.adjustment.reach import cost_of
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import PRIMAL, Outcome
+from tablecloak.solvers.linear_program import PRIMAL
 from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.quadratic import least_squares
 
 STEPS_A_CELL, MOST_STEPS = 4000, 10_000_000

@@ -38,18 +38,19 @@ from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counte
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.branch_and_cut.decomposition import in_parts
 from tablecloak.methods.branch_and_cut.gap_limit import branch, resolve
+from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
 from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges
-from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods, Occasions
+from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
 from tablecloak.methods.branch_and_cut.state import ROOT_STAGES, Exact, Stage
 from tablecloak.methods.cuts.capacity import NetworkSeparator
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.deviation import Task
 from tablecloak.methods.heuristics.initial_pattern import first_pattern
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Task
 from tablecloak.model.result import Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import scip
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 
 class Guesses(NamedTuple):

@@ -12,7 +12,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.state import LAST, Exact, Stage
 from tablecloak.methods.cuts.cut import Row
 from tablecloak.progress import TimeUp
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.outcome import MixedSolution
 from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
 
 WORTH = 0.02

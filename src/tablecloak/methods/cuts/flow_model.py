@@ -18,9 +18,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.heuristics.deviation import Side, Task
-from tablecloak.methods.heuristics.network_construction import CellNetwork
-from tablecloak.solvers.mixed_integer import MixedSolution, solve_mixed
+from tablecloak.attacker.system import CellNetwork
+from tablecloak.model.requirement import Side, Task
+from tablecloak.solvers.mixed_integer import solve_mixed
+from tablecloak.solvers.outcome import MixedSolution
 
 
 class FlowProgram:

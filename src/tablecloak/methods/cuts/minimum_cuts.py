@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.heuristics.deviation import Task, sides
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork
+from tablecloak.attacker.system import Boxes, CellNetwork
+from tablecloak.model.requirement import Task, sides
 from tablecloak.solvers.graphs.network import Network
 
 LEAST = 1e-4

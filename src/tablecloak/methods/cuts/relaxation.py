@@ -22,7 +22,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.cuts.cut import Row, matrix_of
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.restricted_master import Master
 
 PRICED = 2000

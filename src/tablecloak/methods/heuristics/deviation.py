@@ -11,7 +11,6 @@ Reference: Kelly, Golden & Assad (1992), Cell suppression: disclosure protection
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from scipy.sparse import block_diag, csc_array, csr_array, hstack
@@ -21,11 +20,11 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import without_empty_rows
 from tablecloak.attacker.witness import WitnessFinder
 from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
-from tablecloak.model.result import Audit
+from tablecloak.model.requirement import Side, Task, room_by_box, sides
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.graphs.path_opening import HALF, NOISE
-from tablecloak.solvers.linear_program import DUAL, Outcome, Session
+from tablecloak.solvers.linear_program import DUAL, Session
+from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers.tolerances import HALF, NOISE
 
 NEAR, WIDER = 800, 2
 """How many cells a program starts with, and how much larger the next one is."""
@@ -39,39 +38,12 @@ FURTHEST = (100.0, np.inf)
 """Other cells deviate by at most these multiples of the level; the last one is no limit."""
 
 
-class Side(Enum):
-    """Which requirement a task is about."""
-
-    DOWN = "lower"
-    UP = "upper"
-    SLIDE = "sliding"
-
-
-DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
-"""The directions (upward?) that a side is about."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """A level that the cells hidden so far do not give: cell, attacker, side and size."""
-
-    cell: int
-    attacker: int
-    side: Side
-    level: float
-
-
 def negligible(task: Task) -> float:
     """What may be missing of a level that is met: rounding noise, which is less than half a data unit.
 
     On networks in whole data units nothing is missing then; levels of other problems are met up to noise.
     """
     return min(NOISE * task.level, HALF)
-
-
-def sides(task: Task) -> tuple[bool, ...]:
-    """The directions (upward?) that a level is about."""
-    return DIRECTIONS[task.side]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,61 +69,6 @@ class Witness:
         """How far each of the cells moves, in either deviation."""
         moved = np.abs(self.forward)
         return moved if self.backward is None else np.maximum(moved, np.abs(self.backward))
-
-
-def open_tasks(problem: Problem, found: Audit) -> list[Task]:
-    """The levels an audit found unmet."""
-    assert found.unmet is not None
-    needs = (found.required_lower, found.required_upper, found.required_sliding)
-    tasks = [
-        Task(int(found.cells[row]), int(found.attackers[row]), side, float(need[row]))
-        for row in np.flatnonzero(~found.safe_rows).tolist()
-        for side, need, unmet in zip((Side.DOWN, Side.UP, Side.SLIDE), needs, found.unmet, strict=True)
-        if unmet[row]
-    ]
-    return undominated(problem, tasks)
-
-
-def undominated(problem: Problem, tasks: list[Task]) -> list[Task]:
-    """Without the tasks that another one implies: the same cell and side, as large a level, a tighter box.
-
-    A deviation in the tighter box is one in the wider box too. The audit asks all attackers all the same.
-    """
-    names = sorted({task.attacker for task in tasks})
-    inside = _box_inside(problem, names)
-    by_question: dict[tuple[int, Side], list[Task]] = {}
-    for task in tasks:
-        by_question.setdefault((task.cell, task.side), []).append(task)
-    kept = []
-    for rivals in by_question.values():
-        for task in rivals:
-            stronger = (
-                other
-                for other in rivals
-                if other.level >= task.level
-                and inside[names.index(other.attacker), names.index(task.attacker)]
-                and not (  # of two alike the first one stays
-                    other.level == task.level
-                    and inside[names.index(task.attacker), names.index(other.attacker)]
-                    and other.attacker >= task.attacker
-                )
-            )
-            if next(stronger, None) is None:
-                kept.append(task)
-    return kept
-
-
-def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
-    """inside[j, k]: the box of the j-th attacker lies in that of the k-th."""
-    who = [problem.attackers[attacker - 1] for attacker in attackers if attacker > 0]
-    cells = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(attacker.cells for attacker in who)]))
-    boxes = [problem.box(attacker) for attacker in attackers]
-    low = np.array([box[0][cells] for box in boxes]).reshape(len(boxes), cells.size)
-    high = np.array([box[1][cells] for box in boxes]).reshape(len(boxes), cells.size)
-    inside = np.ones((len(boxes), len(boxes)), dtype=bool)
-    for j in range(len(boxes)):
-        inside[j] = ((low[j] >= low) & (high[j] <= high)).all(axis=1)
-    return inside
 
 
 def exact_witness(problem: Problem, allowed: Bools, task: Task) -> Witness | None:

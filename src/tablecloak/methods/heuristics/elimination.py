@@ -17,9 +17,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.methods.heuristics.deviation import Task, exact_witness
+from tablecloak.methods.heuristics.deviation import exact_witness
 from tablecloak.methods.heuristics.witnesses import finder_of
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Task
 from tablecloak.progress import Deadline, Progress
 
 

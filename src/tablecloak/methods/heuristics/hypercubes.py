@@ -22,10 +22,10 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.attacker.structure import Block
-from tablecloak.methods.heuristics.deviation import Side, Task
-from tablecloak.methods.heuristics.network_construction import Boxes
+from tablecloak.attacker.system import Boxes
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task
 from tablecloak.progress import Deadline, Progress
 
 STARTS = 4

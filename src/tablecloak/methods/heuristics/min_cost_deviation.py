@@ -17,10 +17,11 @@ from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.presolve import without_empty_rows, working_columns
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork
+from tablecloak.attacker.system import Boxes, CellNetwork
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.solvers.graphs.min_cost import CheapestFlow
-from tablecloak.solvers.linear_program import DUAL, Outcome, Session
+from tablecloak.solvers.linear_program import DUAL, Session
+from tablecloak.solvers.outcome import Outcome
 
 FLOOR = 1e-3
 """A cell of weight zero costs this share of the median weight, so that it is not hidden for nothing."""

@@ -14,49 +14,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.methods.heuristics.deviation import Side, Task, negligible
+from tablecloak.attacker.system import Boxes, CellNetwork
+from tablecloak.methods.heuristics.deviation import negligible
 from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
+from tablecloak.model.requirement import Side, Task
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers.graphs.network import Network
 from tablecloak.solvers.graphs.path_opening import RoadMap, Rooms
 
 CUT_ENTRIES = 50_000_000
 """So many nodes are remembered in cuts, a byte each."""
-
-
-class Boxes:
-    """How far down and up each cell may deviate by each attacker's box, worked out once an attacker."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self._known: dict[int, tuple[Floats, Floats]] = {}
-
-    def __getitem__(self, attacker: int) -> tuple[Floats, Floats]:
-        if attacker not in self._known:
-            self._known[attacker] = room_by_box(self.problem, attacker)
-        return self._known[attacker]
-
-
-class CellNetwork:
-    """The cells of a table as arcs between its equations."""
-
-    def __init__(self, problem: Problem) -> None:
-        size = len(problem.table)
-        self.tail, self.head = np.zeros((2, size), dtype=np.int32)
-        self.nodes = 0
-        for block in structure_of(problem.table).blocks:
-            if block.orientation is not None:
-                self.tail[block.cells] = block.orientation.tail + self.nodes
-                self.head[block.cells] = block.orientation.head + self.nodes
-                self.nodes += block.orientation.nodes
-        self.nodes = max(self.nodes, 1)
-
-
-def is_network(problem: Problem) -> bool:
-    """Whether all equations of the table are those of networks."""
-    return all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
 
 
 class NetworkSearch:

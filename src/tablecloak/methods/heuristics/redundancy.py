@@ -18,10 +18,10 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker.null_space import MOST_ENTRIES, Attack, attack_on
 from tablecloak.attacker.presolve import without_empty_rows, working_columns
+from tablecloak.attacker.system import Boxes
 from tablecloak.methods.cuts.cut import Row, matrix_of
-from tablecloak.methods.heuristics.deviation import Side, Task
-from tablecloak.methods.heuristics.network_construction import Boxes
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task
 from tablecloak.progress import Deadline, Progress
 
 MOVED = 1e-11

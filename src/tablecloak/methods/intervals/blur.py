@@ -19,7 +19,7 @@ from tablecloak.model.pattern import Intervals
 from tablecloak.model.problem import Problem
 from tablecloak.model.result import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,14 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.heuristics.deviation import Task
 from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
 from tablecloak.methods.unified.cutting_plane_model import SecondModel
 from tablecloak.methods.unified.formulation import Form, interval_form
 from tablecloak.methods.unified.protection_cuts import Proof
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Task
 from tablecloak.progress import Deadline, silent
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 SCALED = 6
 """At most so many linear programs with slopes that follow the last lengths."""

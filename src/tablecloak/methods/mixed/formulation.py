@@ -32,12 +32,12 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.adjustment.integer_units import fewest_digits
 from tablecloak.methods.adjustment.protected import form_of, price_unit
 from tablecloak.methods.adjustment.reach import Ranges, ReachRule, pattern_of, ranges_of
-from tablecloak.methods.heuristics.network_construction import is_network
 from tablecloak.methods.unified.formulation import (
     Affine,
     Form,
     Rows,
     combined_form,
+    furthest,
     interval_form,
     joined,
     length_unit,
@@ -49,8 +49,6 @@ from tablecloak.model.problem import Mark, Problem
 from tablecloak.model.units import amounts
 
 WAYS = ("exact", "suppress", "interval", "round", "perturb")
-FAR = 32.0
-"""On tables that are no networks no hidden cell is counted on for more than so many times the largest level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,12 +199,6 @@ class Joint:
 def counts_cells(problem: Problem) -> bool:
     """Whether it matters which cells are touched at all."""
     return not problem.is_monotone
-
-
-def furthest(problem: Problem) -> float:
-    """So much room is as good as any."""
-    largest = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
-    return (1.0 if is_network(problem) else FAR) * max(largest, problem.table.unit)
 
 
 def joint_of(plan: Plan, steps: int) -> Joint:

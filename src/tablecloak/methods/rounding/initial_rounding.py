@@ -7,7 +7,7 @@ for large tables whose programs may take long, and is of use only after an inter
 The stated reach is as many bases as the cell furthest away needs, K + 1. On linked tables the verdict on so narrow a
 reach may take an audit much longer than the whole run (on ninenew it had not ended after 90 s, where one on
 suppressions takes a second or two). There all cells state a reach that is as good as hiding them,
-`mixed.formulation.furthest`, unless the steps are given.
+`unified.formulation.furthest`, unless the steps are given.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker.system import is_network
 from tablecloak.errors import InputError, NotApplicable, SolverError, counted
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.heuristics.network_construction import is_network
-from tablecloak.methods.mixed.formulation import furthest
 from tablecloak.methods.rounding.annealing import AnnealedRounding, AnnealingSettings, annealed_rounding
 from tablecloak.methods.rounding.integer_units import whole_table
+from tablecloak.methods.unified.formulation import furthest
 from tablecloak.model.pattern import Rounding
 from tablecloak.model.problem import Problem
 from tablecloak.model.result import Status

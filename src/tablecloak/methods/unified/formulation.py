@@ -28,8 +28,12 @@ import numpy as np
 from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.system import is_network
 from tablecloak.model.problem import Problem
 from tablecloak.model.requirement import room_by_box
+
+FAR = 32.0
+"""On tables that are no networks no hidden cell is counted on for more than so many times the largest level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,3 +247,9 @@ def combined_form(
         Affine((cells & hidden).astype(float), at_cells(mine, size, 0, columns)),
         switches=np.concatenate([np.full(count, -1), eye, eye]),
     )
+
+
+def furthest(problem: Problem) -> float:
+    """So much room is as good as any."""
+    largest = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
+    return (1.0 if is_network(problem) else FAR) * max(largest, problem.table.unit)

@@ -24,14 +24,14 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.methods.heuristics.deviation import DIRECTIONS, Task
-from tablecloak.methods.heuristics.network_construction import Boxes, is_network
+from tablecloak.attacker.system import Boxes, is_network
 from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof
 from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
+from tablecloak.model.requirement import DIRECTIONS, Task, room_by_box
 from tablecloak.progress import Deadline
-from tablecloak.solvers.linear_program import DUAL, Outcome, Session
+from tablecloak.solvers.linear_program import DUAL, Session
+from tablecloak.solvers.outcome import Outcome
 
 QUICKLY_ASKED = 2000
 """In tables of no more cells programs over the whole table are quick."""

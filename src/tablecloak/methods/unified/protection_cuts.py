@@ -20,10 +20,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.heuristics.deviation import Side, Task, undominated
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import required_amounts
+from tablecloak.arrays import Floats, Ints
+from tablecloak.model.requirement import Side, Task
 from tablecloak.progress import NEVER, Deadline
 
 
@@ -61,39 +59,6 @@ class Prover(Protocol):
         which is enough where cells that are touched have room L (any proof is valid, whatever it was found with).
         `depth`: so many proofs are looked for behind each other, each as if the cells of those before it had room.
         """
-
-
-def all_levels(problem: Problem) -> list[Task]:
-    """The levels of sensitive cells against every attacker, the largest first; those that others imply are left out."""
-    cells = np.flatnonzero(problem.sensitive)
-    tasks = []
-    for attacker in range(len(problem.attacker_names)):
-        lower, upper, sliding = required_amounts(problem, attacker, cells)
-        for side, need in ((Side.UP, upper), (Side.DOWN, lower), (Side.SLIDE, sliding)):
-            wanted = need > 0 if side is not Side.SLIDE else need > np.maximum(lower + upper, 0.0)
-            tasks += [
-                Task(cell, attacker, side, level)
-                for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
-            ]
-    return _largest_first(undominated(problem, tasks))
-
-
-def conditional_widths(problem: Problem, cells: Bools) -> list[Task]:
-    """What is asked of these cells only if they are touched, against every attacker."""
-    which = np.flatnonzero(cells & (problem.levels.conditional > 0))
-    tasks = []
-    for attacker in range(len(problem.attacker_names) if which.size else 0):
-        widths = required_amounts(problem, attacker, which).sliding
-        tasks += [
-            Task(cell, attacker, Side.SLIDE, width)
-            for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
-            if width > 0
-        ]
-    return _largest_first(tasks)
-
-
-def _largest_first(tasks: list[Task]) -> list[Task]:
-    return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
 
 
 def own_proofs(tasks: Sequence[Task]) -> list[Proof]:

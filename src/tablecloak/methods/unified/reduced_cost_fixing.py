@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.unified.formulation import Form
-from tablecloak.solvers.mixed_integer import MixedSolution
+from tablecloak.solvers.outcome import MixedSolution
 from tablecloak.solvers.row_generation import Program
 
 

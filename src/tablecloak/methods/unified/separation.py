@@ -16,12 +16,12 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker.multipliers import residual, simplified
 from tablecloak.attacker.null_space import Attack, attack_on
 from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
-from tablecloak.methods.heuristics.deviation import DIRECTIONS, Task
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork, is_network
+from tablecloak.attacker.system import Boxes, CellNetwork, is_network
 from tablecloak.methods.unified.local_separation import NearProver
 from tablecloak.methods.unified.local_start import looks_near, near_proofs
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import DIRECTIONS, Task
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.graphs.network import Network
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tablecloak.solvers.tolerances import HALF, NOISE
+
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -14,8 +16,6 @@ Rooms = tuple[Floats, Floats]
 """How far up and how far down each arc may deviate."""
 Stop = Callable[[], bool]
 
-NOISE, HALF = 1e-9, 0.5
-"""Less than this share of a level, and less than half a data unit, is rounding noise."""
 PATHS, SEARCHES = 64, 4
 """How many paths a level gets one by one, and how many blocking flows then before the clock is looked at."""
 

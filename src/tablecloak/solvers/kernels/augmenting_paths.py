@@ -14,8 +14,8 @@ import numpy as np
 from numba import boolean, float64, int64, typeof, void
 from numpy.typing import NDArray
 
-from tablecloak.solvers.graphs.path_opening import HALF, NOISE
 from tablecloak.solvers.kernels.compiling import compiled, floats_type
+from tablecloak.solvers.tolerances import HALF, NOISE
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]

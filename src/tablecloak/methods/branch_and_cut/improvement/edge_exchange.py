@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.system import Boxes, CellNetwork
 from tablecloak.methods.branch_and_cut.state import SUPPORT, Exact
-from tablecloak.methods.heuristics.deviation import Side, Task
-from tablecloak.methods.heuristics.network_construction import Boxes, CellNetwork
 from tablecloak.model.problem import Problem
+from tablecloak.model.requirement import Side, Task
 from tablecloak.solvers.graphs.network import Network
 from tablecloak.solvers.mixed_integer import GrowingProgram
 

@@ -25,7 +25,7 @@ from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
 from tablecloak.methods.heuristics.lp_construction import Search
 from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.solvers.linear_program import Outcome
+from tablecloak.solvers.outcome import Outcome
 
 REBUILT, NOISE = (0.1, 0.5), 0.4
 """What share of a pattern is built anew, at prices with so much noise."""

@@ -13,17 +13,17 @@ References: Danna, Rothberg & Le Pape (2005) for RINS; our notes, 4.11.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
+from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk, around
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
 from tablecloak.methods.cuts.cut import Row
-from tablecloak.solvers.linear_program import Outcome
 from tablecloak.solvers.mixed_integer import GrowingProgram
+from tablecloak.solvers.outcome import Outcome
 
 OFFERED = 100
 """So many published cells may be hidden instead."""
@@ -44,28 +44,6 @@ MANY, EARLY_ON_NETWORKS = 100_000, 0.4
 NARROW, WIDENED, WIDE_NODES, WIDE_SHARE = 500, 2, 150, 0.4
 """How many cells of least reduced cost the first restricted program has, and how many times more the next one; what its
 tree may have in nodes, and in seconds as a share of the time that is left."""
-
-
-class Occasions:
-    """When to look for better patterns: often while that succeeds, ever more seldom while it does not.
-
-    By counting, not by the clock: the same seed gives the same pattern.
-    """
-
-    def __init__(self, state: Exact, wait: int = 1, seldom: int = 64) -> None:
-        self._state, self._wait, self._seldom, self._passed = state, wait, seldom, 0
-
-    def take(self, work: Callable[[], None]) -> None:
-        """Do it, if this is an occasion."""
-        self._passed += 1
-        if self._passed < self._wait:
-            return
-        before = self._state.changed
-        work()
-        self._passed = 0
-        self._wait = (
-            max(self._wait // 2, 1) if self._state.changed > before else min(2 * self._wait, self._seldom)
-        )
 
 
 class Neighbourhoods:
