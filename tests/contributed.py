@@ -9,9 +9,7 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.model.contributions import NOBODY, Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.table import Table
+from tablecloak.model import NOBODY, Contributions, Dimension, Table
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 from two_way import TwoWay
 
 Floats = NDArray[np.float64]

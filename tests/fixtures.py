@@ -7,11 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link, link_responses
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak import Attacker, Dimension, Hierarchy, Levels, Problem, Table, link, link_responses
 from two_way import FIGURE_000, FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 

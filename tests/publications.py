@@ -12,13 +12,19 @@ from fixtures import FIXTURES, flat, from_leaves, three_way, two_hierarchies, wi
 from tablecloak.arrays import floats, frozen, frozen_matrix
 from tablecloak.auditing import audit
 from tablecloak.examples import regional_turnover
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Problem
+from tablecloak.model import (
+    Dimension,
+    Hierarchy,
+    Intervals,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+)
 from tablecloak.protection import protect
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
+from tablecloak.publication import Publication, publish
 
 SUFFIXES = (".csv", ".parquet", ".xlsx", ".html", ".sdmx.csv")
 CASES = (

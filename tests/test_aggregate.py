@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from tablecloak.errors import InputError, SolverError
-from tablecloak.model.dimension import Dimension
+from tablecloak.model import Dimension, Hierarchy
 from tablecloak.model.equations import aggregated
-from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.tabulation import session
 from tablecloak.tabulation import totals as spreading
 from tablecloak.tabulation.duckdb.decimals import Column, choose_scales, number
-from tablecloak.tabulation.duckdb.session import lent, quoted, run, scalar, session
+from tablecloak.tabulation.duckdb.session import lent, quoted, run, scalar
 from tablecloak.tabulation.totals import Spread, layers
 
 PLACE = Dimension.of(
@@ -156,7 +156,7 @@ def test_errors_do_not_quote_data(place: Path) -> None:
 def test_interrupted_work_leaves_nothing_behind(tmp_path: Path) -> None:
     code = (
         f"import tempfile; tempfile.tempdir = {str(tmp_path)!r}\n"
-        "from tablecloak.tabulation.duckdb.session import run, session\n"
+        "from tablecloak.tabulation.duckdb.session import run; from tablecloak.tabulation import session\n"
         "with session() as connection:\n"
         "    print('ready', flush=True)\n"
         "    run(connection, 'SELECT sum(hash(a.range + b.range)) FROM range(10000000) a, range(10000000) b')\n"

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.methods.rounding.annealing import annealed_rounding
-from tablecloak.methods.rounding.integer_units import whole_table
-from tablecloak.methods.rounding.totals import Ladder
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.methods.rounding import Ladder, annealed_rounding, whole_table
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Status, Table
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 

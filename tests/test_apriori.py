@@ -12,10 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tablecloak.assessment.marks import Marks
+from tablecloak.assessment import Marks
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Table
 
 ROWS = {
     "size": ["1", "2", "", "1", "2"],

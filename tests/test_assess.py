@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 
 from contributed import Record, contributed, one_cell
-from tablecloak.assessment.assess import CAPPED, assess, summary
-from tablecloak.assessment.insiders import Insiders
-from tablecloak.assessment.marks import Marks
-from tablecloak.assessment.rules import (
+from tablecloak.assessment import (
     Caught,
     Dominance,
     Frequency,
+    Insiders,
+    Marks,
     PPercent,
     PriorPosterior,
     Request,
     Rule,
     ZeroUnsafe,
+    assess,
+    summary,
 )
+from tablecloak.assessment.assess import CAPPED
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.problem import Problem, Reason
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Problem, Reason, Table
 from tablecloak.protection import protect
 
 

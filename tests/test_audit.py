@@ -10,9 +10,17 @@ import pytest
 from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.auditing import audit, certify, verify
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.model.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mixed,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 from two_way import FIGURE_001, FIGURE_004, T, TwoWay
 
 

@@ -19,27 +19,35 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tablecloak.assessment.assess import assess
-from tablecloak.assessment.insiders import Insiders
-from tablecloak.assessment.marks import Marks
-from tablecloak.assessment.rules import Dominance, Frequency, PPercent, PriorPosterior, rule_of
-from tablecloak.auditing import audit
-from tablecloak.auditing.exposure import exposure
+from tablecloak.assessment import (
+    Dominance,
+    Frequency,
+    Insiders,
+    Marks,
+    PPercent,
+    PriorPosterior,
+    assess,
+    rule_of,
+)
+from tablecloak.auditing import audit, exposure
 from tablecloak.cli.app import app
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, TablecloakError, UnsafePublication
 from tablecloak.files import check_writable, write_files
-from tablecloak.formats.jj import read_jj
-from tablecloak.formats.pattern_csv import write_pattern
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link
-from tablecloak.model.pattern import Intervals, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.formats import read_jj, write_pattern
+from tablecloak.model import (
+    Attacker,
+    Dimension,
+    Hierarchy,
+    Intervals,
+    Levels,
+    Problem,
+    Suppression,
+    Table,
+    link,
+)
 from tablecloak.protection import protect
-from tablecloak.publication.publish import publish
-from tablecloak.tabulation.sources import CellData, Layout, Microdata
-from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
+from tablecloak.publication import publish
+from tablecloak.tabulation import CellData, Layout, Microdata, tabulate, tabulate_linked
 
 REGION, SIZE = Dimension.flat("region", ["N", "S"]), Dimension.flat("size", ["a", "b"])
 BOTH = [REGION, SIZE]
@@ -604,7 +612,7 @@ COMMANDS: list[tuple[str, tuple[str, ...], int]] = [
 @pytest.fixture
 def desk(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
     """A folder with files to work on, which is where commands run; `out` is in it."""
-    from tablecloak.formats.cloak import write_cloak
+    from tablecloak.formats import write_cloak
 
     instance = read_jj(place.file("p.jj", JJ)).problem
     files: dict[str, str | bytes] = {

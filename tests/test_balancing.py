@@ -9,16 +9,21 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak.errors import InputError
+from tablecloak.methods.adjustment import (
+    Adjustment,
+    ReachRule,
+    distance_bound,
+    mended,
+    quick_move,
+    ranges_of,
+    reweighted_start,
+)
 from tablecloak.methods.adjustment import model as adjustment_module
-from tablecloak.methods.adjustment import reweighted_start
 from tablecloak.methods.adjustment.integer_units import whole_units
-from tablecloak.methods.adjustment.model import Adjustment
-from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
-from tablecloak.methods.adjustment.reweighted_start import balanced, distance_bound, mended, quick_move
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.methods.adjustment.reweighted_start import balanced
+from tablecloak.model import Levels, Problem, Table
 from tablecloak.progress import Deadline, silent
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 from test_perturb_cta import adjustment_of, random_perturbable, two_way
 from two_way import FIGURE_004, TwoWay
 

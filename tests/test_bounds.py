@@ -10,25 +10,15 @@ from scipy.optimize import linprog
 
 from cuts import capacity_rows, cheapest_by_cuts
 from fixtures import FIXTURES
-from tablecloak.analysis.lower_bounds import (
-    BOUNDS,
-    bounds,
-    capacity,
-    carvalho_almeida,
-    castro,
-    combined,
-    kelly,
-    relaxation_p,
-)
+from tablecloak.analysis import BOUNDS, bounds
+from tablecloak.analysis.lower_bounds import capacity, carvalho_almeida, castro, combined, kelly, relaxation_p
 from tablecloak.cli.app import app
 from tablecloak.cli.exit_codes import INFEASIBLE
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.formats.jj import write_jj
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.cuts.cut_loop import rounded_up, weight_unit
-from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.model.problem import Levels, Problem
+from tablecloak.formats import write_jj
+from tablecloak.methods import largest_pattern
+from tablecloak.methods.cuts import Lines, OneWayRows, Row, fixed_by, rounded_up, weight_unit
+from tablecloak.model import Levels, Problem
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
 from two_way import (

@@ -11,11 +11,9 @@ from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
 from tablecloak.errors import InputError
-from tablecloak.model.result import Status
+from tablecloak.model import Status
 from tablecloak.protection import protect
-from tablecloak.solvers import scip
-from tablecloak.solvers.outcome import MixedSolution, Outcome
-from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
+from tablecloak.solvers import Callbacks, Cut, MixedSolution, Outcome, branch_and_cut, scip
 
 pytest.importorskip("pyscipopt")
 SIZE = 9

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
-from tablecloak.model.cells import infer_decimals, leaf_cells, read_cells, recomputed
-from tablecloak.model.dimension import Dimension
+from tablecloak.model import Dimension, infer_decimals
+from tablecloak.model.cells import leaf_cells, read_cells, recomputed
 
 SEX = Dimension.flat("sex", ["f", "m"])
 

@@ -15,16 +15,24 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.auditing import audit, candidates
-from tablecloak.auditing.certificate import Certificate, Claim, Verification, verify
-from tablecloak.auditing.certify import certify
+from tablecloak.auditing import Certificate, Verification, audit, candidates, certify, verify
+from tablecloak.auditing.certificate import Claim
 from tablecloak.errors import InputError
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.result import Audit
-from tablecloak.model.table import Table
-from tablecloak.solvers.graphs.network import Network
-from tablecloak.solvers.linear_program import Session
+from tablecloak.model import (
+    Attacker,
+    Audit,
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
+from tablecloak.solvers import Session
+from tablecloak.solvers.graphs import Network
 
 prove = import_module("tablecloak.auditing.certify")
 

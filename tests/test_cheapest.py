@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from tablecloak.solvers.graphs.min_cost import CheapestFlow, Sent
+from tablecloak.solvers.graphs import CheapestFlow
+from tablecloak.solvers.graphs.min_cost import Sent
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

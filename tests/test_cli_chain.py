@@ -11,23 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tablecloak.assessment.assess import assess
-from tablecloak.assessment.insiders import Insiders
-from tablecloak.assessment.rules import Dominance, Frequency, PPercent
+from tablecloak.assessment import Dominance, Frequency, Insiders, PPercent, assess
 from tablecloak.auditing import audit
 from tablecloak.cli.app import app
-from tablecloak.formats.cloak import read_cloak, write_cloak
-from tablecloak.formats.pattern_csv import read_pattern, write_pattern
+from tablecloak.formats import read_cloak, read_pattern, write_cloak, write_pattern
 from tablecloak.job.schema import PUBLIC
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Problem, Suppression, Table
 from tablecloak.protection import protect
-from tablecloak.publication.publish import publish
-from tablecloak.tabulation.sources import CellData, Microdata
-from tablecloak.tabulation.tabulate import tabulate
+from tablecloak.publication import publish
+from tablecloak.tabulation import CellData, Microdata, tabulate
 from test_cli import TABLE, failing
 from test_cli import write_pattern as write_given
 from test_job import FILES, REGIONS, cells_of
@@ -337,8 +329,8 @@ def test_interrupted_commands_leave_nothing(
     before = sorted(path.name for path in Path.cwd().iterdir())
     steps = {
         "tablecloak.job.run.tabulate_linked": ("tabulate", "survey.csv", *DIMENSIONS, "--out", "t.cloak"),
-        "tablecloak.formats.cloak.write_cloak": ("assess", "table.cloak", *RULES[:2], "--out", "p.cloak"),
-        "tablecloak.publication.publish.publish": (
+        "tablecloak.formats.write_cloak": ("assess", "table.cloak", *RULES[:2], "--out", "p.cloak"),
+        "tablecloak.publication.publish": (
             "publish",
             "problem.cloak",
             "--pattern",

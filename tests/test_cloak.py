@@ -17,12 +17,9 @@ from scipy.sparse import csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
 from tablecloak.errors import InputError
-from tablecloak.formats.cloak import FIRST, META, is_cloak, read_cloak, write_cloak
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Attacker, Levels, Problem, Reason
-from tablecloak.model.table import Table
+from tablecloak.formats import is_cloak, read_cloak, write_cloak
+from tablecloak.formats.cloak import FIRST, META
+from tablecloak.model import Attacker, Contributions, Dimension, Hierarchy, Levels, Problem, Reason, Table
 
 
 def differences(one: Any, other: Any, at: str = "it") -> list[str]:

@@ -12,8 +12,7 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.errors import InputError
-from tablecloak.formats.cloak import read_cloak, write_cloak
-from tablecloak.formats.cloak_archive import CloakLimits
+from tablecloak.formats import CloakLimits, read_cloak, write_cloak
 
 DATA = write_cloak(next(iter(FIXTURES.values()))())
 MEGABYTE = 1 << 20

@@ -11,9 +11,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
-from tablecloak.formats.cloak import read_cloak, write_cloak
-from tablecloak.model.problem import Attacker, Problem, Reason
-from tablecloak.model.table import Table
+from tablecloak.formats import read_cloak, write_cloak
+from tablecloak.model import Attacker, Problem, Reason, Table
 from test_cloak import rich_problem, rich_table
 
 TABLE, PROBLEM = rich_table(), rich_problem()

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.analysis.compare import Comparison, Outcome, compare
-from tablecloak.analysis.loss import measures
+from tablecloak.analysis import Comparison, Outcome, compare, measures
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
 from tablecloak.methods import METHODS
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 from tablecloak.protection import protect
-from tablecloak.reports.records import to_json
+from tablecloak.reports import to_json
 from ways import FAILURES, WAYS, failing
 
 REAL = ["suppress-greedy", "suppress-compact"]

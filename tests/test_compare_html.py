@@ -12,17 +12,11 @@ import pytest
 
 from browser import browser, open_page
 from fixtures import FIXTURES
-from tablecloak.analysis.compare import Comparison, Outcome, compare
+from tablecloak.analysis import Comparison, Outcome, compare
 from tablecloak.errors import NotApplicable
 from tablecloak.methods import METHODS
-from tablecloak.reports.comparison import (
-    check_drawing,
-    compare_html,
-    cost_plot,
-    costs_svg,
-    quantiles_svg,
-    touched_svg,
-)
+from tablecloak.reports import check_drawing, compare_html, cost_plot
+from tablecloak.reports.comparison import costs_svg, quantiles_svg, touched_svg
 from test_report_html import checked
 from ways import FAILURES, WAYS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fixtures import FIXTURES
-from tablecloak.analysis.compare import compare
+from tablecloak.analysis import compare
 from tablecloak.analysis.compare_text import summary_text
 
 

@@ -21,7 +21,7 @@ from tablecloak.assessment.concentration import (
     waived,
 )
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import Contributions
+from tablecloak.model import Contributions
 
 
 def test_copies_and_sums_of_the_largest() -> None:

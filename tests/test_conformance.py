@@ -11,10 +11,7 @@ from fixtures import FIXTURES, fifty_attackers, only_sliding
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS
-from tablecloak.model.cells import infer_decimals
-from tablecloak.model.problem import Levels
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.model import Levels, Status, Table, infer_decimals
 from tablecloak.protection import protect
 from tablecloak.testing import assert_additive, assert_protected
 from two_way import FIGURE_004, TwoWay
@@ -228,7 +225,7 @@ def test_sliding_levels_are_cheaper_than_both_halves():
 
 def test_protect_takes_a_method_object_and_repairs_what_the_audit_rejects():
     from tablecloak.errors import SolverError
-    from tablecloak.methods.base import Method, Proposal, suppression
+    from tablecloak.methods import Method, Proposal, suppression
     from tablecloak.methods.suppress_greedy import GreedyParams
 
     def careless(problem, *, params, rng, progress, executor):
@@ -246,9 +243,9 @@ def test_protect_takes_a_method_object_and_repairs_what_the_audit_rejects():
 
 def test_protect_discards_numbers_that_do_not_add_up():
     from tablecloak.errors import SolverError
-    from tablecloak.methods.base import Method, Proposal
+    from tablecloak.methods import Method, Proposal
     from tablecloak.methods.suppress_greedy import GreedyParams
-    from tablecloak.model.pattern import Perturbation, Rounding
+    from tablecloak.model import Perturbation, Rounding
 
     problem = FIXTURES["two way"]()
     shown = problem.table.values + np.where(np.arange(len(problem.table)) == 0, 1.0, 0.0)

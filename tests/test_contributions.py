@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import frozen_matrix
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import NOBODY, Contributions, placed
+from tablecloak.model import NOBODY, Contributions
+from tablecloak.model.contributions import placed
 
 
 def known(names: list[str], shares: list[list[float]], depth: int = 2) -> Contributions:

@@ -32,9 +32,9 @@ from tablecloak import (
     tabulate,
 )
 from tablecloak.cli.app import app
-from tablecloak.formats.cloak import read_cloak
+from tablecloak.formats import read_cloak
 from tablecloak.job import Job, run_job
-from tablecloak.model.pattern import Pattern
+from tablecloak.model import Pattern
 
 N, S, W = "N", "S", "W"
 PERSONS = {

@@ -10,16 +10,9 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods import METHODS
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.requirement import open_tasks
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.methods import METHODS, largest_pattern, suppression
+from tablecloak.methods.heuristics import CubeSearch
+from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Status, Table, open_tasks
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected

@@ -7,11 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tablecloak.attacker.hypercube import Cubes
-from tablecloak.attacker.presolve import structure_of, working_columns
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.table import Table
+from tablecloak.attacker import Cubes, structure_of, working_columns
+from tablecloak.model import Dimension, Hierarchy, Table
 from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
 
 TREE = {"A": ["a1", "a2", "a3"], "B": {"B1": ["b1", "b2"], "B2": ["b3"]}, "C": ["c1", "c2"]}

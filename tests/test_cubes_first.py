@@ -7,11 +7,10 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
+from tablecloak.attacker import cubes_of, reach_by_cubes
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Problem
+from tablecloak.methods import suppression
+from tablecloak.model import Problem, Rounding
 from tablecloak.protection import protect
 from test_cube_search import problem_of
 

@@ -16,7 +16,7 @@ from tablecloak import (
     audit,
     protect,
 )
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.methods.data_units import in_data_units
 
 

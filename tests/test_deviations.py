@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics.deviation import Router, met_by
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
+from tablecloak.methods.heuristics import Router, met_by
+from tablecloak.model import Problem, Side, Suppression, Task, open_tasks
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_000, TwoWay
 

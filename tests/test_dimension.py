@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension, label_of
-from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model import Dimension, Hierarchy, label_of
 
 REGIONS = Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1", "s2"]})
 BASINS = Hierarchy.from_dict({"East": ["n1", "s1"], "West": ["n2", "s2"]}, total="Basins")

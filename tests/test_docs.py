@@ -37,7 +37,7 @@ from fixtures import FIXTURES
 from tablecloak.cli import exit_codes
 from tablecloak.cli.app import app
 from tablecloak.methods import METHODS
-from tablecloak.reports.records import audit_record, exposure_record, result_record
+from tablecloak.reports import audit_record, exposure_record, result_record
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])

@@ -28,8 +28,8 @@ from tablecloak import (
     protect,
     tabulate,
 )
-from tablecloak.assessment.assess import summary
-from tablecloak.model.emptiness import Emptiness, gap_meaning, known_bounds, part_gap_meanings
+from tablecloak.assessment import summary
+from tablecloak.model import Emptiness, gap_meaning, known_bounds, part_gap_meanings
 
 ROWS, COLUMNS = Dimension.flat("r", ["N", "S"]), Dimension.flat("s", ["a", "b", "c"])
 AGES = Dimension.flat("age", ["young", "old"])

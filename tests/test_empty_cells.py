@@ -28,9 +28,9 @@ from tablecloak import (
     tabulate_linked,
     weights,
 )
-from tablecloak.formats.cloak import read_cloak, write_cloak
-from tablecloak.job.run import chosen_weights
-from tablecloak.model.emptiness import known_bounds
+from tablecloak.formats import read_cloak, write_cloak
+from tablecloak.job import chosen_weights
+from tablecloak.model import known_bounds
 
 REGION = Dimension.of("region", Hierarchy.from_dict({"North": ["N1", "N2"], "South": ["S1", "S2"]}))
 SIZE = Dimension.flat("size", ["small", "large"])

@@ -13,16 +13,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Codes
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.equations import (
-    Packing,
-    additive,
-    aggregated,
-    distinct_rows,
-    noise,
-    summation_equations,
-)
-from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model import Dimension, Hierarchy, Packing, additive, noise, summation_equations
+from tablecloak.model.equations import aggregated, distinct_rows
 from test_dimension import hierarchies
 
 Row = frozenset[tuple[tuple[int, ...], float]]

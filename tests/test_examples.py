@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from tablecloak import examples
-from tablecloak.assessment.assess import assess
-from tablecloak.assessment.marks import Marks
-from tablecloak.assessment.rules import Frequency, PPercent
+from tablecloak.assessment import Frequency, Marks, PPercent, assess
 from tablecloak.errors import InputError
 from tablecloak.examples import make_business_survey as making
 from tablecloak.job import Job
-from tablecloak.model.table import Table
-from tablecloak.tabulation.tabulate import tabulate
+from tablecloak.model import Table
+from tablecloak.tabulation import tabulate
 
 
 @pytest.fixture(scope="module")

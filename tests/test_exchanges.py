@@ -9,11 +9,11 @@ import pytest
 
 from tablecloak import Attacker, Levels, Problem, protect
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
+from tablecloak.methods import suppression
+from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
 from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges, Judge
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts.bridgeless import PatternRows
+from tablecloak.methods.cuts import PatternRows
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_one, class_problem, two_way
 

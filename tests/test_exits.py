@@ -23,7 +23,7 @@ from tablecloak.cli.app import app
 from tablecloak.cli.exit_codes import exit_codes
 from tablecloak.errors import SolverError
 from tablecloak.examples import path
-from tablecloak.model.result import Status
+from tablecloak.model import Status
 from tablecloak.protection import protect
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes and SIGTERM do not apply on Windows")

@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.analysis.explanation import Explanation, Opening, _Blocks, explain, some
+from tablecloak.analysis import Explanation, explain
+from tablecloak.analysis.explanation import Opening, _Blocks, some
 from tablecloak.auditing import audit, checked_view
 from tablecloak.errors import NotApplicable
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Levels, Problem, Reason
+from tablecloak.model import (
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Reason,
+    Rounding,
+    Suppression,
+)
 from tablecloak.protection import protect
 
 

@@ -10,13 +10,9 @@ import pytest
 from scipy.optimize import linprog
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.auditing import audit
-from tablecloak.auditing.exposure import MEANING, Exposure, apparent_intervals, exposure, most_initial
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.auditing import Exposure, audit, exposure
+from tablecloak.auditing.exposure import MEANING, apparent_intervals, most_initial
+from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Suppression, Table
 
 FIGURE_1 = np.array(
     [

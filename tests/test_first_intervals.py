@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.intervals.attainable import lengthened, stated
-from tablecloak.methods.intervals.initial_intervals import first_intervals
-from tablecloak.model.result import EVERYTHING, Status
+from tablecloak.methods import largest_pattern
+from tablecloak.methods.intervals import first_intervals, stated
+from tablecloak.methods.intervals.attainable import lengthened
+from tablecloak.model import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import assert_protected
 
 MONOTONE = [name for name, make in FIXTURES.items() if make().is_monotone]

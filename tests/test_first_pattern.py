@@ -10,15 +10,12 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
-from tablecloak.model.requirement import open_tasks
-from tablecloak.model.result import Status
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.heuristics import FIRST_KEPT, CubeSearch, first_pattern
+from tablecloak.model import Status, open_tasks
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.solvers.graphs import load_kernels
 from tablecloak.solvers.highs import Abandoned
 from tablecloak.testing import assert_protected
 

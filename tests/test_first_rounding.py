@@ -10,17 +10,13 @@ import numpy as np
 import pytest
 
 from tablecloak.methods.base import Run
-from tablecloak.methods.mixed.initial_solution import check_in_time
-from tablecloak.methods.mixed.plan import MixedParams, plan_of
-from tablecloak.methods.rounding import initial_rounding
-from tablecloak.methods.rounding.initial_rounding import FirstRounding, FirstSettings
-from tablecloak.methods.unified.cutting_plane_model import SecondModel
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Status
+from tablecloak.methods.mixed import MixedParams, check_in_time, plan_of
+from tablecloak.methods.rounding import FirstRounding, FirstSettings, initial_rounding
+from tablecloak.methods.unified import SecondModel
+from tablecloak.model import Levels, Problem, Status
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import highs, row_generation
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, highs, row_generation
 from test_annealed_rounding import counts
 from test_free_cells import tied
 

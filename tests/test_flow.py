@@ -16,8 +16,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from tablecloak.solvers.graphs import Network, warm_up
 from tablecloak.solvers.graphs import network as flow
-from tablecloak.solvers.graphs.network import Network, Route, warm_up
+from tablecloak.solvers.graphs.network import Route
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,30 +10,26 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats
 from tablecloak.auditing import audit
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
-from tablecloak.methods.unified.formulation import (
+from tablecloak.methods.unified import (
+    Answer,
     Form,
+    SecondModel,
+    Shown,
+    added_up,
     combined_form,
     interval_form,
     joined,
-    suppression_form,
-)
-from tablecloak.methods.unified.shown_values import (
-    Shown,
-    added_up,
     perturbation_form,
     rounding_form,
+    solve_first,
+    suppression_form,
     with_senses,
 )
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import all_levels, conditional_widths
+from tablecloak.model import Problem, Rounding, all_levels, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import row_generation
+from tablecloak.solvers import Outcome, row_generation
 from tablecloak.solvers.highs import Abandoned, LeftAlone
-from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 

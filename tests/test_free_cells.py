@@ -9,14 +9,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
-from tablecloak.formats.jj import read_jj
-from tablecloak.methods.rounding.annealing import AnnealingSettings, annealed_rounding
-from tablecloak.methods.rounding.integer_units import whole_table
-from tablecloak.methods.rounding.integral_basis import EliminationSettings, FreeCells, free_cells
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.links import link
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.formats import read_jj
+from tablecloak.methods.rounding import AnnealingSettings, annealed_rounding, free_cells, whole_table
+from tablecloak.methods.rounding.integral_basis import EliminationSettings, FreeCells
+from tablecloak.model import Dimension, Levels, Problem, Table, link
 from tablecloak.progress import Deadline, silent
 
 

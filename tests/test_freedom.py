@@ -11,8 +11,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from fixtures import FIXTURES
+from tablecloak.attacker import Attack, attack_on
 from tablecloak.attacker import null_space as freedom
-from tablecloak.attacker.null_space import Attack, Freedom, Programs, attack_on
+from tablecloak.attacker.null_space import Freedom, Programs
 from tablecloak.solvers.kernels import null_space_simplex
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

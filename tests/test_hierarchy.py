@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
-from tablecloak.model.hierarchy import Hierarchy, Tree
+from tablecloak.model import Hierarchy
+from tablecloak.model.hierarchy import Tree
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

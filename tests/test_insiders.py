@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from contributed import Record, contributed
-from tablecloak.assessment.insiders import POOLED, Insiders
+from tablecloak.assessment import Insiders
+from tablecloak.assessment.insiders import POOLED
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Attacker, Contributions, Dimension, Levels, Problem, Suppression, Table
 from tablecloak.protection import protect
 
 DIMENSIONS = [Dimension.flat("row", ["a", "b", "c"]), Dimension.flat("column", ["x", "y", "z"])]

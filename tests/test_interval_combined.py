@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tablecloak.errors import InfeasibleProblem, InputError
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.model import Problem, Status
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 from two_way import FIGURE_004, TwoWay

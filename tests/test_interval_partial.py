@@ -9,10 +9,8 @@ import pytest
 
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.intervals.attainable import hidden_by_mark
-from tablecloak.model.pattern import Intervals
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Status
+from tablecloak.methods.intervals import hidden_by_mark
+from tablecloak.model import Intervals, Levels, Problem, Status
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, assert_protected, feasible_intervals, random_problem
 from two_way import FIGURE_004, TwoWay

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.formats.jj import parse_jj, read_jj, write_jj
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.problem import Attacker, Levels, Mark, Problem
-from tablecloak.model.table import Table
+from tablecloak.formats import read_jj, write_jj
+from tablecloak.formats.jj import parse_jj
+from tablecloak.model import Attacker, Dimension, Levels, Mark, Problem, Table
 
 SIZES = """targus 162/63/13, table7 624/230/17, hier13x7x7d 637/525/50, hier13x13x7d 1183/1443/75,
 table8 1271/72/3, table1 1584/510/146, hier13x13x13a 2197/3549/108, toy3dsarah 2890/1649/376,

@@ -11,27 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tablecloak.assessment.assess import assess
-from tablecloak.assessment.insiders import Insiders
-from tablecloak.assessment.marks import Marks
-from tablecloak.assessment.rules import Frequency, PPercent
+from tablecloak.assessment import Frequency, Insiders, Marks, PPercent, assess
 from tablecloak.errors import InfeasibleProblem, InputError, UnsafePublication
-from tablecloak.formats.cloak import read_cloak
-from tablecloak.formats.pattern_csv import write_pattern
-from tablecloak.job import Job, JobResult, plan, run_job
+from tablecloak.formats import read_cloak, write_pattern
+from tablecloak.job import Job, JobResult, code_labels, plan, read_labels, run_job
 from tablecloak.job.hierarchies import in_order, make_dimension, make_hierarchy, read_digits
-from tablecloak.job.labels import code_labels, read_labels
 from tablecloak.job.positions import key_lines
 from tablecloak.job.record import digest, file_digest
 from tablecloak.job.schema import PUBLIC, SECTIONS
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link, link_responses
-from tablecloak.model.problem import Problem
+from tablecloak.model import Dimension, Hierarchy, Problem, link, link_responses
 from tablecloak.protection import protect
-from tablecloak.publication.publish import publish
-from tablecloak.tabulation.sources import CellData, Layout, Microdata
-from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
+from tablecloak.publication import publish
+from tablecloak.tabulation import CellData, Layout, Microdata, tabulate, tabulate_linked
 
 JOB = """\
 [data]
@@ -459,7 +450,7 @@ def test_an_unsafe_closer_audit_is_an_error(folder: Path, monkeypatch: pytest.Mo
     from tablecloak.auditing import audit
 
     def severe(problem: Problem, pattern: Any, **options: Any) -> Any:
-        from tablecloak.model.pattern import Suppression
+        from tablecloak.model import Suppression
 
         return audit(problem, Suppression.of(problem.table, []))
 

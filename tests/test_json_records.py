@@ -14,13 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablecloak.auditing import audit
-from tablecloak.auditing.exposure import exposure
+from tablecloak.auditing import audit, exposure
 from tablecloak.formats.jj import parse_jj
-from tablecloak.model.pattern import Intervals, Suppression
-from tablecloak.model.problem import Attacker, Problem
-from tablecloak.model.result import Report, Result, Status
-from tablecloak.reports.records import audit_record, exposure_record, plain, result_record, to_json
+from tablecloak.model import Attacker, Intervals, Problem, Report, Result, Status, Suppression
+from tablecloak.reports import audit_record, exposure_record, result_record, to_json
+from tablecloak.reports.records import plain
 
 TEXT = """0
 9

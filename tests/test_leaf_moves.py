@@ -9,12 +9,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
-from tablecloak.methods.adjustment.integer_units import fewest_digits_until
+from tablecloak.methods.adjustment import ReachRule, fewest_digits_until, ranges_of
 from tablecloak.methods.adjustment.leaf_correction import LeafShifts, whole_by_free_cells
 from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
 from tablecloak.methods.adjustment.leaf_rounding import ladder_of, whole_by_leaves
-from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
-from tablecloak.model.problem import Levels, Mark, Problem
+from tablecloak.model import Levels, Mark, Problem
 from tablecloak.progress import Deadline
 from test_cube_search import problem_of
 

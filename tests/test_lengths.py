@@ -6,20 +6,11 @@ import numpy as np
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
-from tablecloak.methods.heuristics.deviation import Router
-from tablecloak.methods.intervals.attainable import (
-    Widener,
-    on_grid,
-    repaired,
-    skewed,
-    snapped,
-    stated,
-    tightened,
-)
-from tablecloak.model.pattern import Intervals
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.requirement import open_tasks
+from tablecloak.methods import suppression
+from tablecloak.methods.heuristics import Router
+from tablecloak.methods.intervals import on_grid, skewed, snapped, stated, tightened
+from tablecloak.methods.intervals.attainable import Widener, repaired
+from tablecloak.model import Intervals, Levels, Problem, open_tasks
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay

@@ -14,14 +14,13 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
-from tablecloak.methods import METHODS
-from tablecloak.methods.base import Run, RunSettings, suppression
-from tablecloak.methods.feasibility import known_audit, largest_pattern
+from tablecloak.methods import METHODS, known_audit, largest_pattern, suppression
+from tablecloak.methods.base import Run, RunSettings
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
-from tablecloak.model.result import EVERYTHING, Status
+from tablecloak.model import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline, TimeUp
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
 from test_cube_search import problem_of

@@ -15,11 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link, link_responses
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Table, link, link_responses
 from test_dimension import hierarchies
 from test_table import as_cells, as_dict, check_secret
 

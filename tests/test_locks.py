@@ -42,7 +42,8 @@ files.write_files({Path(sys.argv[1]) / "one.csv": "1", Path(sys.argv[1]) / "two.
 COUNTS = """
 import sys, tempfile, time
 tempfile.tempdir = sys.argv[1]
-from tablecloak.tabulation.duckdb.session import run, session
+from tablecloak.tabulation.duckdb.session import run
+from tablecloak.tabulation import session
 
 with session("64MB") as connection:
     run(connection, "CREATE TABLE a AS SELECT range AS i FROM range(1000)")

@@ -7,19 +7,11 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves
 from publications import with_unions
-from tablecloak.analysis.loss import (
-    Distances,
-    Quantiles,
-    loss_grid,
-    loss_of_cells,
-    losses,
-    losses_by_code,
-    measures,
-)
+from tablecloak.analysis import loss_grid, loss_of_cells, losses, losses_by_code, measures
+from tablecloak.analysis.loss import Distances, Quantiles
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.model.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Mark, Problem
+from tablecloak.model import Intervals, Mark, Mixed, Perturbation, Problem, Rounding, Suppression
 from tablecloak.protection import protect
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from tablecloak.solvers import highs, linear_program
-from tablecloak.solvers.linear_program import Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, Session, highs, linear_program
 
 
 def test_many_solves_do_not_use_up_the_time_of_the_next_one():

@@ -11,24 +11,32 @@ import pytest
 from scipy.sparse import csr_array, hstack, vstack
 
 from fixtures import FIXTURES, flat, from_leaves, smallest_leaves, two_way_several, with_levels
-from tablecloak.analysis.compare import compare
+from tablecloak.analysis import compare
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
-from tablecloak.formats.pattern_csv import parse_pattern, write_pattern
-from tablecloak.methods.mixed.formulation import WAYS, joint_of
+from tablecloak.formats import write_pattern
+from tablecloak.formats.pattern_csv import parse_pattern
+from tablecloak.methods.mixed import MixedParams, joint_of, plan_of
+from tablecloak.methods.mixed.formulation import WAYS
 from tablecloak.methods.mixed.initial_solution import annealed_numbers
-from tablecloak.methods.mixed.plan import MixedParams, plan_of
 from tablecloak.methods.mixed_joint import _Asked
-from tablecloak.methods.rounding.annealing import AnnealingSettings
-from tablecloak.model.pattern import Intervals, Mixed, Rounding
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.requirement import room_by_box
-from tablecloak.model.result import Result, Status
-from tablecloak.model.table import Table
+from tablecloak.methods.rounding import AnnealingSettings
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mixed,
+    Problem,
+    Result,
+    Rounding,
+    Status,
+    Table,
+    room_by_box,
+)
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
-from tablecloak.publication.publish import publish
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.publication import publish
+from tablecloak.solvers import Outcome
 from tablecloak.testing import (
     KINDS,
     assert_protected,

@@ -20,16 +20,14 @@ from tablecloak import (
     Table,
     protect,
 )
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts.capacity import separator_of
-from tablecloak.methods.cuts.cut import Row, capacity_row, no_good, sharper
-from tablecloak.methods.heuristics.deviation import Router
-from tablecloak.model.requirement import Side, Task, all_levels
+from tablecloak.methods.cuts import Row, separator_of
+from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
+from tablecloak.methods.heuristics import Router
+from tablecloak.model import Side, Task, all_levels
 from tablecloak.progress import NEVER, silent
-from tablecloak.solvers import row_generation
-from tablecloak.solvers.outcome import Outcome
-from tablecloak.solvers.row_generation import Program
+from tablecloak.solvers import Outcome, Program, row_generation
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
 from tablecloak.testing.brute_force import safe_suppression_below
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.attacker.system import Boxes
+from tablecloak.attacker import Boxes
 from tablecloak.auditing import audit
-from tablecloak.methods.intervals.attainable import hidden_by_mark, stated
+from tablecloak.methods.intervals import hidden_by_mark, stated
+from tablecloak.methods.unified import SecondModel, interval_form
 from tablecloak.methods.unified import local_start as module
-from tablecloak.methods.unified.cutting_plane_model import SecondModel
-from tablecloak.methods.unified.formulation import interval_form
 from tablecloak.methods.unified.local_start import near_proofs
-from tablecloak.model.problem import Mark
-from tablecloak.model.requirement import all_levels
+from tablecloak.model import Mark, all_levels
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.testing import KINDS, random_problem
 

@@ -7,16 +7,14 @@ import pytest
 
 from tablecloak import Dimension, Hierarchy, Levels, Problem, Table
 from tablecloak.arrays import Floats
-from tablecloak.attacker.system import Boxes
+from tablecloak.attacker import Boxes
 from tablecloak.auditing import audit
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
-from tablecloak.methods.intervals.attainable import stated
-from tablecloak.methods.unified import local_separation, local_start
+from tablecloak.methods.intervals import stated
+from tablecloak.methods.unified import Proof, local_separation, local_start
 from tablecloak.methods.unified.local_separation import NearProver
-from tablecloak.methods.unified.protection_cuts import Proof
 from tablecloak.methods.unified.separation import LinearProver, prover_of
-from tablecloak.model.problem import Mark
-from tablecloak.model.requirement import all_levels
+from tablecloak.model import Mark, all_levels
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import KINDS, random_problem
 

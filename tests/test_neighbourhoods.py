@@ -7,7 +7,7 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak import Problem, protect
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
+from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
 from tablecloak.progress import silent
 from tablecloak.solvers import scip
 

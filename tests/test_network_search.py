@@ -7,14 +7,13 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics import network_construction
-from tablecloak.methods.heuristics.network_construction import NetworkSearch, _Flows
-from tablecloak.methods.heuristics.witnesses import FlowFinder
-from tablecloak.model.requirement import open_tasks, undominated
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.heuristics import FlowFinder, NetworkSearch, network_construction
+from tablecloak.methods.heuristics.network_construction import _Flows
+from tablecloak.model import open_tasks
+from tablecloak.model.requirement import undominated
 from tablecloak.progress import NEVER, silent
-from tablecloak.solvers.graphs.path_opening import RoadMap
+from tablecloak.solvers.graphs import RoadMap
 
 
 def problem_with_total(rows: int, columns: int, seed: int) -> Problem:

@@ -10,12 +10,11 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.analysis.lower_bounds import relaxation_p
-from tablecloak.auditing.exposure import exposure
+from tablecloak.auditing import exposure
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.base import Method
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, one_by_one
-from tablecloak.model.result import Status
+from tablecloak.methods import Method
+from tablecloak.methods.heuristics import FIRST_KEPT, OneByOneParams, Own, one_by_one
+from tablecloak.model import Status
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 

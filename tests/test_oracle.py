@@ -10,12 +10,12 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
+from tablecloak.attacker import TooMuchWork, WholeSystem
 from tablecloak.attacker import oracle as asking
 from tablecloak.attacker.basis import ExactBasis
-from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched, widest
-from tablecloak.attacker.gaussian_elimination import TooMuchWork
+from tablecloak.attacker.evidence import Deviation, fits, stretched, widest
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
-from tablecloak.solvers.linear_program import Columns, Session
+from tablecloak.solvers import Columns, Session
 
 
 def system(matrix: np.ndarray) -> WholeSystem:
@@ -172,8 +172,7 @@ def test_large_roundings_are_judged_like_small_ones() -> None:
     """Where programs end at long fractions, floats with margins decide; the oracle of single questions agrees."""
     from fixtures import flat, from_leaves
     from tablecloak.auditing import audit
-    from tablecloak.model.pattern import Rounding
-    from tablecloak.model.problem import Levels, Problem
+    from tablecloak.model import Levels, Problem, Rounding
 
     rng = np.random.default_rng(5)
     table = from_leaves(

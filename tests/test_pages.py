@@ -11,11 +11,10 @@ import pytest
 from jinja2 import UndefinedError
 
 from fixtures import FIXTURES
-from tablecloak.analysis.compare import compare
+from tablecloak.analysis import compare
 from tablecloak.protection import protect
-from tablecloak.reports.comparison import compare_html
+from tablecloak.reports import compare_html, report_html
 from tablecloak.reports.page import confidential_page
-from tablecloak.reports.report import report_html
 
 
 def template(name: str) -> str:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tablecloak import Problem, Result, protect
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.branch_and_cut import decomposition, solver
 from tablecloak.methods.branch_and_cut.decomposition import in_parts
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.cuts import Row
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing.instances import class_two
 

@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 from test_table import check_secret
 
 VALUES = np.array([60000.0, 10000.0, 20000.0, 30000.0])

@@ -13,12 +13,20 @@ from hypothesis import strategies as st
 from tablecloak import files
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.files import check_writable, make_folder, read_text, write_file, write_files
+from tablecloak.formats import cell_names, read_pattern, write_pattern
 from tablecloak.formats.jj import parse_jj
-from tablecloak.formats.pattern_csv import cell_names, parse_pattern, read_pattern, write_pattern
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.formats.pattern_csv import parse_pattern
+from tablecloak.model import (
+    Dimension,
+    Intervals,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 
 PROBLEM = parse_jj(
     """0

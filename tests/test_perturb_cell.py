@@ -12,20 +12,15 @@ from fixtures import FIXTURES, from_leaves, leaf_values, smallest_leaves, with_l
 from fixtures import flat as flat_dimension
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import METHODS
+from tablecloak.methods import METHODS, Method
+from tablecloak.methods.adjustment import ReachRule, against_attackers, form_of, price_unit, ranges_of
 from tablecloak.methods.adjustment.integer_units import whole_units
-from tablecloak.methods.adjustment.protected import against_attackers, form_of, price_unit
-from tablecloak.methods.adjustment.reach import ReachRule, next_nice, ranges_of
-from tablecloak.methods.base import Method
+from tablecloak.methods.adjustment.reach import next_nice
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
-from tablecloak.model.pattern import Perturbation
-from tablecloak.model.problem import Levels, Mark, Problem
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.model import Levels, Mark, Perturbation, Problem, Status, Table
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.node_limit import solve_limited
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, solve_limited
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, T, TwoWay
 

@@ -12,24 +12,25 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
-from tablecloak.methods.adjustment import block_descent
+from tablecloak.methods import Method
+from tablecloak.methods.adjustment import (
+    Adjustment,
+    Descent,
+    Move,
+    ReachRule,
+    block_descent,
+    least_squares_move,
+    quick_move,
+    ranges_of,
+    towards_squares,
+)
 from tablecloak.methods.adjustment import model as adjustment_module
-from tablecloak.methods.adjustment.block_descent import Descent
 from tablecloak.methods.adjustment.integer_units import whole_units
-from tablecloak.methods.adjustment.least_squares import least_squares_move, towards_squares
-from tablecloak.methods.adjustment.model import Adjustment, Move
-from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
-from tablecloak.methods.adjustment.reweighted_start import quick_move
-from tablecloak.methods.base import Method
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
-from tablecloak.model.problem import Levels, Mark, Problem
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.model import Levels, Mark, Problem, Status, Table
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import node_limit
-from tablecloak.solvers.node_limit import solve_limited
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, node_limit, solve_limited
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 

@@ -12,10 +12,17 @@ import pytest
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Rounding, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Report
+from tablecloak.model import (
+    Audit,
+    Dimension,
+    Intervals,
+    Mixed,
+    Pattern,
+    Problem,
+    Report,
+    Rounding,
+    Suppression,
+)
 from tablecloak.protection import protect
 from tablecloak.reports.plots import MANY, loss_svg, tightest, trace_svg, widths_svg
 

@@ -19,14 +19,25 @@ from fixtures import flat, from_leaves, three_way, two_way
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.auditing import audit, certify, checked_view, verify
 from tablecloak.errors import InputError, UnsafePublication
-from tablecloak.model.links import link_responses
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Printed,
+    PrintedUnit,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+    View,
+    link_responses,
+    plain_number,
+    rounded_cells,
+)
 from tablecloak.protection import protect
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
+from tablecloak.publication import Publication, publish
 
 VALUES = np.array([[12.35, -7.25, 0.05], [4.45, 3.15, 88.0]])
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tablecloak.arrays import mask
 from tablecloak.errors import InputError
-from tablecloak.model.problem import OUTSIDER, Attacker, Levels, Mark, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Attacker, Levels, Mark, Problem, Table
+from tablecloak.model.problem import OUTSIDER
 from test_table import check_secret
 
 VALUES = [60000, 10000, 20000, 30000, 0]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from tablecloak.methods.unified import Affine, Form, Rows
 from tablecloak.methods.unified.cut_strengthening import RowMaker
-from tablecloak.methods.unified.formulation import Affine, Form, Rows
 
 
 def form_of(low, high, whole, switches=None):

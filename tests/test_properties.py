@@ -10,9 +10,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.model.pattern import Intervals, Mixed, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Attacker, Intervals, Levels, Mixed, Problem, Rounding, Suppression, Table
 from tablecloak.protection import protect
 from tablecloak.testing import (
     KINDS,

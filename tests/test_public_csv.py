@@ -10,12 +10,10 @@ import pytest
 
 from fixtures import from_leaves
 from publications import CASES, published, truth
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.problem import Problem
+from tablecloak.model import Dimension, Problem
 from tablecloak.protection import protect
+from tablecloak.publication import Publication, publish
 from tablecloak.publication.csv import write_csv
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
 
 
 def rows_of(publication: Publication) -> list[dict[str, str]]:

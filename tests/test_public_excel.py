@@ -15,13 +15,10 @@ import pytest
 from fixtures import from_leaves
 from publications import CASES, published
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.problem import Problem
+from tablecloak.model import Dimension, Problem
 from tablecloak.protection import protect
-from tablecloak.publication import excel
+from tablecloak.publication import Publication, excel, publish
 from tablecloak.publication.excel import write_excel
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
 
 pytest.importorskip("xlsxwriter")
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

@@ -15,13 +15,11 @@ import pytest
 from browser import browser, open_page
 from fixtures import from_leaves
 from publications import CASES, published, truth
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Problem
+from tablecloak.model import Dimension, Hierarchy, Problem
 from tablecloak.protection import protect
+from tablecloak.publication import Publication, publish
 from tablecloak.publication.html import write_html
-from tablecloak.publication.publication import NOTHING, THIN_SPACE, Publication
-from tablecloak.publication.publish import publish
+from tablecloak.publication.publication import NOTHING, THIN_SPACE
 
 DISPLAYED = """
 const seen = each => each.getClientRects().length > 0;

@@ -12,12 +12,10 @@ import pytest
 from fixtures import from_leaves
 from publications import CASES, SUFFIXES, published, truth
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.problem import Problem
+from tablecloak.model import Dimension, Problem
 from tablecloak.protection import protect
+from tablecloak.publication import Publication, publish
 from tablecloak.publication.layout import grid, sections
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
 
 
 def test_it_is_frozen_and_says_nothing_secret() -> None:

@@ -12,13 +12,20 @@ from fixtures import FIXTURES, flat, from_leaves, two_way, with_levels
 from publications import CASES, DESPITE, SUFFIXES, case, published, with_unions
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError, UnsafePublication
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Intervals, Mixed, Perturbation, Rounding, Suppression, View
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Dimension,
+    Hierarchy,
+    Intervals,
+    Mixed,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+    View,
+)
 from tablecloak.protection import protect
-from tablecloak.publication.publish import publish
+from tablecloak.publication import publish
 
 PROBLEM = two_way()
 RESULT = protect(PROBLEM)

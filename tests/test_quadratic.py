@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.solvers.quadratic import least_squares
+from tablecloak.solvers import least_squares
 
 
 def random_program(seed):

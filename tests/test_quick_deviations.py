@@ -7,12 +7,11 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, QuickDeviations, spanned
-from tablecloak.methods.intervals.attainable import stated
-from tablecloak.model.requirement import all_levels, open_tasks, room_by_box
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.heuristics import CubeSearch, QuickDeviations
+from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
+from tablecloak.methods.intervals import stated
+from tablecloak.model import all_levels, open_tasks, room_by_box
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected
 from tablecloak.testing.random_cases import random_case, random_levels

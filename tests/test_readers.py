@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 
 from tablecloak import Dimension, Microdata, tabulate
-from tablecloak.assessment.marks import Marks
-from tablecloak.auditing.certificate import Certificate
+from tablecloak.assessment import Marks
+from tablecloak.auditing import Certificate
 from tablecloak.errors import InputError
 from tablecloak.files import check_writable, read_text
-from tablecloak.formats.cloak import read_cloak
+from tablecloak.formats import read_cloak
 from tablecloak.formats.jj import parse_jj
+from tablecloak.job import Job, code_labels, read_labels
 from tablecloak.job.hierarchies import in_order, make_hierarchy
-from tablecloak.job.job import MOST_NESTED, Job
-from tablecloak.job.labels import code_labels, read_labels
+from tablecloak.job.job import MOST_NESTED
 from tablecloak.job.positions import Faults
-from tablecloak.model.table import Table
-from tablecloak.tabulation.sources import CellData
+from tablecloak.model import Table
+from tablecloak.tabulation import CellData
 
 LONG = "a" * 140_000
 DIGITS = "9" * 5_000

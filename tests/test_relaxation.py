@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.cuts.relaxation import Relaxation
+from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
+from tablecloak.methods.cuts import Relaxation, Row
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem
 

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker.witness import WitnessFinder
+from tablecloak.attacker import WitnessFinder
 from tablecloak.auditing import audit
-from tablecloak.methods import METHODS
-from tablecloak.methods.base import Method, Proposal
-from tablecloak.methods.heuristics.repair import repair
-from tablecloak.model.pattern import Intervals, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.result import Status
+from tablecloak.methods import METHODS, Method, Proposal
+from tablecloak.methods.heuristics import repair
+from tablecloak.model import Attacker, Intervals, Levels, Problem, Rounding, Status, Suppression
 from tablecloak.protection import protect
 
 

@@ -14,15 +14,25 @@ import pytest
 
 from browser import browser, open_page
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.analysis.explanation import explain
+from tablecloak.analysis import explain
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
 from tablecloak.examples import regional_turnover
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem, Reason
+from tablecloak.model import (
+    Attacker,
+    Dimension,
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Reason,
+    Rounding,
+    Suppression,
+)
 from tablecloak.protection import protect
-from tablecloak.reports.report import report_html
+from tablecloak.reports import report_html
 
 pytest.importorskip("matplotlib", reason="the plots of the report need matplotlib")
 

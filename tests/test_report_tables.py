@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.analysis.explanation import explain
+from tablecloak.analysis import explain
 from tablecloak.auditing import audit
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem, Reason
+from tablecloak.model import Problem, Reason, Suppression
 from tablecloak.protection import protect
 from tablecloak.reports.tables import SHOWN_ATTACKERS, Tables, many, percent
 

@@ -6,10 +6,17 @@ import numpy as np
 
 from tablecloak.auditing import audit
 from tablecloak.auditing.exact import ExactProblem
-from tablecloak.model.pattern import Intervals, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.requirement import deviation_bounds, requirements, room_by_box
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Problem,
+    Suppression,
+    Table,
+    deviation_bounds,
+    requirements,
+    room_by_box,
+)
 
 
 def small(decimals: int = 1) -> Problem:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.solvers.graphs.network import Network
-from tablecloak.solvers.graphs.path_opening import PATHS, RoadMap
+from tablecloak.solvers.graphs import Network, RoadMap
+from tablecloak.solvers.graphs.path_opening import PATHS
 
 
 def grid(rows: int, columns: int, seed: int) -> tuple[RoadMap, Network, np.ndarray, np.ndarray]:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.system import Boxes, is_network
+from tablecloak.attacker import Boxes, is_network
 from tablecloak.auditing import audit
-from tablecloak.methods.intervals.attainable import stated
-from tablecloak.methods.unified.protection_cuts import Proof, Prover, own_proofs
+from tablecloak.methods.intervals import stated
+from tablecloak.methods.unified import Proof
+from tablecloak.methods.unified.protection_cuts import Prover, own_proofs
 from tablecloak.methods.unified.separation import LinearProver, NetworkProver, prover_of
-from tablecloak.model.problem import Mark
-from tablecloak.model.requirement import Side, all_levels, conditional_widths
+from tablecloak.model import Mark, Side, all_levels, conditional_widths
 from tablecloak.testing import KINDS, random_problem
 from two_way import TwoWay
 

@@ -9,11 +9,7 @@ import pytest
 
 from tablecloak import publish
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, UnsafePublication
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Result, Status
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Levels, Problem, Result, Rounding, Status, Table
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, assert_protected, random_problem
 from two_way import FIGURE_004, TwoWay

@@ -7,13 +7,9 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import Method, Proposal
+from tablecloak.methods import Method, Proposal
 from tablecloak.methods.round_random import RandomParams, round_random
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Result, Status
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Result, Status, Table
 from tablecloak.progress import silent
 from tablecloak.protection import protect
 from two_way import FIGURE_004, TwoWay

@@ -8,13 +8,10 @@ from scipy.sparse import csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import Method, Proposal
-from tablecloak.methods.round_rapid import Ladder, RapidParams, round_rapid
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.methods import Method, Proposal
+from tablecloak.methods.round_rapid import RapidParams, round_rapid
+from tablecloak.methods.rounding import Ladder
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Status, Table
 from tablecloak.progress import silent
 from tablecloak.protection import protect
 

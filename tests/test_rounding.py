@@ -9,9 +9,8 @@ import pytest
 
 from fixtures import flat, from_leaves
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.rounding.integer_units import adds_up, check_marks, whole_table
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.methods.rounding import adds_up, check_marks, whole_table
+from tablecloak.model import Problem, Table
 
 
 def problem_of(leaves: list[list[float]], **options: object) -> Problem:

@@ -7,9 +7,9 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.analysis.witness_deviations import Block, OutOfTime, Router, blocks_of
-from tablecloak.attacker.presolve import reduce, working_columns
+from tablecloak.attacker import reduce, working_columns
 from tablecloak.auditing import checked_view
-from tablecloak.model.pattern import Suppression
+from tablecloak.model import Suppression
 from tablecloak.progress import NEVER, Deadline
 
 NOTHING = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)

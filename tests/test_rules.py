@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from contributed import Record, contributed, one_cell, records_by_cell, units_of
-from tablecloak.assessment.concentration import HOLDINGS, RESPONDENTS
-from tablecloak.assessment.rules import (
+from tablecloak.assessment import (
     RULES,
     Caught,
     Dominance,
@@ -26,12 +25,10 @@ from tablecloak.assessment.rules import (
     ZeroUnsafe,
     rule_of,
 )
+from tablecloak.assessment.concentration import HOLDINGS, RESPONDENTS
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.table import Table
-from tablecloak.tabulation.tabulate import tabulate
+from tablecloak.model import Contributions, Dimension, Hierarchy, Table
+from tablecloak.tabulation import tabulate
 
 
 def found(rule: Rule, table: Table) -> tuple[bool, float]:

@@ -11,11 +11,10 @@ import pytest
 
 from fixtures import TwoWay
 from publications import CASES, case, published, truth, with_unions
-from tablecloak.assessment.rules import Dominance, Frequency, PPercent, ZeroUnsafe
+from tablecloak.assessment import Dominance, Frequency, PPercent, ZeroUnsafe
 from tablecloak.errors import InputError
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem, Reason
-from tablecloak.publication.publication import Publication
+from tablecloak.model import Problem, Reason, Suppression
+from tablecloak.publication import Publication
 from tablecloak.publication.sdmx import conf_status, write_confidential_sdmx, write_sdmx_csv
 from two_way import FIGURE_001
 

@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tablecloak.methods.unified.cutting_plane_model import SecondModel
-from tablecloak.methods.unified.formulation import combined_form, interval_form
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import all_levels
+from tablecloak.methods.unified import SecondModel, combined_form, interval_form
+from tablecloak.model import Problem, all_levels
 from tablecloak.progress import NEVER, Deadline, silent
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 from two_way import TwoWay
 
 

@@ -19,15 +19,23 @@ from fixtures import flat, from_leaves, with_levels
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.arrays import floats
 from tablecloak.auditing import audit
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Intervals, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Levels, Mark, Problem, Reason
-from tablecloak.model.table import infer_decimals
-from tablecloak.model.units import nearest_units
+from tablecloak.model import (
+    Dimension,
+    Hierarchy,
+    Intervals,
+    Levels,
+    Mark,
+    Pattern,
+    Perturbation,
+    Problem,
+    Reason,
+    Rounding,
+    Suppression,
+    infer_decimals,
+    nearest_units,
+)
 from tablecloak.protection import protect
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
+from tablecloak.publication import Publication, publish
 
 TEXTS = {"title": "A table", "note": "of numbers", "symbol": "c"}
 

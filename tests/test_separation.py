@@ -15,14 +15,14 @@ from fixtures import (
     with_levels,
 )
 from tablecloak import Problem, audit, protect
-from tablecloak.methods.base import suppression
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts.capacity import COVERS, CoverFinder, NetworkSeparator
+from tablecloak.methods.cuts import CoverFinder, NetworkSeparator
+from tablecloak.methods.cuts.capacity import COVERS
 from tablecloak.methods.cuts.cut import capacity_row
 from tablecloak.methods.cuts.minimum_cuts import across
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.model.requirement import Side, open_tasks
+from tablecloak.model import Side, open_tasks
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem, generator_one
 

@@ -7,12 +7,9 @@ import pytest
 from scipy.sparse import csc_array
 
 from fixtures import flat, from_leaves, leaf_values
-from tablecloak.attacker.presolve import working_columns
+from tablecloak.attacker import working_columns
 from tablecloak.progress import Deadline
-from tablecloak.solvers import sifting
-from tablecloak.solvers.node_limit import solve_limited
-from tablecloak.solvers.outcome import Outcome
-from tablecloak.solvers.sifting import independent, sift
+from tablecloak.solvers import Outcome, independent, sift, sifting, solve_limited
 from tablecloak.testing import KINDS, random_problem
 
 

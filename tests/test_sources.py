@@ -13,12 +13,9 @@ import polars as pl
 import pytest
 
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Table
+from tablecloak.tabulation import CellData, Layout, Microdata, tabulate, tabulate_linked
 from tablecloak.tabulation.duckdb.faults import MOST
-from tablecloak.tabulation.sources import CellData, Layout, Microdata
-from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
 
 SEX = Dimension.flat("sex", ["f", "m"])
 CODE = Dimension.of("code", Hierarchy.from_dict({"0": ["01", "02"]}))

@@ -13,10 +13,9 @@ import pytest
 
 from tablecloak.errors import InputError
 from tablecloak.examples import path as example
-from tablecloak.job import Job, plan
+from tablecloak.job import Job, plan, starter
 from tablecloak.job.infer import digits_of, guessed
 from tablecloak.job.inspect import codes_in, column_names, look_at
-from tablecloak.job.starter import starter
 
 
 def columns(rows: int = 300, seed: int = 1) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tablecloak.attacker.structure import Block, Grid, Orientation, orient, recognise
+from tablecloak.attacker import Block, orient
+from tablecloak.attacker.grid import Grid
+from tablecloak.attacker.structure import Orientation, recognise
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 Cell = tuple[int, ...]

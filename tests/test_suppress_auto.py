@@ -14,7 +14,7 @@ from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import HIDES_EVERYTHING
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
-from tablecloak.model.result import Status
+from tablecloak.model import Status
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 

@@ -13,11 +13,9 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable
 from tablecloak.methods import METHODS
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
+from tablecloak.methods.heuristics import FIRST_KEPT
 from tablecloak.methods.suppress_compact import TOO_LARGE, CompactSettings, suppress_compact
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.model import Levels, Problem, Status, Table
 from tablecloak.progress import silent
 from tablecloak.protection import protect
 from tablecloak.solvers import mixed_integer

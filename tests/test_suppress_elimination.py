@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
-from tablecloak.methods.heuristics.witnesses import FlowFinder, ProgramFinder, TableauFinder
-from tablecloak.model.result import Status
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.heuristics import FIRST_KEPT, FlowFinder
+from tablecloak.methods.heuristics.witnesses import ProgramFinder, TableauFinder
+from tablecloak.model import Status
 from tablecloak.progress import NEVER
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem

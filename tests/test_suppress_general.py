@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import dijkstra
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, with_levels
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable
-from tablecloak.model.problem import Levels, Problem
+from tablecloak.model import Levels, Problem
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 

@@ -10,12 +10,8 @@ import pytest
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.errors import InfeasibleProblem, NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.result import Status
+from tablecloak.methods.heuristics import FIRST_KEPT, Search, Thinner
+from tablecloak.model import Levels, Problem, Status, Suppression
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected

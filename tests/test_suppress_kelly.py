@@ -10,12 +10,10 @@ import pytest
 from fixtures import FIXTURES, only_sliding
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import METHODS
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.sequential import Requests
+from tablecloak.methods import METHODS, largest_pattern, suppression
+from tablecloak.methods.heuristics import Requests
 from tablecloak.methods.suppress_kelly import _kelly
-from tablecloak.model.problem import Levels
+from tablecloak.model import Levels
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem

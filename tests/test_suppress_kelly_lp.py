@@ -10,13 +10,11 @@ import pytest
 from scipy.optimize import linprog
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT
-from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.model.requirement import Side, Task
-from tablecloak.model.result import Status
+from tablecloak.methods import largest_pattern
+from tablecloak.methods.heuristics import FIRST_KEPT, Requests
+from tablecloak.model import Side, Status, Task
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Terrain
-from tablecloak.methods.heuristics.sequential import Requests
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.heuristics import FlowSteps, ProgramSteps, Requests, Terrain
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, _Cycles, _Flows
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Levels, Problem, Table
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem

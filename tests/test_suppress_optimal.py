@@ -14,23 +14,14 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.attacker import null_space
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods.base import suppression
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import separator_of
-from tablecloak.methods.cuts.cut import Row, capacity_row, no_good, sharper
-from tablecloak.methods.cuts.cut_loop import next_multiple, weight_unit
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.requirement import Side, open_tasks
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.cuts import PatternRows, Row, next_multiple, separator_of, weight_unit
+from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Side, Status, Table, open_tasks
 from tablecloak.protection import protect
-from tablecloak.solvers import highs, restricted_master
+from tablecloak.solvers import Master, Outcome, highs, restricted_master
 from tablecloak.solvers.kernels import null_space_simplex
-from tablecloak.solvers.outcome import MasterSolution, Outcome
-from tablecloak.solvers.restricted_master import Master
+from tablecloak.solvers.outcome import MasterSolution
 from tablecloak.testing import KINDS, cheapest_by_enumeration, random_problem, safe_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 

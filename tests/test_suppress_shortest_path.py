@@ -6,21 +6,16 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers, flat, from_leaves, only_sliding, with_levels
-from tablecloak.attacker.system import Boxes, CellNetwork
+from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.base import suppression
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.sequential import Requests
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.heuristics import Requests
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, _Heuristic
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.result import Status
-from tablecloak.model.table import Table
+from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Status, Table
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs.stratified import Tracks
+from tablecloak.solvers.graphs import Tracks
 from tablecloak.testing import assert_protected, random_problem
 from tablecloak.testing.instances import class_one, class_two, generator_one
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, T, TwoWay

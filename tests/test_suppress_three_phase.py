@@ -10,19 +10,17 @@ import pytest
 
 from cuts import cheapest_by_cuts
 from fixtures import FIXTURES, flat, from_leaves, leaf_values
-from tablecloak.analysis.lower_bounds import bounds, relaxation_p
-from tablecloak.attacker.system import CellNetwork
+from tablecloak.analysis import bounds
+from tablecloak.analysis.lower_bounds import relaxation_p
+from tablecloak.attacker import CellNetwork
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods.cuts.flow_model import FlowProgram
-from tablecloak.methods.cuts.relaxation import Relaxation
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.requirement import Side, Task
-from tablecloak.model.result import Status
+from tablecloak.methods.cuts import FlowProgram, Relaxation
+from tablecloak.model import Levels, Problem, Side, Status, Task
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers import Outcome
+from tablecloak.solvers.graphs import Network
 from tablecloak.solvers.kernels import bottleneck_paths
-from tablecloak.solvers.outcome import Outcome
 from tablecloak.testing import assert_protected, cheapest_by_enumeration, random_problem
 from tablecloak.testing.instances import class_one, class_two
 from two_way import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.methods.unified.neighbourhood import Surroundings
-from tablecloak.model.requirement import all_levels
+from tablecloak.model import all_levels
 from tablecloak.testing import KINDS, random_problem
 
 

@@ -12,7 +12,7 @@ from scipy.linalg import null_space
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
-from tablecloak.attacker.structure import orient
+from tablecloak.attacker import orient
 from tablecloak.solvers.kernels import presolve
 
 Matrix = NDArray[np.float64]

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Table
 from test_equations import dimensions, every_cell, rows_of
 
 REGION = Dimension.of("region", Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1"]}))

@@ -19,13 +19,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link
-from tablecloak.model.table import Table
-from tablecloak.tabulation.sources import CellData, Layout, Microdata
-from tablecloak.tabulation.tabulate import table_frame, tabulate, tabulate_linked
+from tablecloak.model import Contributions, Dimension, Hierarchy, Table, link
+from tablecloak.tabulation import CellData, Layout, Microdata, table_frame, tabulate, tabulate_linked
 
 REGION = Dimension.of(
     "region",

@@ -11,12 +11,10 @@ from fixtures import FIXTURES
 from tablecloak.attacker import null_space
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods.base import suppression
-from tablecloak.methods.cuts.capacity import separator_of
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.cuts import separator_of
+from tablecloak.methods.heuristics import Thinner
+from tablecloak.model import Problem, Side, Task, open_tasks
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers.kernels import null_space_simplex
 from tablecloak.testing import KINDS, random_problem

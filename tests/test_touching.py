@@ -8,12 +8,12 @@ import pytest
 from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.intervals.attainable import hidden_by_mark, repaired, stated
-from tablecloak.methods.intervals.slope_scaling import Touching, with_switches
-from tablecloak.methods.unified.formulation import Form, combined_form
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import all_levels, room_by_box
+from tablecloak.methods import largest_pattern
+from tablecloak.methods.intervals import Touching, hidden_by_mark, stated
+from tablecloak.methods.intervals.attainable import repaired
+from tablecloak.methods.intervals.slope_scaling import with_switches
+from tablecloak.methods.unified import Form, combined_form
+from tablecloak.model import Problem, all_levels, room_by_box
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem

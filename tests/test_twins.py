@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak import Dimension, Levels, Problem, Table, protect
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import separator_of
-from tablecloak.model.requirement import Side, Task
+from tablecloak.methods.cuts import PatternRows, Twins, separator_of
+from tablecloak.model import Side, Task
 
 VALUES = [[20, 5, 7, 0], [4, 6, 9, 0], [8, 3, 2, 30]]
 

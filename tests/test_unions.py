@@ -11,16 +11,11 @@ import pytest
 
 from contributed import Cells, Record, contributed, records_by_cell, units_of
 from tablecloak.arrays import Bools
-from tablecloak.assessment.assess import assess
-from tablecloak.assessment.rules import Dominance, Frequency, PPercent
+from tablecloak.assessment import Dominance, Frequency, PPercent, assess
 from tablecloak.assessment.unions import unite
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.table import Table
+from tablecloak.model import Contributions, Dimension, Hierarchy, Suppression, Table
 from tablecloak.protection import protect
 
 RULE = PPercent(10)

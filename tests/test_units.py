@@ -12,21 +12,18 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
-from tablecloak.model.units import (
+from tablecloak.model import (
     LARGEST_UNITS,
     amounts,
     checked_units,
     finest_decimals,
     is_whole,
     nearest_units,
-    residuals,
-    rounded,
-    snapped,
-    unit_of,
     units_above,
     units_below,
     whole_units,
 )
+from tablecloak.model.units import residuals, rounded, snapped, unit_of
 
 ONE_SUM = csr_array(np.array([[1.0, 1.0, -1.0]]))
 ZERO = np.zeros(1)

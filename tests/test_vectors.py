@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.pattern import Intervals, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Dimension,
+    Hierarchy,
+    Intervals,
+    Levels,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 from tablecloak.protection import protect
 from two_way import (
     COUNTEREXAMPLE_K5,

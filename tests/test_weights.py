@@ -7,8 +7,7 @@ import pytest
 
 from tablecloak import weights
 from tablecloak.errors import InputError
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Problem, Table
 
 
 def table(**columns: list[float]) -> Table:

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak import Dimension, Levels, Problem, Suppression, Table
 
 T = -1
 Position = tuple[int, int]

@@ -11,10 +11,8 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError
-from tablecloak.methods.base import Method, Proposal
-from tablecloak.model.pattern import Intervals, Pattern, Perturbation, Rounding
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.methods import Method, Proposal
+from tablecloak.model import Intervals, Pattern, Perturbation, Problem, Rounding, Status
 from tablecloak.progress import Progress
 
 

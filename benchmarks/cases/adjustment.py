@@ -25,8 +25,8 @@ from cases.ways import SHARE, fitting_reach, printed_row, refusal
 from runner import Case, Row
 from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
-from tablecloak.attacker.presolve import working_equations
-from tablecloak.methods.adjustment.reach import Ranges, ReachRule, cost_of, ranges_of
+from tablecloak.attacker import working_equations
+from tablecloak.methods.adjustment import Ranges, ReachRule, cost_of, ranges_of
 from tablecloak.solvers.highs import quiet_highs
 from tablecloak.solvers.linear_program import model
 

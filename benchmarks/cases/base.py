@@ -13,7 +13,7 @@ from runner import Case, Row
 from tablecloak import Problem, Result, protect, write_jj
 from tablecloak.formats.jj import parse_jj
 from tablecloak.methods import METHODS
-from tablecloak.solvers.graphs.network import warm_up as compile_kernels
+from tablecloak.solvers.graphs import warm_up as compile_kernels
 from tablecloak.testing.instances import class_one, three_way_class_one
 
 OURS, PEER = "tablecloak", "pytauargus"

@@ -8,8 +8,8 @@ import highspy
 import numpy as np
 
 from tablecloak import Problem
-from tablecloak.model.pattern import Pattern
-from tablecloak.solvers.linear_program import PRIMAL, Session
+from tablecloak.model import Pattern
+from tablecloak.solvers import PRIMAL, Session
 
 
 def warm_primal_seconds(

@@ -20,8 +20,9 @@ from cases.base import Make, Part, complementary, exact_row, sizes, tidy, trace_
 from peers import process
 from runner import Case, Row
 from tablecloak import Problem, Result, protect
-from tablecloak.analysis.lower_bounds import Bound, castro, combined, kelly
-from tablecloak.attacker.system import CellNetwork
+from tablecloak.analysis import Bound
+from tablecloak.analysis.lower_bounds import castro, combined, kelly
+from tablecloak.attacker import CellNetwork
 from tablecloak.progress import Progress
 from tablecloak.testing.instances import generator_one, subtables_generator_one
 

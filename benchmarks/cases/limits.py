@@ -24,9 +24,8 @@ from cases.real_data import CSPLIB, csplib_problem, insee_problem
 from runner import RESULTS, Case, Row, Store, code_facts
 from tablecloak import Dimension, Levels, Problem, TablecloakError, audit, protect
 from tablecloak.methods import METHODS
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.result import Result
-from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.model import Result, Suppression
+from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing.instances import nested
 from tablecloak.testing.random_tables import flat, table_of_leaves
 

@@ -20,7 +20,7 @@ from cases.real_data import DATA
 from cases.tabulating import measured
 from runner import Case, Row
 from tablecloak import Dimension, Hierarchy, PPercent, assess, protect, tabulate
-from tablecloak.tabulation.sources import Microdata
+from tablecloak.tabulation import Microdata
 
 RECORDS, PLACES = 4_536_000, 954
 SECONDS = 300.0

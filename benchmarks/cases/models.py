@@ -16,25 +16,23 @@ from cases.base import Part
 from runner import Case, Row
 from tablecloak import Problem
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import SecondModel
-from tablecloak.methods.unified.formulation import (
+from tablecloak.methods.unified import (
     Form,
+    SecondModel,
+    Shown,
+    added_up,
     combined_form,
     interval_form,
     joined,
-    suppression_form,
-)
-from tablecloak.methods.unified.shown_values import (
-    Shown,
-    added_up,
     perturbation_form,
     rounding_form,
+    solve_first,
+    suppression_form,
     with_senses,
 )
-from tablecloak.model.requirement import all_levels, conditional_widths
+from tablecloak.model import all_levels, conditional_widths
 from tablecloak.progress import Deadline, silent
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 from tablecloak.testing import KINDS, random_problem
 
 SECONDS = 5.0

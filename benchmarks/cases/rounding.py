@@ -18,8 +18,7 @@ from peers.rounding import Rounded, gconfid, pytauargus
 from runner import Case, Row
 from tablecloak import InfeasibleProblem, Levels, NotApplicable, Problem, Result, SolverError, audit, protect
 from tablecloak.arrays import Floats
-from tablecloak.model.equations import additive
-from tablecloak.model.pattern import Rounding
+from tablecloak.model import Rounding, additive
 
 SECONDS = 600.0
 SLACK = 1200.0

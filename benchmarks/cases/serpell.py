@@ -23,7 +23,7 @@ from cases.base import Make, Part, sizes
 from cases.synthetic import MIX, RESAMPLED, resampled, synthetic
 from runner import Case, Row
 from tablecloak import Levels, Problem, Result, audit, exposure, protect
-from tablecloak.auditing.exposure import Exposure
+from tablecloak.auditing import Exposure
 
 SECONDS = 8.0
 """The limit of each run."""

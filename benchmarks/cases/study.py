@@ -22,13 +22,9 @@ from tablecloak.methods.branch_and_cut import solver, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import capacity
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.heuristics import redundancy
-from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.solvers.outcome import MixedSolution
-from tablecloak.solvers.scip import Callbacks, branch_and_cut
+from tablecloak.methods.cuts import PatternRows, Twins, capacity
+from tablecloak.methods.heuristics import Thinner, redundancy
+from tablecloak.solvers import Callbacks, MixedSolution, branch_and_cut
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
 SECONDS = 120.0

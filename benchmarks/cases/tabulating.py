@@ -26,8 +26,7 @@ from cases.base import Part
 from cases.real_data import DATA
 from runner import Case, Row
 from tablecloak import Dimension, Hierarchy
-from tablecloak.tabulation.sources import Microdata
-from tablecloak.tabulation.tabulate import tabulate
+from tablecloak.tabulation import Microdata, tabulate
 
 RECORDS = 20_000_000
 LEAVES = (200, 60, 5)

@@ -22,10 +22,9 @@ from tablecloak import (
     audit,
     protect,
 )
-from tablecloak.analysis.loss import measures
-from tablecloak.methods.adjustment.reach import ReachRule, ranges_of
-from tablecloak.model.pattern import Intervals, Pattern
-from tablecloak.model.result import Audit
+from tablecloak.analysis import measures
+from tablecloak.methods.adjustment import ReachRule, ranges_of
+from tablecloak.model import Audit, Intervals, Pattern
 
 SECONDS = 60.0
 SLACK = 300.0

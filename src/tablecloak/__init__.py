@@ -9,24 +9,21 @@ audit into a proof that `verify` checks without a solver.
 """
 
 from tablecloak import weights
-from tablecloak.analysis.compare import Comparison, compare
-from tablecloak.analysis.explanation import Explanation, explain
-from tablecloak.analysis.lower_bounds import Bound, bounds
-from tablecloak.assessment.assess import assess
-from tablecloak.assessment.insiders import Insiders
-from tablecloak.assessment.marks import Marks
-from tablecloak.assessment.rules import (
+from tablecloak.analysis import Bound, Comparison, Explanation, bounds, compare, explain
+from tablecloak.assessment import (
     Dominance,
     Frequency,
+    Insiders,
+    Marks,
     PPercent,
     PriorPosterior,
     Request,
     Rule,
     ZeroUnsafe,
+    assess,
     rule_of,
 )
-from tablecloak.auditing import Certificate, Verification, audit, certify, verify
-from tablecloak.auditing.exposure import Exposure, exposure
+from tablecloak.auditing import Certificate, Exposure, Verification, audit, certify, exposure, verify
 from tablecloak.errors import (
     InfeasibleProblem,
     InputError,
@@ -35,22 +32,36 @@ from tablecloak.errors import (
     TablecloakError,
     UnsafePublication,
 )
-from tablecloak.formats.jj import read_jj, write_jj
+from tablecloak.formats import read_jj, write_jj
 from tablecloak.methods import METHODS, Method
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link, link_responses
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.model.printed import Printed
-from tablecloak.model.problem import Attacker, Levels, Mark, Problem, Reason
-from tablecloak.model.result import Audit, Report, Result, Status
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Attacker,
+    Audit,
+    Contributions,
+    Dimension,
+    Hierarchy,
+    Intervals,
+    Levels,
+    Mark,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Printed,
+    Problem,
+    Reason,
+    Report,
+    Result,
+    Rounding,
+    Status,
+    Suppression,
+    Table,
+    View,
+    link,
+    link_responses,
+)
 from tablecloak.protection import protect
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import publish
-from tablecloak.tabulation.sources import CellData, Layout, Microdata
-from tablecloak.tabulation.tabulate import table_frame, tabulate, tabulate_linked
+from tablecloak.publication import Publication, publish
+from tablecloak.tabulation import CellData, Layout, Microdata, table_frame, tabulate, tabulate_linked
 
 __version__ = "0.1.0"
 

@@ -16,15 +16,21 @@ import numpy as np
 
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError, SolverError, check_kind, counted
-from tablecloak.methods import METHODS
-from tablecloak.methods.base import Method, Proposal
-from tablecloak.methods.feasibility import known_audit, largest_pattern
-from tablecloak.methods.heuristics.repair import repair
-from tablecloak.model.pattern import Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Report, Result, Status
+from tablecloak.methods import METHODS, Method, Proposal, known_audit, largest_pattern
+from tablecloak.methods.heuristics import repair
+from tablecloak.model import (
+    Audit,
+    Pattern,
+    Perturbation,
+    Problem,
+    Report,
+    Result,
+    Rounding,
+    Status,
+    Suppression,
+)
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.solvers.graphs import load_kernels
 
 DEFAULT = "suppress-auto"
 PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "numba", "pyscipopt")

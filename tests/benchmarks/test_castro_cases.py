@@ -21,7 +21,7 @@ from peers.process import Said
 from reports.castro import best_bound, gap_text, paper_gap
 from runner import Row
 from tablecloak import Problem, Suppression, audit
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.testing import instances
 
 SECONDS = 20.0

@@ -14,7 +14,7 @@ from cases.parts import PARTS
 from reports.methods import beside_others, gaps_over_time, ratio
 from runner import Row
 from tablecloak import Problem, audit, exposure, protect
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.methods import METHODS
 from tablecloak.testing import assert_additive, instances
 

@@ -12,17 +12,14 @@ from cases import study
 from cases.parts import PARTS
 from runner import Row, sample
 from tablecloak import Problem, Result, protect
-from tablecloak.attacker import null_space
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network, null_space
 from tablecloak.methods.branch_and_cut import gap_limit, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import capacity
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.heuristics import redundancy
-from tablecloak.methods.heuristics.redundancy import Thinner
+from tablecloak.methods.cuts import Twins, capacity
+from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.solvers import scip
-from tablecloak.solvers.graphs.network import load_kernels
+from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import instances
 
 WATCHED: tuple[tuple[Any, str], ...] = (

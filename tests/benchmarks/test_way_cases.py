@@ -18,7 +18,7 @@ from peers import process
 from peers.process import Said
 from peers.rounding import gconfid_tables
 from tablecloak import InputError, Levels, Perturbation, Problem, Suppression
-from tablecloak.solvers.outcome import MixedSolution, Outcome
+from tablecloak.solvers import MixedSolution, Outcome
 from tablecloak.testing import assert_additive, instances
 
 SECONDS = 20.0

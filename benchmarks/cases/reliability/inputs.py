@@ -46,17 +46,14 @@ from tablecloak import (
     tabulate,
     verify,
 )
-from tablecloak.auditing.certificate import Certificate
+from tablecloak.auditing import Certificate
 from tablecloak.errors import InputError
 from tablecloak.files import read_text
-from tablecloak.formats.cloak import read_cloak, write_cloak
-from tablecloak.formats.jj import read_jj, write_jj
-from tablecloak.formats.pattern_csv import read_pattern, write_pattern
+from tablecloak.formats import read_cloak, read_jj, read_pattern, write_cloak, write_jj, write_pattern
+from tablecloak.job import Job, code_labels, read_labels
 from tablecloak.job.hierarchies import make_hierarchy
-from tablecloak.job.job import Job
-from tablecloak.job.labels import code_labels, read_labels
-from tablecloak.model.problem import Problem
-from tablecloak.tabulation.sources import CellData
+from tablecloak.model import Problem
+from tablecloak.tabulation import CellData
 
 SUCCESS, INPUT_ERROR, OTHER, HANG = "success", "input error", "other", "hang"
 SECONDS = 20.0

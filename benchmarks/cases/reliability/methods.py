@@ -21,7 +21,7 @@ from tablecloak import (
     protect,
 )
 from tablecloak.methods import METHODS
-from tablecloak.model.pattern import Suppression
+from tablecloak.model import Suppression
 from tablecloak.testing import oracle_verdict
 from tablecloak.testing.brute_force import safe_suppression_below
 from tablecloak.testing.random_cases import near_threshold, random_case, random_levels

@@ -15,7 +15,7 @@ from cases.reliability.busy import BUSY, examine_busy
 from cases.reliability.findings import FAULTS, Examine, Fault, Findings, examine_all
 from cases.reliability.methods import METHOD_RUNS, OPTIMA, examine_methods, examine_optimum
 from runner import Case, Row
-from tablecloak.solvers.graphs.network import warm_up
+from tablecloak.solvers.graphs import warm_up
 
 SHOWN_FAULTS = 5
 """Faults of a block whose text is kept in its row."""

@@ -28,12 +28,10 @@ from tablecloak.errors import (
     near,
 )
 from tablecloak.methods import METHODS
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Result, Status
+from tablecloak.model import Problem, Result, Status, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs.network import warm_up
+from tablecloak.solvers.graphs import warm_up
 
 NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
 NOT_RUN = "not-run"

@@ -19,8 +19,7 @@ from tablecloak.analysis.witness_deviations import Block, OutOfTime, blocks_of
 from tablecloak.arrays import Bools, Ints, frozen, mask
 from tablecloak.auditing import checked_view
 from tablecloak.errors import NotApplicable, counted
-from tablecloak.model.pattern import Pattern, Perturbation, Rounding, View
-from tablecloak.model.problem import Mark, Problem
+from tablecloak.model import Mark, Pattern, Perturbation, Problem, Rounding, View
 from tablecloak.progress import Deadline, Progress, silent
 
 ROUTES_SHARE = 0.5

@@ -23,10 +23,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.errors import InputError
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Suppression
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.result import Audit
+from tablecloak.model import Audit, Dimension, Intervals, Mark, Mixed, Pattern, Problem, Suppression
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,15 +31,20 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable, check_kind, counted
-from tablecloak.methods.base import suppression
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import CoverFinder, NetworkSeparator, separator_of
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.cuts.cut_loop import Finder, RowProgram
-from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by
-from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
+from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods.cuts import (
+    CoverFinder,
+    Finder,
+    Lines,
+    NetworkSeparator,
+    OneWayRows,
+    PatternRows,
+    Row,
+    RowProgram,
+    fixed_by,
+    separator_of,
+)
+from tablecloak.model import Problem, Side, Task, open_tasks
 from tablecloak.progress import Deadline, Progress, silent
 
 LEVELS_A_ROUND = 200

@@ -15,19 +15,30 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.evidence import WholeSystem
-from tablecloak.attacker.linear import DECADES, LinearAttack
-from tablecloak.attacker.network import NetworkAttack
-from tablecloak.attacker.presolve import Component, reduce, without_empty_rows, working_columns
+from tablecloak.attacker import (
+    DECADES,
+    Component,
+    LinearAttack,
+    NetworkAttack,
+    WholeSystem,
+    reduce,
+    without_empty_rows,
+    working_columns,
+)
 from tablecloak.auditing import audit
-from tablecloak.model.pattern import Intervals, View
-from tablecloak.model.problem import Attacker, Levels, Mark, Problem
-from tablecloak.model.requirement import deviation_bounds
-from tablecloak.model.table import Table
-from tablecloak.model.units import whole_units
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mark,
+    Problem,
+    Table,
+    View,
+    deviation_bounds,
+    whole_units,
+)
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import DUAL, Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import DUAL, Outcome, Session
 
 NOISE = 1e-9
 """Moves smaller than this share of the amount asked are rounding noise."""

@@ -1,1 +1,34 @@
 """From a table and rules to a problem: sensitive cells, their levels, the attackers."""
+
+from tablecloak.assessment.assess import assess, summary
+from tablecloak.assessment.concentration import Caught
+from tablecloak.assessment.insiders import Insiders
+from tablecloak.assessment.marks import Marks
+from tablecloak.assessment.rules import (
+    RULES,
+    Dominance,
+    Frequency,
+    PPercent,
+    PriorPosterior,
+    Request,
+    Rule,
+    ZeroUnsafe,
+    rule_of,
+)
+
+__all__ = [
+    "RULES",
+    "Caught",
+    "Dominance",
+    "Frequency",
+    "Insiders",
+    "Marks",
+    "PPercent",
+    "PriorPosterior",
+    "Request",
+    "Rule",
+    "ZeroUnsafe",
+    "assess",
+    "rule_of",
+    "summary",
+]

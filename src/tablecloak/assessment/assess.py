@@ -18,10 +18,8 @@ from tablecloak.assessment.marks import FORCED, HIDDEN, LEVELS, MARKS, SAFE, UNS
 from tablecloak.assessment.rules import Rule
 from tablecloak.assessment.unions import unite
 from tablecloak.errors import InputError, check_kind, counted
+from tablecloak.model import Levels, Problem, Reason, Table, known_bounds
 from tablecloak.model import weights as weighing
-from tablecloak.model.emptiness import known_bounds
-from tablecloak.model.problem import Levels, Problem, Reason
-from tablecloak.model.table import Table
 
 ABOUT_LARGEST = ("dominance", "p-percent")
 ORDER = (ABOUT_LARGEST, ("request",), ("frequency",), ("zero",))

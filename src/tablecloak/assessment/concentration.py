@@ -13,9 +13,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, floats, frozen
 from tablecloak.errors import InputError, counted
-from tablecloak.model.contributions import NOBODY, Contributions
-from tablecloak.model.emptiness import Emptiness
-from tablecloak.model.table import Table
+from tablecloak.model import NOBODY, Contributions, Emptiness, Table
 
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
 NOISE = 32 * float(np.finfo(np.float64).eps)

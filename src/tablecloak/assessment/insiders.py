@@ -31,9 +31,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.emptiness import knowing_the_page
-from tablecloak.model.problem import Attacker, Problem
+from tablecloak.model import Attacker, Contributions, Problem, knowing_the_page
 
 POOLED = "all insiders in one"
 MERGED = 20

@@ -35,9 +35,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints, frozen
 from tablecloak.errors import InputError
 from tablecloak.files import parse_numbers, read_rows, read_text
 from tablecloak.frames import columns_of
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.equations import Packing
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Packing, Table
 
 MARK = "mark"
 SAFE, UNSAFE, FORCED, HIDDEN = "safe", "unsafe", "forced", "hidden"

@@ -36,6 +36,7 @@ import numpy as np
 from tablecloak.assessment.concentration import (
     HOLDINGS,
     RESPONDENTS,
+    Caught,
     check_depth,
     contributions_at,
     copies,
@@ -49,9 +50,8 @@ from tablecloak.assessment.concentration import (
     top,
     waived,
 )
-from tablecloak.assessment.concentration import Caught as Caught
 from tablecloak.errors import InputError, check_kind
-from tablecloak.model.table import Table
+from tablecloak.model import Table
 
 FREQUENCY_PERCENT = 20.0
 """The level of the frequency rule in percent, where none is given and the values are no counts."""

@@ -31,11 +31,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen
 from tablecloak.assessment.concentration import contributions_at
 from tablecloak.assessment.rules import Dominance, PPercent, PriorPosterior, Rule
 from tablecloak.errors import InputError
-from tablecloak.model.contributions import NOBODY, Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.emptiness import Emptiness
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.table import Table
+from tablecloak.model import NOBODY, Contributions, Dimension, Emptiness, Hierarchy, Table
 
 SHOWN_CODES = 4
 """So many codes of a union are spelt out in its own code."""

@@ -35,7 +35,7 @@ from tablecloak.attacker.tolerances import (
     NEAR_RATIONAL,
     RELATIVE_NOISE,
 )
-from tablecloak.solvers.linear_program import Columns
+from tablecloak.solvers import Columns
 
 Amount = Fraction | float
 """A fraction, or infinity."""

@@ -12,7 +12,8 @@ repeated until nothing changes, from several starts. Cells without room, and emp
 which weigh more than any price; places of a kind of marginal that the table does not have count nothing. What comes out
 is checked against the equations.
 
-Importing this module imports numba, so nothing imports it at the top of a file.
+The work is done by the compiled kernels of `tablecloak.solvers.kernels.hypercubes`, which are imported by the first
+call.
 
 Reference: Giessing & Repsilber (2002), Tools and strategies to protect multiple tables with the GHQUAR cell suppression
 engine, for hypercubes; walks under hierarchies and the search by dimensions are ours.
@@ -27,7 +28,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from tablecloak.attacker.grid import Grid
-from tablecloak.solvers.kernels.hypercubes import LONGEST, MOST_CORNERS, search
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -82,6 +82,8 @@ class Cubes:
     @staticmethod
     def fits(grid: Grid) -> bool:
         """Whether there is room for a number for every place of the grid."""
+        from tablecloak.solvers.kernels.hypercubes import LONGEST
+
         places = 1
         for size in grid.shape:
             places *= size
@@ -95,6 +97,8 @@ class Cubes:
         `price` of hiding each cell, `FORBIDDEN` where that must not be; `up`, `down`: the room of every cell. For a
         level below the cell exchange `up` and `down`.
         """
+        from tablecloak.solvers.kernels.hypercubes import MOST_CORNERS, search
+
         if self._key[cell] < 0:
             return None
         corners, signs = np.zeros(MOST_CORNERS, dtype=np.int32), np.zeros(MOST_CORNERS, dtype=np.int8)

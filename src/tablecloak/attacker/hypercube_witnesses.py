@@ -21,7 +21,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.inference import Tick
 from tablecloak.attacker.presolve import structure_of, working_columns
-from tablecloak.model.table import Table
+from tablecloak.model import Table
 
 if TYPE_CHECKING:
     from tablecloak.attacker.hypercube import Cubes

@@ -15,7 +15,7 @@ from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.presolve import Component
 from tablecloak.errors import NotApplicable
-from tablecloak.solvers.mixed_integer import IntegerProgram
+from tablecloak.solvers import IntegerProgram
 
 MOST_CELLS = 2000
 """The largest component (in cells) that an integer attacker is asked about."""

@@ -20,8 +20,7 @@ from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Session
-from tablecloak.solvers.outcome import Outcome, Solution
+from tablecloak.solvers import Outcome, Session, Solution
 
 POOL_SIZE = 400
 """Witnesses that a chunk of questions remembers."""

@@ -7,7 +7,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.inference import Side, Tick
 from tablecloak.attacker.presolve import Component
-from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers.graphs import Network
 
 
 class NetworkAttack:

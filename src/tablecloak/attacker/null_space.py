@@ -21,8 +21,7 @@ from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, Session
 
 MOST_ENTRIES = 40_000_000
 """Systems with more rows times columns are not eliminated."""

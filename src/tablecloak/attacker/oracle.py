@@ -26,8 +26,7 @@ from tablecloak.attacker.evidence import EXACT, Amount, Deviation, WholeSystem
 from tablecloak.attacker.gaussian_elimination import TooMuchWork
 from tablecloak.attacker.tolerances import SOLVER_FEASIBILITY
 from tablecloak.errors import SolverError
-from tablecloak.solvers.linear_program import Session
-from tablecloak.solvers.outcome import Outcome, Solution
+from tablecloak.solvers import Outcome, Session, Solution
 
 CAPS = (1e4, 1e8, math.inf)
 """Other columns may move this many times as far as the need."""

@@ -24,8 +24,8 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker.structure import Orientation, Structure, recognise
-from tablecloak.model.table import Table
-from tablecloak.solvers.linear_program import Columns
+from tablecloak.model import Table
+from tablecloak.solvers import Columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
+from tablecloak.model import Problem, room_by_box
 
 
 class Boxes:

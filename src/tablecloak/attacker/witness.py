@@ -15,10 +15,8 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.evidence import WholeSystem
 from tablecloak.attacker.oracle import AttackerOracle
 from tablecloak.attacker.presolve import Component, Reduction, reduce, working_columns
-from tablecloak.model.pattern import Suppression, View
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import deviation_bounds
-from tablecloak.solvers.graphs.network import Network
+from tablecloak.model import Problem, Suppression, View, deviation_bounds
+from tablecloak.solvers.graphs import Network
 
 
 class WitnessFinder:

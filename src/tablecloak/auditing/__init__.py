@@ -1,7 +1,17 @@
-"""The audit: one judge for all patterns. It never imports a method."""
+"""The audit: what each attacker can work out, certificates of it, and exposure. It trusts and knows no method."""
 
-from tablecloak.auditing.audit import audit, checked_view, deviation_bounds
+from tablecloak.auditing.audit import audit, checked_view
 from tablecloak.auditing.certificate import Certificate, Verification, verify
 from tablecloak.auditing.certify import certify
+from tablecloak.auditing.exposure import Exposure, exposure
 
-__all__ = ["Certificate", "Verification", "audit", "certify", "checked_view", "deviation_bounds", "verify"]
+__all__ = [
+    "Certificate",
+    "Exposure",
+    "Verification",
+    "audit",
+    "certify",
+    "checked_view",
+    "exposure",
+    "verify",
+]

@@ -10,22 +10,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
-from tablecloak.attacker.inference import Inference, Side, Tick
-from tablecloak.attacker.integer import IntegerAttack
-from tablecloak.attacker.linear import LinearAttack
-from tablecloak.attacker.network import NetworkAttack
-from tablecloak.attacker.presolve import Component, Reduction, is_ready, reduce, working_columns
+from tablecloak.attacker import (
+    Component,
+    Inference,
+    IntegerAttack,
+    LinearAttack,
+    NetworkAttack,
+    Reduction,
+    Side,
+    Tick,
+    cubes_of,
+    is_ready,
+    reach_by_cubes,
+    reduce,
+    working_columns,
+)
 from tablecloak.errors import InputError, check_kind
-from tablecloak.model.pattern import Mixed, Pattern, Perturbation, View
-from tablecloak.model.printed import Printed
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Requirements, requirements
-from tablecloak.model.requirement import deviation_bounds as bounds_in_units
-from tablecloak.model.result import Audit
-from tablecloak.model.units import units_above, units_below, whole_units
+from tablecloak.model import (
+    Audit,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Printed,
+    Problem,
+    Requirements,
+    View,
+    requirements,
+    units_above,
+    units_below,
+    whole_units,
+)
+from tablecloak.model import deviation_bounds as bounds_in_units
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.graphs.network import is_loaded, warm_up
+from tablecloak.solvers.graphs import is_loaded, warm_up
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,10 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
-from tablecloak.attacker.presolve import Component
+from tablecloak.attacker import Component, TooMuchWork, solve
 from tablecloak.auditing.exact import ONE, ZERO, ExactProblem, Extended, Room, Vector
-from tablecloak.solvers.graphs.network import Network
-from tablecloak.solvers.linear_program import DUAL, PRIMAL, Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import DUAL, PRIMAL, Outcome, Session
+from tablecloak.solvers.graphs import Network
 
 DENOMINATORS = (1, 12, 1_000)
 """Floats are first taken for the nearest fractions (of a data unit) with denominators up to these."""

@@ -25,8 +25,7 @@ from typing import Any, Literal, get_args
 
 from tablecloak.auditing.exact import ZERO, ExactProblem, Extended, Vector
 from tablecloak.errors import InputError
-from tablecloak.model.pattern import Pattern
-from tablecloak.model.problem import Problem
+from tablecloak.model import Pattern, Problem
 
 FORMAT, VERSION = "tablecloak certificate", 2
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")

@@ -16,15 +16,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.presolve import Component, reduce, structure_of, working_columns
+from tablecloak.attacker import Component, reduce, structure_of, working_columns
 from tablecloak.auditing.candidates import Engine, LinearEngine, NetworkEngine, NoBasis, Push, SparseEngine
 from tablecloak.auditing.certificate import Certificate, Claim
 from tablecloak.auditing.exact import ONE, ZERO, ExactProblem, Extended, Rational, Vector, plain
 from tablecloak.errors import SolverError
-from tablecloak.model.pattern import Pattern
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import deviation_bounds
-from tablecloak.model.result import Audit
+from tablecloak.model import Audit, Pattern, Problem, deviation_bounds
 from tablecloak.progress import Progress, silent
 
 WHOLE_NUMBERS = "the audit judged an attacker who knows that values are whole numbers, the proofs do not"

@@ -16,10 +16,16 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Floats
 from tablecloak.auditing.audit import checked_view
-from tablecloak.model.pattern import Mixed, Pattern, Perturbation
-from tablecloak.model.printed import Printed
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Requirements, deviation_bounds, requirements
+from tablecloak.model import (
+    Mixed,
+    Pattern,
+    Perturbation,
+    Printed,
+    Problem,
+    Requirements,
+    deviation_bounds,
+    requirements,
+)
 
 Extended = Fraction | float
 """A fraction, or one of the two infinities."""

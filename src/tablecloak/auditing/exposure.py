@@ -34,18 +34,21 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.attacker.network import NetworkAttack
-from tablecloak.attacker.presolve import Component, structure_of
-from tablecloak.attacker.structure import Block, orient
-from tablecloak.auditing import audit
+from tablecloak.attacker import Block, Component, NetworkAttack, orient, structure_of
+from tablecloak.auditing.audit import audit
 from tablecloak.errors import SolverError, check_kind
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Levels, Mark, Problem
-from tablecloak.model.requirement import requirements
-from tablecloak.model.units import units_above, units_below, whole_units
+from tablecloak.model import (
+    Levels,
+    Mark,
+    Problem,
+    Suppression,
+    requirements,
+    units_above,
+    units_below,
+    whole_units,
+)
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.linear_program import Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, Session
 
 SOLVER_SLACK = 1e-6
 """Where linear programs decide which set a cell is in, a level counts as met up to this share of itself."""

@@ -13,7 +13,7 @@ from tablecloak.cli.progress import drawing
 from tablecloak.errors import NotApplicable
 
 if TYPE_CHECKING:
-    from tablecloak.analysis.lower_bounds import Bound
+    from tablecloak.analysis import Bound
 
 
 def exposure(
@@ -25,9 +25,9 @@ def exposure(
 ) -> None:
     """Which sensitive cells could be worked out if nothing but them were hidden?"""
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
-        from tablecloak.auditing.exposure import exposure as run
+        from tablecloak.auditing import exposure as run
         from tablecloak.files import check_writable, write_files
-        from tablecloak.reports.records import exposure_record, to_json
+        from tablecloak.reports import exposure_record, to_json
 
         check_writable([json] if json else [], inputs=[instance])
         problem = read_problem(instance, widen, quiet)
@@ -51,7 +51,7 @@ def bounds(
 ) -> None:
     """What must any safe suppression cost? The lower bounds of the literature."""
     with exit_codes(show_confidential), drawing(quiet) as progress:
-        from tablecloak.analysis.lower_bounds import BOUNDS
+        from tablecloak.analysis import BOUNDS
 
         problem = read_problem(instance, widen, quiet)
         found: dict[str, Bound | NotApplicable] = {}

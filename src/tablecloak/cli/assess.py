@@ -14,9 +14,8 @@ from tablecloak.cli.progress import drawing
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.assessment.insiders import Insiders
-    from tablecloak.assessment.rules import Rule
-    from tablecloak.model.table import Table
+    from tablecloak.assessment import Insiders, Rule
+    from tablecloak.model import Table
 
 
 def assess(
@@ -68,11 +67,11 @@ def assess(
 ) -> None:
     """Find the sensitive cells of a table, their levels and the attackers."""
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
-        from tablecloak.assessment.assess import assess as run
-        from tablecloak.assessment.marks import Marks
+        from tablecloak.assessment import Marks
+        from tablecloak.assessment import assess as run
         from tablecloak.files import check_writable, write_files
-        from tablecloak.formats.cloak import write_cloak
-        from tablecloak.job.run import chosen_weights, described
+        from tablecloak.formats import write_cloak
+        from tablecloak.job import chosen_weights, described
 
         check_writable([out], inputs=[path for path in (table, marks) if path])
         rules, attackers = _rules(rule or [], bool(marks)), _insiders(insiders)
@@ -105,8 +104,8 @@ def _codes(given: Sequence[str]) -> dict[str, list[str]] | None:
 
 
 def _read_table(path: Path) -> Table:
-    from tablecloak.formats.cloak import read_cloak
-    from tablecloak.model.table import Table
+    from tablecloak.formats import read_cloak
+    from tablecloak.model import Table
 
     thing = read_cloak(path)
     if not isinstance(thing, Table):
@@ -117,7 +116,7 @@ def _read_table(path: Path) -> Table:
 
 def _rules(given: Sequence[str], marked: bool) -> list[Rule]:
     """The rules of all options; every fault of all of them at once."""
-    from tablecloak.assessment.rules import rule_of
+    from tablecloak.assessment import rule_of
 
     rules, faults = list[Any](), list[str]()
     if not given and not marked:
@@ -138,8 +137,8 @@ def _rules(given: Sequence[str], marked: bool) -> list[Rule]:
 def _insiders(given: str | None) -> Insiders | None:
     from dataclasses import fields
 
-    from tablecloak.assessment.insiders import Insiders
-    from tablecloak.job.schema import meant
+    from tablecloak.assessment import Insiders
+    from tablecloak.job import meant
 
     if given is None:
         return None

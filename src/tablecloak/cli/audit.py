@@ -13,9 +13,7 @@ from tablecloak.cli.progress import drawing
 from tablecloak.errors import SolverError
 
 if TYPE_CHECKING:
-    from tablecloak.model.pattern import Pattern
-    from tablecloak.model.problem import Problem
-    from tablecloak.model.result import Audit
+    from tablecloak.model import Audit, Pattern, Problem
     from tablecloak.progress import Progress
 
 
@@ -41,8 +39,8 @@ def audit(
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.auditing import audit as run
         from tablecloak.files import check_writable, make_folder, write_files
-        from tablecloak.formats.pattern_csv import read_pattern
-        from tablecloak.reports.records import audit_record, to_json
+        from tablecloak.formats import read_pattern
+        from tablecloak.reports import audit_record, to_json
 
         check_writable([json] if json else [], inputs=[instance, pattern])
         problem = read_problem(instance, widen, quiet)
@@ -67,8 +65,7 @@ def _certified(
     problem: Problem, pattern: Pattern, verdict: Audit, progress: Progress
 ) -> tuple[str, list[str]]:
     """The text of a certificate of the verdict, checked with no solver, and what to say about it."""
-    from tablecloak.auditing import certify
-    from tablecloak.auditing.certificate import Certificate, verify
+    from tablecloak.auditing import Certificate, certify, verify
 
     certificate = certify(problem, pattern, verdict, progress=progress)
     text = certificate.to_json()

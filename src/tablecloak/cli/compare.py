@@ -22,7 +22,7 @@ from tablecloak.cli.progress import drawing
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.analysis.compare import Comparison
+    from tablecloak.analysis import Comparison
 
 
 def compare(
@@ -55,10 +55,9 @@ def compare(
 ) -> None:
     """Run several methods, audit each outcome, and show what each of them costs readers."""
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
-        from tablecloak.analysis.compare import compare as run
+        from tablecloak.analysis import compare as run
         from tablecloak.files import check_writable, write_files
-        from tablecloak.reports.comparison import check_drawing, compare_html, cost_plot
-        from tablecloak.reports.records import to_json
+        from tablecloak.reports import check_drawing, compare_html, cost_plot, to_json
 
         check_writable([path for path in (json, html, plot) if path], inputs=[instance])
         if html or plot:

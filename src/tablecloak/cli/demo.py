@@ -10,17 +10,14 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table as Grid
 
-from tablecloak.assessment.assess import summary
+from tablecloak.assessment import summary
 from tablecloak.auditing import audit
 from tablecloak.errors import counted
 from tablecloak.examples import BUSINESS_FILES, business_labels, copy_business_survey
-from tablecloak.job import Job, run_job
-from tablecloak.job.run import prepared, sort_of
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit
+from tablecloak.job import Job, prepared, run_job, sort_of
+from tablecloak.model import Audit, Problem, Suppression
 from tablecloak.progress import Progress, silent
-from tablecloak.publication.publication import Publication
+from tablecloak.publication import Publication
 
 SHOWN = 6
 """How many attacked cells are shown."""

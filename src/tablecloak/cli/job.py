@@ -46,7 +46,7 @@ def init(
     """Look at the data and write a job file to start from, with comments."""
     with exit_codes(show_confidential) as interrupts:
         from tablecloak.files import check_writable, write_files
-        from tablecloak.job.starter import starter
+        from tablecloak.job import starter
 
         check_writable([out] if out else [], inputs=[data])
         text = starter(data, out.parent if out else Path())

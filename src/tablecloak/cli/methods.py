@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tablecloak.methods import METHODS
-from tablecloak.methods.base import Method
+from tablecloak.methods import METHODS, Method
 
 
 def print_methods() -> None:

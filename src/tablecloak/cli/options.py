@@ -12,7 +12,7 @@ import typer
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.model.problem import Problem
+    from tablecloak.model import Problem
 
 Instance = Annotated[
     Path,
@@ -34,9 +34,8 @@ Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE.cloak", help="Wr
 
 def read_problem(instance: Path, widen: bool, quiet: bool) -> Problem:
     """The problem in a cloak file or a JJ file; what was passed over in it is told on stderr."""
-    from tablecloak.formats.cloak import is_cloak, read_cloak
-    from tablecloak.formats.jj import read_jj
-    from tablecloak.model.table import Table
+    from tablecloak.formats import is_cloak, read_cloak, read_jj
+    from tablecloak.model import Table
 
     if is_cloak(instance):
         thing = read_cloak(instance)

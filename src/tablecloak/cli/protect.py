@@ -45,10 +45,10 @@ def protect(
     """Protect a table, audit the outcome, and write pattern and record."""
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.files import check_writable, write_files
-        from tablecloak.formats.pattern_csv import write_pattern
-        from tablecloak.model.result import Status
+        from tablecloak.formats import write_pattern
+        from tablecloak.model import Status
         from tablecloak.protection import protect as run
-        from tablecloak.reports.records import result_record, to_json
+        from tablecloak.reports import result_record, to_json
 
         check_writable([path for path in (json, pattern) if path], inputs=[instance])
         params = read_params(settings or [], seconds)

@@ -57,10 +57,10 @@ def publish(
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.auditing import audit
         from tablecloak.files import check_writable, write_files
-        from tablecloak.formats.pattern_csv import read_pattern
-        from tablecloak.job.validation import check_library, check_public
-        from tablecloak.model.printed import Printed
-        from tablecloak.publication.publish import publish as run
+        from tablecloak.formats import read_pattern
+        from tablecloak.job import check_library, check_public
+        from tablecloak.model import Printed
+        from tablecloak.publication import publish as run
 
         wanted = [*out, *([report] if report else [])]
         files_of_labels = [Path(each.rpartition("=")[2]) for each in labels or []]
@@ -84,7 +84,7 @@ def publish(
         )
         files: dict[Path, str | bytes] = {path: publication.render(path) for path in out}
         if report:
-            from tablecloak.reports.report_page import report_page, result_of
+            from tablecloak.reports import report_page, result_of
 
             result = result_of(problem, given, verdict, f"pattern in {pattern.name}")
             files[report] = report_page(problem, result, verdict, progress=progress)
@@ -96,7 +96,7 @@ def publish(
 
 def _labels(given: Sequence[str]) -> dict[str, dict[str, str]] | None:
     """Labels from all files, by dimension."""
-    from tablecloak.job.labels import code_labels, read_labels
+    from tablecloak.job import code_labels, read_labels
 
     found: dict[str, dict[str, str]] = {}
     for each in given:

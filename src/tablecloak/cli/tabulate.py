@@ -14,8 +14,8 @@ from tablecloak.cli.progress import drawing
 from tablecloak.errors import InputError, counted
 
 if TYPE_CHECKING:
-    from tablecloak.job.job import Job
-    from tablecloak.model.table import Table
+    from tablecloak.job import Job
+    from tablecloak.model import Table
 
 
 def _column(name: str, words: str) -> Any:
@@ -115,8 +115,8 @@ def tabulate(
     """Make a table with all its totals from microdata or cells."""
     with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
         from tablecloak.files import check_writable, write_files
-        from tablecloak.formats.cloak import write_cloak
-        from tablecloak.job.run import tabulated
+        from tablecloak.formats import write_cloak
+        from tablecloak.job import tabulated
 
         source = {
             "path": str(data),
@@ -157,7 +157,7 @@ def tabulate(
 
 def _job(source: dict[str, Any], layout: dict[str, Any], dimensions: Sequence[dict[str, Any]]) -> Job:
     """The options as the first part of a job, checked in the same way; faults name the options."""
-    from tablecloak.job.job import Job
+    from tablecloak.job import Job
 
     document = {
         "data": {key: value for key, value in source.items() if value is not None},

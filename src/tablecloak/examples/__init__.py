@@ -8,10 +8,8 @@ from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.files import make_folder, read_text, write_files
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.table import Table
-from tablecloak.tabulation.sources import Microdata
+from tablecloak.model import Dimension, Hierarchy, Table
+from tablecloak.tabulation import Microdata
 
 BUSINESS_DIMENSIONS = ("region", "industry", "size")
 """The dimensions of the business survey; the classification of each is in a file of its name."""

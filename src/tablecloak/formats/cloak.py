@@ -31,14 +31,22 @@ from tablecloak.errors import InputError
 from tablecloak.files import read_bytes
 from tablecloak.formats.cloak_archive import Archive, CloakLimits, Damaged
 from tablecloak.formats.cloak_checks import problem_faults, table_faults, type_faults
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension, label_of
-from tablecloak.model.emptiness import Emptiness
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Attacker, Levels, Problem, Reason
-from tablecloak.model.table import Table
-from tablecloak.model.units import checked_units, is_whole, nearest_units
-from tablecloak.tabulation.tabulate import COUNT
+from tablecloak.model import (
+    Attacker,
+    Contributions,
+    Dimension,
+    Emptiness,
+    Hierarchy,
+    Levels,
+    Problem,
+    Reason,
+    Table,
+    checked_units,
+    is_whole,
+    label_of,
+    nearest_units,
+)
+from tablecloak.tabulation import COUNT
 
 SUFFIX = ".cloak"
 FORMAT, VERSION = "tablecloak cloak file", 2

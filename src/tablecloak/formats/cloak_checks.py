@@ -17,13 +17,17 @@ from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
 from tablecloak.frames import KINDS
-from tablecloak.model.cells import MOST_DECIMALS
-from tablecloak.model.contributions import NOBODY, Contributions
-from tablecloak.model.emptiness import EMPTY
-from tablecloak.model.equations import Packing
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.table import Table
-from tablecloak.model.units import LARGEST_UNITS
+from tablecloak.model import (
+    EMPTY,
+    LARGEST_UNITS,
+    MOST_DECIMALS,
+    NOBODY,
+    Contributions,
+    Mark,
+    Packing,
+    Problem,
+    Table,
+)
 
 ROUNDED_BY = 2.5
 """Data units: a level is rounded up by less than one, a bound inward by less than one."""

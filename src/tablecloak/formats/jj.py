@@ -28,8 +28,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.files import number_texts, parse_numbers, read_text
-from tablecloak.model.problem import Levels, Mark, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Levels, Mark, Problem, Table
 
 INFINITE = 1e30
 """Bounds at least this large are no bounds; written so because other programs cannot read ``inf``."""

@@ -27,9 +27,17 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.files import number_texts, parse_numbers, read_rows, read_text
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Intervals,
+    Mark,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 
 PUBLISHED, SENSITIVE, COMPLEMENTARY, FORCED = "published", "sensitive", "complementary", "forced"
 INTERVAL, ROUNDED, PERTURBED = "interval", "rounded", "perturbed"
@@ -91,7 +99,7 @@ def _statuses(problem: Problem, pattern: Pattern) -> _Words:
                 words[where] = _statuses(problem, part)[where]
         case _:
             what = f"A pattern of type {type(pattern).__name__} cannot be written as CSV."
-            raise NotApplicable(what, needs="one of the patterns of tablecloak.model.pattern")
+            raise NotApplicable(what, needs="one of the patterns of tablecloak.model")
     return words
 
 

@@ -5,6 +5,35 @@ outputs at once; `plan` says what a run would do. See docs/jobs.md.
 """
 
 from tablecloak.job.job import Job
-from tablecloak.job.run import JobResult, plan, run_job
+from tablecloak.job.labels import code_labels, read_labels
+from tablecloak.job.run import (
+    JobResult,
+    chosen_weights,
+    described,
+    plan,
+    prepared,
+    run_job,
+    sort_of,
+    tabulated,
+)
+from tablecloak.job.schema import meant
+from tablecloak.job.starter import starter
+from tablecloak.job.validation import check_library, check_public
 
-__all__ = ["Job", "JobResult", "plan", "run_job"]
+__all__ = [
+    "Job",
+    "JobResult",
+    "check_library",
+    "check_public",
+    "chosen_weights",
+    "code_labels",
+    "described",
+    "meant",
+    "plan",
+    "prepared",
+    "read_labels",
+    "run_job",
+    "sort_of",
+    "starter",
+    "tabulated",
+]

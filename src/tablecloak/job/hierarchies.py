@@ -8,8 +8,7 @@ from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.files import read_rows, read_text
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model import Dimension, Hierarchy
 
 TOTAL = "Total"
 DIGITS = "digits:"

@@ -11,8 +11,7 @@ import duckdb
 from numpy.typing import NDArray
 
 from tablecloak.errors import InputError
-from tablecloak.tabulation.duckdb.reader import Part, csv_fault, file_parts, read_columns
-from tablecloak.tabulation.duckdb.session import session
+from tablecloak.tabulation import Part, csv_fault, file_parts, read_columns, session
 
 KEPT_CODES = 2_000
 """Columns with more different values than that are no codes: the values are not looked at one by one."""

@@ -16,8 +16,7 @@ from tablecloak.job.schema import check_keys, named_files, tables_of
 from tablecloak.job.validation import check_meaning, found_files, response_of
 
 if TYPE_CHECKING:
-    from tablecloak.assessment.insiders import Insiders
-    from tablecloak.assessment.rules import Rule
+    from tablecloak.assessment import Insiders, Rule
 
 ADVICE = "Keys are described in docs/jobs.md; [[rule]] number 2 is called rule[2]."
 MOST_NESTED = 100

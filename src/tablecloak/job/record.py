@@ -15,9 +15,8 @@ from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.job.job import Job
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Result, Status
-from tablecloak.reports.records import audit_record, result_record
+from tablecloak.model import Audit, Problem, Result, Status
+from tablecloak.reports import audit_record, result_record
 
 BLOCK = 1 << 20
 

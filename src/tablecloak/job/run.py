@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.arrays import Floats
-from tablecloak.assessment.assess import assess, summary
-from tablecloak.assessment.marks import Marks
+from tablecloak.assessment import Marks, assess, summary
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError, UnsafePublication, counted
 from tablecloak.files import check_writable, write_files
-from tablecloak.formats.cloak import write_cloak
-from tablecloak.formats.pattern_csv import write_pattern
+from tablecloak.formats import write_cloak, write_pattern
 from tablecloak.job.hierarchies import is_csv, make_dimension, needs_codes
 from tablecloak.job.inspect import codes_in, columns_in
 from tablecloak.job.job import Job
@@ -28,20 +26,24 @@ from tablecloak.job.record import (
     input_digests,
     run_record,
 )
+from tablecloak.model import (
+    RESPONSE,
+    Audit,
+    Dimension,
+    PrintedUnit,
+    Problem,
+    Result,
+    Status,
+    Table,
+    link,
+    link_responses,
+)
 from tablecloak.model import weights as weighing
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.links import RESPONSE, link, link_responses
-from tablecloak.model.printed import PrintedUnit
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Result, Status
-from tablecloak.model.table import Table
 from tablecloak.progress import Progress, silent
 from tablecloak.protection import DEFAULT, protect
-from tablecloak.publication.publication import Publication
-from tablecloak.publication.publish import Labels, publish
-from tablecloak.reports.records import to_json
-from tablecloak.tabulation.sources import CellData, Layout, Microdata
-from tablecloak.tabulation.tabulate import tabulate, tabulate_linked
+from tablecloak.publication import Labels, Publication, publish
+from tablecloak.reports import to_json
+from tablecloak.tabulation import CellData, Layout, Microdata, tabulate, tabulate_linked
 
 _PRINTED_UNIT = ("decimals", "unit")
 STEPS = ("tabulate", "assess", "protect", "audit", "publish", "report", "write")
@@ -364,7 +366,7 @@ def _confidential_files(
     if "problem" in wanted:
         files[wanted["problem"]] = write_cloak(problem)
     if "html" in wanted and report:
-        from tablecloak.reports.report_page import report_page
+        from tablecloak.reports import report_page
 
         explained = bool(job.section("report").get("explain", True))
         files[wanted["html"]] = report_page(problem, result, verdict, explained=explained, progress=progress)

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from tablecloak.job.positions import Faults
-from tablecloak.model.emptiness import EMPTY
+from tablecloak.model import EMPTY
 
 
 @dataclass(frozen=True)

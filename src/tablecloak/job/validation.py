@@ -16,11 +16,10 @@ from tablecloak.files import check_writable, is_file, is_folder
 from tablecloak.job.hierarchies import make_hierarchy, needs_codes, read_digits
 from tablecloak.job.positions import Faults
 from tablecloak.job.schema import FOR_CELLS, FOR_MICRODATA, PUBLIC, SECTIONS, meant, named_files, tables_of
-from tablecloak.model.emptiness import CELLS
+from tablecloak.model import CELLS
 
 if TYPE_CHECKING:
-    from tablecloak.assessment.insiders import Insiders
-    from tablecloak.assessment.rules import Rule
+    from tablecloak.assessment import Insiders, Rule
 
 LONGEST_PATH = 500
 """Of longer names of files messages show the beginning."""
@@ -232,7 +231,7 @@ def _check_relations(document: Mapping[str, Any], responses: Sequence[str], faul
 
 
 def _rules(document: Mapping[str, Any], faults: Faults) -> list[tuple[str, Rule]]:
-    from tablecloak.assessment.rules import RULES, rule_of
+    from tablecloak.assessment import RULES, rule_of
 
     rules = []
     for path, table in tables_of(document, "rule"):
@@ -285,7 +284,7 @@ def _check_rules(
 
 
 def _insiders(document: Mapping[str, Any], cells: bool, faults: Faults) -> Insiders | None:
-    from tablecloak.assessment.insiders import Insiders
+    from tablecloak.assessment import Insiders
 
     given = document.get("insiders")
     if given is None:

@@ -1,10 +1,11 @@
 """The catalogue of methods. A method's name here, its file, its docs page and its test carry the same name."""
 
-from tablecloak.methods.base import Method
+from tablecloak.methods.base import Method, Proposal, suppression
 from tablecloak.methods.data_units import exactly
+from tablecloak.methods.feasibility import known_audit, largest_pattern
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
-from tablecloak.methods.mixed.plan import MixedParams
+from tablecloak.methods.mixed import MixedParams
 from tablecloak.methods.mixed_joint import mixed_joint
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
@@ -147,4 +148,4 @@ METHODS = {
     ),
 }
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "Method", "Proposal", "known_audit", "largest_pattern", "suppression"]

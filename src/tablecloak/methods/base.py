@@ -11,9 +11,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.errors import InputError, check_kind
-from tablecloak.model.pattern import Pattern, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import EVERYTHING, Status
+from tablecloak.model import EVERYTHING, Pattern, Problem, Status, Suppression
 from tablecloak.progress import Deadline, Progress
 
 Found = TypeVar("Found")

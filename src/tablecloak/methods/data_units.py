@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from tablecloak.arrays import Floats, floats, frozen
-from tablecloak.attacker.presolve import same_structure
+from tablecloak.attacker import same_structure
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import MethodFunction, Proposal
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.units import units_above, units_below, whole_units
+from tablecloak.model import Attacker, Levels, Problem, units_above, units_below, whole_units
 
 
 def exactly(method: MethodFunction) -> MethodFunction:

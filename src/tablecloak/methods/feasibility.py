@@ -8,15 +8,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import suppression
-from tablecloak.model.pattern import Pattern, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit
+from tablecloak.model import Audit, Pattern, Problem, Suppression
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.linear_program import Session
+from tablecloak.solvers import Session
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
 

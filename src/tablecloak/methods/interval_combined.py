@@ -20,30 +20,26 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.intervals.attainable import (
+from tablecloak.methods.intervals import (
     HAIR,
     Room,
+    Touching,
+    blurred,
     check_blur,
+    first_intervals,
     hidden_by_mark,
     may_be_touched,
+    proposal_of,
     repaired_in_time,
     stated,
 )
-from tablecloak.methods.intervals.blur import blurred, proposal_of
-from tablecloak.methods.intervals.initial_intervals import first_intervals
-from tablecloak.methods.intervals.slope_scaling import Touching
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
-from tablecloak.methods.unified.formulation import Form, combined_form
-from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.model.pattern import Intervals
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import all_levels, conditional_widths
+from tablecloak.methods.unified import Answer, Form, Proof, SecondModel, combined_form, solve_first
+from tablecloak.model import Intervals, Problem, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 
 @dataclass(frozen=True)

@@ -25,28 +25,31 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.intervals.attainable import (
+from tablecloak.methods.intervals import (
     HAIR,
     Room,
+    blurred,
     check_blur,
+    first_intervals,
     hidden_by_mark,
     may_be_touched,
+    proposal_of,
     repaired_in_time,
     stated,
     tightened,
 )
-from tablecloak.methods.intervals.blur import blurred, proposal_of
-from tablecloak.methods.intervals.initial_intervals import first_intervals
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
-from tablecloak.methods.unified.formulation import Form, interval_form
-from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.methods.unified.separation import first_proofs
-from tablecloak.model.pattern import Intervals
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import all_levels
+from tablecloak.methods.unified import (
+    Answer,
+    Form,
+    Proof,
+    SecondModel,
+    first_proofs,
+    interval_form,
+    solve_first,
+)
+from tablecloak.model import Intervals, Problem, all_levels
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 RESERVED = 0.25
 """So much of the time is kept for making safe what the model has when its time is up."""

@@ -21,43 +21,42 @@ from functools import partial
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.witness import WitnessFinder
+from tablecloak.attacker import WitnessFinder
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations
-from tablecloak.methods.intervals.attainable import HAIR, LEAST_ASYMMETRY, on_grid, snapped
-from tablecloak.methods.intervals.attainable import stated as stated_intervals
-from tablecloak.methods.mixed.formulation import Joint, Plan, joint_of
-from tablecloak.methods.mixed.initial_solution import (
+from tablecloak.methods.heuristics import ROUNDS, lengthened, missing_deviations
+from tablecloak.methods.intervals import HAIR, LEAST_ASYMMETRY, on_grid, snapped
+from tablecloak.methods.intervals import stated as stated_intervals
+from tablecloak.methods.mixed import (
+    UNDECIDED,
     AtHand,
+    Found,
+    Joint,
     JointSettings,
+    MixedParams,
+    Plan,
+    accepted_with,
+    attainable,
+    cannot_add_up,
+    check_divisible,
     check_in_time,
+    joint_of,
+    notes_of,
     numbers_at_hand,
     numbers_by_annealing,
+    of_true_cells,
+    plan_of,
+    proposal_of,
+    refusal_of,
     skewed_plan,
     stated_wider,
 )
-from tablecloak.methods.mixed.plan import MixedParams, cannot_add_up, check_divisible, plan_of
-from tablecloak.methods.mixed.solution import (
-    UNDECIDED,
-    Found,
-    accepted_with,
-    attainable,
-    notes_of,
-    of_true_cells,
-    proposal_of,
-    refusal_of,
-)
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
-from tablecloak.methods.unified.formulation import length_unit
-from tablecloak.model.pattern import Intervals, Mixed
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task, all_levels, conditional_widths, room_by_box
+from tablecloak.methods.unified import Answer, SecondModel, length_unit, solve_first
+from tablecloak.model import Intervals, Mixed, Problem, Task, all_levels, conditional_widths, room_by_box
 from tablecloak.progress import NEVER, Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 NAME = "mixed-joint"
 MOST_STEPS = 3

@@ -20,24 +20,25 @@ from typing import Literal, get_args
 import numpy as np
 
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError
-from tablecloak.methods.adjustment.protected import (
+from tablecloak.methods.adjustment import (
     COUNTED_ON,
     FIRST,
     FRACTIONS,
     Attempt,
+    Ranges,
+    ReachRule,
     against_attackers,
     by_balancing,
     by_leaves,
+    check_shown,
     needs_first,
     opened,
     without_attackers,
 )
-from tablecloak.methods.adjustment.reach import Ranges, ReachRule, check_shown
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 NAME = "perturb-cell"
 START_SHARE = 0.6

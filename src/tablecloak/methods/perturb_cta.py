@@ -29,28 +29,40 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.errors import InputError, NotApplicable, SolverError
-from tablecloak.methods.adjustment.block_descent import CLOSE, Descent
-from tablecloak.methods.adjustment.integer_units import WholeSettings, adds_up, fewest_digits_until
-from tablecloak.methods.adjustment.least_squares import least_squares_move, square_sum, towards_squares
-from tablecloak.methods.adjustment.model import Adjustment, Move
-from tablecloak.methods.adjustment.protected import (
+from tablecloak.methods.adjustment import (
+    CLOSE,
     COUNTED_ON,
     FRACTIONS,
+    MENDED,
+    Adjustment,
     Attempt,
+    Descent,
+    Move,
+    Ranges,
+    ReachRule,
+    WholeSettings,
+    adds_up,
     against_attackers,
     by_leaves,
+    check_shown,
+    cost_of,
+    distance_bound,
+    fewest_digits_until,
+    least_squares_move,
     made,
+    mended,
     opened,
     out_of_reach,
+    pattern_of,
+    quick_move,
+    square_sum,
+    towards_squares,
 )
-from tablecloak.methods.adjustment.reach import Ranges, ReachRule, check_shown, cost_of, pattern_of
-from tablecloak.methods.adjustment.reweighted_start import MENDED, distance_bound, mended, quick_move
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 NAME = "perturb-cta"
 SMALL_CELLS, SMALL_CHOICES = 3000, 150

@@ -27,21 +27,14 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.rounding.initial_rounding import FirstRounding
-from tablecloak.methods.rounding.integer_units import cells_in_the_way, indivisible_cells
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
-from tablecloak.methods.unified.formulation import Form
-from tablecloak.methods.unified.shown_values import Shown, added_up, rounding_form
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.requirement import Task, all_levels, conditional_widths
-from tablecloak.model.result import Status
+from tablecloak.methods.rounding import FirstRounding, cells_in_the_way, indivisible_cells
+from tablecloak.methods.unified import Answer, Form, SecondModel, Shown, added_up, rounding_form, solve_first
+from tablecloak.model import Mark, Problem, Rounding, Status, Task, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 NAME = "round-controlled"
 MOST_STEPS = 3

@@ -23,14 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Ints
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.attacker.system import CellNetwork, is_network
+from tablecloak.attacker import CellNetwork, is_network, structure_of
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.rounding.integer_units import WholeTable, check_marks, whole_table
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.methods.rounding import WholeTable, check_marks, whole_table
+from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Progress
 
 NAME = "round-random"

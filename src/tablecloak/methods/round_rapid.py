@@ -18,14 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.errors import NotApplicable, SolverError, listed
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.rounding.integer_units import WholeTable, adds_up, check_marks, whole_table
-from tablecloak.methods.rounding.totals import Ladder
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.methods.rounding import Ladder, WholeTable, adds_up, check_marks, whole_table
+from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Progress
 
 NAME = "round-rapid"

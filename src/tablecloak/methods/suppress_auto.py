@@ -30,19 +30,14 @@ from typing import Any
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun, uses_scip
+from tablecloak.methods.branch_and_cut import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.initial_pattern import by_deviations, eliminated
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task, open_tasks
-from tablecloak.model.result import Status
+from tablecloak.methods.heuristics import CubeSearch, Search, by_deviations, eliminated
+from tablecloak.model import Problem, Status, Task, open_tasks
 from tablecloak.progress import Deadline, Progress
 
 OTHERS = 0.3

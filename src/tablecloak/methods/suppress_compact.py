@@ -28,18 +28,15 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.presolve import structure_of, working_equations
+from tablecloak.attacker import structure_of, working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
-from tablecloak.model.result import Status
+from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
+from tablecloak.model import Problem, Side, Status, Task, open_tasks
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.mixed_integer import solve_mixed
-from tablecloak.solvers.outcome import MixedSolution, Outcome
+from tablecloak.solvers import MixedSolution, Outcome, solve_mixed
 
 MOST_COLUMNS = 400_000
 UNSETTLED = (

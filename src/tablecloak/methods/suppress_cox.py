@@ -31,13 +31,13 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker import Boxes, CellNetwork, is_network
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.model.problem import Problem
+from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs.min_cost import CheapestFlow
+from tablecloak.solvers.graphs import CheapestFlow
 
 ENOUGH = 1e-9
 """A level is met when no more than this share of it is missing."""

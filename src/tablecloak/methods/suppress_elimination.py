@@ -25,27 +25,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.attacker.system import is_network
-from tablecloak.auditing import audit
-from tablecloak.auditing.exposure import exposure
+from tablecloak.attacker import is_network, structure_of
+from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run, suppression
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import separator_of
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.cuts.cut_loop import RowProgram
-from tablecloak.methods.cuts.equation import Lines, fixed_by
+from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.elimination import Elimination
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
-from tablecloak.model.result import EVERYTHING, Status
+from tablecloak.methods.heuristics import FIRST_KEPT, Elimination, NetworkSearch, Search, first_pattern
+from tablecloak.model import EVERYTHING, Problem, Side, Status, Task, open_tasks
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.highs import watched
+from tablecloak.solvers import watched
 
 ORDERS = ("weight", "guided", "value", "given", "random")
 SETS = ("all", "E", "K1", "K3", "K5")

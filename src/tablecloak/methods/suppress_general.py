@@ -26,13 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker import Boxes, CellNetwork, is_network
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.model.problem import Problem
+from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs.min_cost import CheapestFlow
+from tablecloak.solvers.graphs import CheapestFlow
 
 FREE = 1e-3
 """A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""

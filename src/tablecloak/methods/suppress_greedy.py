@@ -20,16 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import open_tasks
-from tablecloak.model.result import Status
+from tablecloak.methods.heuristics import FIRST_KEPT, Search, first_pattern
+from tablecloak.model import Problem, Status, open_tasks
 from tablecloak.progress import Progress
 
 

@@ -31,15 +31,23 @@ import numpy as np
 from scipy.sparse import block_diag, csc_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import without_empty_rows, working_equations
+from tablecloak.attacker import without_empty_rows, working_equations
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.deviation import NEAR, SUPPORT, WIDER, Router, Witness, met_by
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.methods.heuristics import (
+    NEAR,
+    SUPPORT,
+    WIDER,
+    OneByOneParams,
+    Own,
+    Requests,
+    Router,
+    Witness,
+    met_by,
+    one_by_one,
+)
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Progress
-from tablecloak.solvers.linear_program import DUAL, Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import DUAL, Outcome, Session
 
 WHOLE_TABLE = 3000
 """Programs are over the whole table if no more cells may be hidden; else they look near the cell first."""

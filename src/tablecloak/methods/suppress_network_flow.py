@@ -37,12 +37,20 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.model.problem import Problem
+from tablecloak.methods.heuristics import (
+    FlowSteps,
+    OneByOneParams,
+    Own,
+    ProgramSteps,
+    Requests,
+    Steps,
+    Terrain,
+    one_by_one,
+)
+from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
 NEARLY = 1 - 1e-9

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun
-from tablecloak.model.problem import Problem
+from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
+from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
 

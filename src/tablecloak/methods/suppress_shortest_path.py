@@ -43,16 +43,13 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker.presolve import working_equations
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker import Boxes, CellNetwork, is_network, working_equations
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics.deviation import Router
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, Router, one_by_one
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs.stratified import Tracks
+from tablecloak.solvers.graphs import Tracks
 
 MET = 1 - 1e-9
 """A level is met from this share on."""

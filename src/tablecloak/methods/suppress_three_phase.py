@@ -27,24 +27,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run, suppression
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import NetworkSeparator
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.cuts.cut_loop import RowProgram, rounded_up
-from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by, levels_of
-from tablecloak.methods.cuts.flow_model import FlowProgram
+from tablecloak.methods.cuts import (
+    FlowProgram,
+    Lines,
+    NetworkSeparator,
+    OneWayRows,
+    PatternRows,
+    Row,
+    RowProgram,
+    fixed_by,
+    levels_of,
+    rounded_up,
+)
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
-from tablecloak.model.result import Status
+from tablecloak.methods.heuristics import NetworkSearch
+from tablecloak.model import Problem, Side, Status, Task, open_tasks
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.graphs.path_opening import RoadMap
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
+from tablecloak.solvers.graphs import RoadMap
 
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each line are columns of (P) from the start."""

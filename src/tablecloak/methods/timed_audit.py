@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from tablecloak.auditing import audit
-from tablecloak.model.pattern import Pattern
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit
+from tablecloak.model import Audit, Pattern, Problem
 from tablecloak.progress import Deadline, Progress, TimeUp
-from tablecloak.solvers.highs import watched
+from tablecloak.solvers import watched
 
 
 def audit_within(

@@ -1,1 +1,133 @@
-"""Tables, problems and what is required of a publication."""
+"""What is protected: tables, problems, requirements, patterns, results.
+
+Frozen and valid once made. It stands on nothing but arrays, errors and progress.
+"""
+
+from tablecloak.model import weights
+from tablecloak.model.cells import MOST_DECIMALS, enough_decimals, infer_decimals, rebuilt_units
+from tablecloak.model.contributions import NOBODY, Contributions
+from tablecloak.model.dimension import Dimension, check_dimensions, label_of
+from tablecloak.model.emptiness import (
+    CELLS,
+    EMPTY,
+    KNOWN,
+    Emptiness,
+    gap_meaning,
+    knowing_the_page,
+    known_bounds,
+    part_gap_meanings,
+)
+from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible, of_kind
+from tablecloak.model.equations import Packing, additive, ancestors, noise, summation_equations
+from tablecloak.model.hierarchy import Hierarchy
+from tablecloak.model.levels import Levels
+from tablecloak.model.links import RESPONSE, link, link_responses
+from tablecloak.model.marks import Mark, Reason
+from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
+from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells, stated_reach
+from tablecloak.model.problem import Attacker, Problem
+from tablecloak.model.requirement import (
+    DIRECTIONS,
+    Requirements,
+    Side,
+    Task,
+    all_levels,
+    conditional_widths,
+    deviation_bounds,
+    open_tasks,
+    requirements,
+    room_by_box,
+    sides,
+)
+from tablecloak.model.result import EVERYTHING, Audit, Report, Result, Status
+from tablecloak.model.table import Table
+from tablecloak.model.units import (
+    FLOAT_NOISE,
+    LARGEST_UNITS,
+    amounts,
+    checked_units,
+    finest_decimals,
+    is_whole,
+    nearest_units,
+    units_above,
+    units_below,
+    whole_units,
+)
+
+__all__ = [
+    "CELLS",
+    "DIRECTIONS",
+    "EMPTY",
+    "EVERYTHING",
+    "FLOAT_NOISE",
+    "KNOWN",
+    "LARGEST_UNITS",
+    "MOST_CELLS",
+    "MOST_DECIMALS",
+    "NOBODY",
+    "RESPONSE",
+    "Attacker",
+    "Audit",
+    "Contributions",
+    "Dimension",
+    "Emptiness",
+    "EmptyCells",
+    "Hierarchy",
+    "Impossible",
+    "Intervals",
+    "Levels",
+    "Mark",
+    "Mixed",
+    "Packing",
+    "Pattern",
+    "Perturbation",
+    "Printed",
+    "PrintedUnit",
+    "Problem",
+    "Reason",
+    "Report",
+    "Requirements",
+    "Result",
+    "Rounding",
+    "Side",
+    "Status",
+    "Suppression",
+    "Table",
+    "Task",
+    "View",
+    "additive",
+    "all_levels",
+    "amounts",
+    "ancestors",
+    "check_dimensions",
+    "checked_units",
+    "conditional_widths",
+    "deviation_bounds",
+    "enough_decimals",
+    "finest_decimals",
+    "gap_meaning",
+    "infer_decimals",
+    "is_whole",
+    "knowing_the_page",
+    "known_bounds",
+    "label_of",
+    "link",
+    "link_responses",
+    "nearest_units",
+    "noise",
+    "of_kind",
+    "open_tasks",
+    "part_gap_meanings",
+    "plain_number",
+    "rebuilt_units",
+    "requirements",
+    "room_by_box",
+    "rounded_cells",
+    "sides",
+    "stated_reach",
+    "summation_equations",
+    "units_above",
+    "units_below",
+    "weights",
+    "whole_units",
+]

@@ -14,8 +14,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.errors import SHOWN_FAULTS, InputError, near, public_names
 from tablecloak.model.dimension import Dimension, label_of
 from tablecloak.model.equations import Packing, aggregated
-from tablecloak.model.units import FLOAT_NOISE as FLOAT_NOISE
-from tablecloak.model.units import LARGEST_SUM, amounts, checked_units, is_whole
+from tablecloak.model.units import FLOAT_NOISE, LARGEST_SUM, amounts, checked_units, is_whole
 
 ENOUGH_DIGITS = 9
 """Digits of the largest value down to the data unit, where values have no last decimal."""

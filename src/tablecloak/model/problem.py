@@ -13,9 +13,8 @@ from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, 
 from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.model import weights as weighing
 from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
-from tablecloak.model.levels import Levels as Levels
-from tablecloak.model.marks import Mark as Mark
-from tablecloak.model.marks import Reason as Reason
+from tablecloak.model.levels import Levels
+from tablecloak.model.marks import Mark, Reason
 from tablecloak.model.table import Table
 from tablecloak.model.units import (
     FLOAT_NOISE,

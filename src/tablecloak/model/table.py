@@ -16,16 +16,15 @@ from tablecloak.errors import InputError, near
 from tablecloak.model.cells import (
     MOST_DECIMALS,
     Cells,
+    infer_decimals,
     leaf_cells,
     read_cells,
     rebuilt_units,
     recomputed,
     value_faults,
 )
-from tablecloak.model.cells import infer_decimals as infer_decimals
 from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension, check_dimensions
-from tablecloak.model.dimension import label_of as label_of
+from tablecloak.model.dimension import Dimension, check_dimensions, label_of
 from tablecloak.model.emptiness import KNOWN, Emptiness
 from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible, of_kind
 from tablecloak.model.equations import Packing, summation_equations

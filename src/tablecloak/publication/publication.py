@@ -21,9 +21,7 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Codes, Floats, Ints, frozen
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import make_frame
-from tablecloak.model.cells import infer_decimals
-from tablecloak.model.links import RESPONSE
-from tablecloak.model.printed import plain_number
+from tablecloak.model import RESPONSE, infer_decimals, plain_number
 
 if TYPE_CHECKING:
     from typing import TypeAlias

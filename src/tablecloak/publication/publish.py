@@ -13,13 +13,25 @@ from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.auditing import audit as judge
 from tablecloak.auditing import checked_view
 from tablecloak.errors import InputError, UnsafePublication, check_kind, counted, listed
-from tablecloak.model.cells import FLOAT_NOISE
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.emptiness import gap_meaning, part_gap_meanings
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
-from tablecloak.model.printed import Printed, rounded_cells, stated_reach
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Result
+from tablecloak.model import (
+    FLOAT_NOISE,
+    Audit,
+    Dimension,
+    Intervals,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Printed,
+    Problem,
+    Result,
+    Rounding,
+    Suppression,
+    View,
+    gap_meaning,
+    part_gap_meanings,
+    rounded_cells,
+    stated_reach,
+)
 from tablecloak.publication.publication import (
     HIDDEN,
     INTERVAL,

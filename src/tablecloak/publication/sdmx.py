@@ -26,10 +26,7 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.files import number_texts
-from tablecloak.model.cells import FLOAT_NOISE
-from tablecloak.model.pattern import Pattern
-from tablecloak.model.problem import Problem, Reason
-from tablecloak.model.table import Table
+from tablecloak.model import FLOAT_NOISE, Pattern, Problem, Reason, Table
 from tablecloak.publication.publication import HIDDEN, INTERVAL, Publication
 
 NORMAL, SUPPRESSED = "A", "Q"

@@ -30,7 +30,7 @@ from tablecloak.reports.plots import (
 from tablecloak.reports.tables import many, percent
 
 if TYPE_CHECKING:
-    from tablecloak.analysis.compare import Comparison, Outcome
+    from tablecloak.analysis import Comparison, Outcome
 
 COLOURS = (BLUE, "#D55E00", "#009E73", ORANGE, "#CC79A7", "#56B4E9", INK)
 STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))

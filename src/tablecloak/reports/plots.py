@@ -17,13 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.analysis.loss import loss_grid, loss_of_cells, losses_by_code
+from tablecloak.analysis import loss_grid, loss_of_cells, losses_by_code
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import NotApplicable
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Mixed, Pattern, Suppression
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.result import Audit, Report
+from tablecloak.model import Audit, Dimension, Mark, Mixed, Pattern, Problem, Report, Suppression
 
 BLUE, ORANGE, RED, GREY, PALE, INK = "#0072B2", "#E69F00", "#D55E00", "#8a8a8a", "#eceae4", "#222222"
 MANY = 2_000

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tablecloak.arrays import Ints
-from tablecloak.formats.pattern_csv import cell_names
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Result
+from tablecloak.formats import cell_names
+from tablecloak.model import Audit, Problem, Result
 
 if TYPE_CHECKING:
-    from tablecloak.auditing.exposure import Exposure
+    from tablecloak.auditing import Exposure
 
 
 def result_record(problem: Problem, result: Result) -> dict[str, Any]:

@@ -13,15 +13,13 @@ import numpy as np
 from markupsafe import Markup
 
 from tablecloak.errors import InputError
-from tablecloak.model.pattern import Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Result, Status
+from tablecloak.model import Audit, Pattern, Perturbation, Problem, Result, Rounding, Status, Suppression
 from tablecloak.reports.page import confidential_page
 from tablecloak.reports.plots import loss_svg, trace_svg, widths_svg
 from tablecloak.reports.tables import SHOWN_CELLS, Tables, many, percent
 
 if TYPE_CHECKING:
-    from tablecloak.analysis.explanation import Explanation
+    from tablecloak.analysis import Explanation
 
 STATUS_WORDS = {
     Status.OPTIMAL: "It is proven that no safe pattern costs less.",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tablecloak.analysis.explanation import explain
+from tablecloak.analysis import explain
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.model.pattern import Pattern
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit, Report, Result, Status
+from tablecloak.model import Audit, Pattern, Problem, Report, Result, Status
 from tablecloak.progress import Progress, silent
 from tablecloak.protection import versions
 from tablecloak.reports.report import report_html

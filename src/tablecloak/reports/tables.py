@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tablecloak.analysis.loss import Losses, Tally, losses, losses_by_code
+from tablecloak.analysis import Losses, Tally, losses, losses_by_code
 from tablecloak.arrays import Floats, Ints
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.pattern import Pattern
-from tablecloak.model.problem import Problem, Reason
-from tablecloak.model.result import Audit
+from tablecloak.model import Audit, Dimension, Pattern, Problem, Reason
 from tablecloak.reports.plots import tightest
 
 if TYPE_CHECKING:
-    from tablecloak.analysis.explanation import Explanation
+    from tablecloak.analysis import Explanation
 
 SHOWN_ATTACKERS = 8
 """So many attackers of a cell are listed, the worst first."""

@@ -13,13 +13,8 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Floats, Ints
 from tablecloak.errors import InputError, public_names
 from tablecloak.frames import columns_of, frame_kind
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.empty_cells import of_kind
-from tablecloak.model.equations import noise
-from tablecloak.model.table import Table
-from tablecloak.tabulation.duckdb.reader import Part, file_parts, read_columns
-from tablecloak.tabulation.duckdb.session import session
+from tablecloak.model import Contributions, Dimension, Table, noise, of_kind
+from tablecloak.tabulation.duckdb import Part, file_parts, read_columns, session
 from tablecloak.tabulation.sources import CellData, Layout, is_path, naming
 
 VALUE = "value"

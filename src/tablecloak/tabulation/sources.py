@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError
-from tablecloak.model.cells import MOST_DECIMALS
-from tablecloak.model.dimension import Dimension, check_dimensions
-from tablecloak.model.emptiness import KNOWN
-from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible
+from tablecloak.model import (
+    KNOWN,
+    MOST_CELLS,
+    MOST_DECIMALS,
+    Dimension,
+    EmptyCells,
+    Impossible,
+    check_dimensions,
+)
 
 
 @dataclass(frozen=True, eq=False)

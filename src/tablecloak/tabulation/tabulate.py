@@ -16,30 +16,43 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats, floats, frozen, frozen_matrix
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import collected, frame_kind, make_frame, names_of, scannable
-from tablecloak.model.cells import enough_decimals, infer_decimals, rebuilt_units
-from tablecloak.model.contributions import Contributions
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.emptiness import KNOWN
-from tablecloak.model.empty_cells import MOST_CELLS, Impossible, of_kind
-from tablecloak.model.equations import summation_equations
-from tablecloak.model.table import Table
-from tablecloak.model.units import amounts, finest_decimals
+from tablecloak.model import (
+    KNOWN,
+    MOST_CELLS,
+    Contributions,
+    Dimension,
+    Impossible,
+    Table,
+    amounts,
+    enough_decimals,
+    finest_decimals,
+    infer_decimals,
+    of_kind,
+    rebuilt_units,
+    summation_equations,
+)
 from tablecloak.tabulation.cell_data import table_of_cells
-from tablecloak.tabulation.duckdb.aggregation import (
+from tablecloak.tabulation.duckdb import (
     HOLDINGS,
+    MEMORY,
     RESPONDENTS,
+    CodeList,
     Level,
+    Loaded,
+    Part,
+    Reading,
     Shape,
     Tally,
     cell_sums,
+    file_parts,
+    frame_part,
     leaf_keys,
+    load,
     rounded_sums,
+    session,
     sum_decimals,
     tally,
 )
-from tablecloak.tabulation.duckdb.reader import Part, file_parts, frame_part
-from tablecloak.tabulation.duckdb.records import CodeList, Loaded, Reading, load
-from tablecloak.tabulation.duckdb.session import MEMORY, session
 from tablecloak.tabulation.sources import CellData, Layout, Microdata, is_path, naming
 from tablecloak.tabulation.totals import Spread
 

@@ -13,8 +13,7 @@ from itertools import islice, product
 import numpy as np
 
 from tablecloak.arrays import Codes, Ints
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.equations import Packing, ancestors
+from tablecloak.model import Dimension, Packing, ancestors
 
 ROWS_A_PASS = 4_000_000
 """How many rows one pass should expand to; a single choice of layers may be more."""

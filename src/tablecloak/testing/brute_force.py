@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem, Suppression
 from tablecloak.testing.oracle import oracle_verdict
 
 

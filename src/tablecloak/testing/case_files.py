@@ -15,9 +15,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 
 
 def write_case(path: Path, problem: Problem, pattern: Pattern | None, **facts: Any) -> None:

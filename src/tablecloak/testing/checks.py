@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tablecloak.model.equations import additive
-from tablecloak.model.pattern import Pattern, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Pattern, Problem, Suppression, Table, additive
 
 
 def assert_additive(table: Table) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.arrays import Floats
-from tablecloak.model.pattern import Pattern, Suppression
-from tablecloak.model.problem import Problem
+from tablecloak.model import Pattern, Problem, Suppression
 from tablecloak.testing.oracle import deviation_box
 from tablecloak.testing.simplex import Bound
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.problem import Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Table
 from tablecloak.testing.random_tables import table_of_leaves
 
 CLASSES = {"I": 1, "II": 2, "II+": 3}

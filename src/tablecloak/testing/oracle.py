@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Intervals, Mixed, Pattern, Perturbation, Problem, Rounding, Suppression, Table
 from tablecloak.testing.simplex import Bound, ExactSimplex, Number
 
 NOISE, RELATIVE_NOISE = 1e-9, 8 * float(np.finfo(np.float64).eps)

@@ -12,9 +12,18 @@ from math import floor, inf
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    Table,
+)
 from tablecloak.testing.oracle import Oracle, deviation_box
 from tablecloak.testing.random_tables import SCALES, SHAPES, Size, random_scaled_table
 from tablecloak.testing.simplex import Number

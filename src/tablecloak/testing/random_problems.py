@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link
-from tablecloak.model.pattern import Suppression
-from tablecloak.model.problem import Attacker, Levels, Problem
-from tablecloak.model.table import Table
+from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Suppression, Table, link
 from tablecloak.testing.random_tables import flat, table_of_leaves
 
 KINDS = ("two-way", "three-way", "hierarchical", "linked", "non-nested", "general")

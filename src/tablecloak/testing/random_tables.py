@@ -13,10 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.model.dimension import Dimension
-from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.links import link
-from tablecloak.model.table import Table
+from tablecloak.model import Dimension, Hierarchy, Table, link
 
 SCALES = ("counts", "zeros and ones", "decimals", "mixed", "huge")
 """Of the values: up to 60; 0 and 1; one to six decimals; cells of 1 to 60 beside 1e8 to 1e12; up to 1e15."""

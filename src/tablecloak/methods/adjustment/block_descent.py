@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Ints
 from tablecloak.methods.adjustment.model import LARGEST_COST, Adjustment, Move
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 BLOCK, LARGEST_BLOCK = 40, 160
 """Cells with a free sense in a block, at first and at most."""

@@ -17,13 +17,12 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import working_equations
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network, working_equations
 from tablecloak.methods.adjustment.leaf_correction import whole_by_free_cells
 from tablecloak.methods.adjustment.leaf_rounding import whole_by_leaves
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers.node_limit import solve_limited
+from tablecloak.solvers import solve_limited
 
 ROUNDS, STEPS = 6, (1, 3, 10)
 MOST_DIGITS = 3

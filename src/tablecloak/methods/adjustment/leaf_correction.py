@@ -16,9 +16,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.rounding.integer_units import LARGEST_WHOLE
-from tablecloak.methods.rounding.integral_basis import free_cells
-from tablecloak.model.problem import Problem
+from tablecloak.methods.rounding import LARGEST_WHOLE, free_cells
+from tablecloak.model import Problem
 
 
 @dataclass(frozen=True)

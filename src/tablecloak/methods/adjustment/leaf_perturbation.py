@@ -18,8 +18,8 @@ from tablecloak.arrays import Floats
 from tablecloak.methods.adjustment.leaf_correction import LeafShifts
 from tablecloak.methods.adjustment.leaf_rounding import ladder_of
 from tablecloak.methods.adjustment.reach import Ranges
-from tablecloak.methods.rounding.integral_basis import free_cells
-from tablecloak.model.problem import Problem
+from tablecloak.methods.rounding import free_cells
+from tablecloak.model import Problem
 
 
 def leaf_move(problem: Problem, ranges: Ranges) -> Floats | None:

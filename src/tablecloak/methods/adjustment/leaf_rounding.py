@@ -11,9 +11,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.rounding.integer_units import LARGEST_WHOLE
-from tablecloak.methods.rounding.totals import Ladder
-from tablecloak.model.table import Table
+from tablecloak.methods.rounding import LARGEST_WHOLE, Ladder
+from tablecloak.model import Table
 
 
 def ladder_of(table: Table) -> tuple[Bools, Ladder] | None:

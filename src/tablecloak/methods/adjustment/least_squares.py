@@ -25,9 +25,9 @@ from tablecloak.methods.adjustment.integer_units import whole_units
 from tablecloak.methods.adjustment.model import Adjustment
 from tablecloak.methods.adjustment.reach import pattern_of
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.quadratic import Quadratic, least_squares
+from tablecloak.solvers import Quadratic, least_squares
 
 TURNS = 200
 """At most so many quadratic programs."""

@@ -23,15 +23,12 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.presolve import working_columns
+from tablecloak.attacker import working_columns
 from tablecloak.errors import SolverError
 from tablecloak.methods.adjustment.reach import Ranges
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers.linear_program import DUAL, Session
-from tablecloak.solvers.node_limit import solve_limited
-from tablecloak.solvers.outcome import Outcome
-from tablecloak.solvers.sifting import Sifted, independent, sift
+from tablecloak.solvers import DUAL, Outcome, Session, Sifted, independent, sift, solve_limited
 
 UNCLEAR, AT_ONCE, FEW = 1e-6, 0.3, 12
 """A sense is decided when its share is this near to 0 or 1; so many of the others are taken in one step, or a few."""

@@ -31,16 +31,21 @@ from tablecloak.methods.adjustment.reweighted_start import quick_move
 from tablecloak.methods.base import Run
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
-from tablecloak.methods.unified.formulation import Affine, Form, length_unit
-from tablecloak.methods.unified.shown_values import Shown, added_up, perturbation_form, with_senses
-from tablecloak.model.pattern import Perturbation
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import all_levels, conditional_widths
+from tablecloak.methods.unified import (
+    Affine,
+    Answer,
+    Form,
+    SecondModel,
+    Shown,
+    added_up,
+    length_unit,
+    perturbation_form,
+    solve_first,
+    with_senses,
+)
+from tablecloak.model import Perturbation, Problem, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.highs import watched
-from tablecloak.solvers.outcome import MixedSolution, Outcome
+from tablecloak.solvers import MixedSolution, Outcome, watched
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"

@@ -27,8 +27,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.adjustment.integer_units import MOST_DIGITS
-from tablecloak.model.pattern import Perturbation
-from tablecloak.model.problem import Mark, Problem
+from tablecloak.model import Mark, Perturbation, Problem
 
 SLACK = 1e-9
 """A bound is a whole number of units when it is one up to this."""

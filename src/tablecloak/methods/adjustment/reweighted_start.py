@@ -34,10 +34,7 @@ from tablecloak.methods.adjustment.integer_units import whole_units
 from tablecloak.methods.adjustment.model import Adjustment, Move
 from tablecloak.methods.adjustment.reach import cost_of
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.linear_program import PRIMAL
-from tablecloak.solvers.node_limit import solve_limited
-from tablecloak.solvers.outcome import Outcome
-from tablecloak.solvers.quadratic import least_squares
+from tablecloak.solvers import PRIMAL, Outcome, least_squares, solve_limited
 
 STEPS_A_CELL, MOST_STEPS = 4000, 10_000_000
 """Steps of the annealing."""

@@ -1,1 +1,9 @@
-"""Exact cell suppression by branch and cut."""
+"""Exact cell suppression by branch and cut.
+
+Reference: Fischetti & Salazar-Gonzalez (2001), Solving the cell suppression problem on tabular data with linear
+constraints.
+"""
+
+from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun, uses_scip
+
+__all__ = ["ExactParams", "ExactRun", "uses_scip"]

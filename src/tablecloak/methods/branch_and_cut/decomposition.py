@@ -15,12 +15,10 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
+from tablecloak.methods.branch_and_cut.improvement import Occasions
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.methods.cuts.cut_loop import rounded_up
-from tablecloak.solvers.mixed_integer import GrowingProgram
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.methods.cuts import Row, rounded_up
+from tablecloak.solvers import GrowingProgram, Outcome
 
 MOST_SHARE = 0.5
 """A part with more than this share of all cells in rows is too large: hardly anything splits."""

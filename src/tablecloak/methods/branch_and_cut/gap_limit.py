@@ -11,13 +11,11 @@ import math
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
-from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
+from tablecloak.methods.branch_and_cut.improvement import Neighbourhoods, Occasions
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.cuts.cut_loop import next_multiple
-from tablecloak.solvers.mixed_integer import GrowingProgram
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.methods.cuts import next_multiple
+from tablecloak.solvers import GrowingProgram, Outcome
 
 NEAR = 0.01
 """HiGHS solves up to this gap until its points are safe, then to the end."""

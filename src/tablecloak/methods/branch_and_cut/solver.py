@@ -33,24 +33,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.branch_and_cut.decomposition import in_parts
 from tablecloak.methods.branch_and_cut.gap_limit import branch, resolve
-from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
-from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges
-from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
+from tablecloak.methods.branch_and_cut.improvement import Exchanges, Neighbourhoods, Occasions
 from tablecloak.methods.branch_and_cut.state import ROOT_STAGES, Exact, Stage
-from tablecloak.methods.cuts.capacity import NetworkSeparator
+from tablecloak.methods.cuts import NetworkSeparator
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.initial_pattern import first_pattern
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task
-from tablecloak.model.result import Status
+from tablecloak.methods.heuristics import first_pattern
+from tablecloak.model import Problem, Status, Task
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import scip
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, scip
 
 
 class Guesses(NamedTuple):

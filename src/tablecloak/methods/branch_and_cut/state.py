@@ -9,22 +9,25 @@ from typing import NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import CoverFinder, NetworkSeparator, separator_of
-from tablecloak.methods.cuts.cut import Row, matrix_of
-from tablecloak.methods.cuts.cut_loop import rounded_up, weight_unit
-from tablecloak.methods.cuts.relaxation import Relaxation
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
+from tablecloak.methods.cuts import (
+    CoverFinder,
+    NetworkSeparator,
+    PatternRows,
+    Relaxation,
+    Row,
+    Twins,
+    matrix_of,
+    rounded_up,
+    separator_of,
+    weight_unit,
+)
+from tablecloak.methods.heuristics import NetworkSearch, Search, Thinner
+from tablecloak.model import Problem, Side, Task, open_tasks
 from tablecloak.progress import Deadline, Progress, TimeUp, silent
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 SUPPORT = 1e-6
 """A fractional point has a cell above this."""

@@ -10,10 +10,9 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.state import LAST, Exact, Stage
-from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts import Row
 from tablecloak.progress import TimeUp
-from tablecloak.solvers.outcome import MixedSolution
-from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
+from tablecloak.solvers import Callbacks, Cut, MixedSolution, branch_and_cut
 
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 
 
 class Twins:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.cuts.aggregation import Twins
 from tablecloak.methods.cuts.cut import Row
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 
 LEAST = 1e-3
 

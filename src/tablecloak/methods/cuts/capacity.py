@@ -28,15 +28,22 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.multipliers import residual, simplified
-from tablecloak.attacker.null_space import Attack, attack_on
-from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker import (
+    Attack,
+    Boxes,
+    CellNetwork,
+    attack_on,
+    is_network,
+    residual,
+    simplified,
+    without_empty_rows,
+    working_columns,
+    working_equations,
+)
 from tablecloak.methods.cuts.aggregation import Twins
 from tablecloak.methods.cuts.cut import Row, capacity_row, covered, no_good, sharper
 from tablecloak.methods.cuts.minimum_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole, snapped
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, sides
+from tablecloak.model import Problem, Side, Task, sides
 from tablecloak.progress import NEVER, Deadline
 
 CUT_ENTRIES = 200_000_000

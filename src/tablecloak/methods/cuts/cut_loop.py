@@ -19,8 +19,7 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.cuts.cut import Row
 from tablecloak.methods.cuts.relaxation import Relaxation
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.mixed_integer import GrowingProgram
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import GrowingProgram, Outcome
 
 FIRST_GUESS, LARGER = 0.02, 2.5
 """The first guess of the gap, as a share of the bound, and by how much the next one is larger."""

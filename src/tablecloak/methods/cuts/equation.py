@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.cuts.cut import TINY, Row
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 
 LEAST = 1e-3
 """A one-way row is worth adding if it is missed by more than this."""

@@ -18,10 +18,9 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import CellNetwork
-from tablecloak.model.requirement import Side, Task
-from tablecloak.solvers.mixed_integer import solve_mixed
-from tablecloak.solvers.outcome import MixedSolution
+from tablecloak.attacker import CellNetwork
+from tablecloak.model import Side, Task
+from tablecloak.solvers import MixedSolution, solve_mixed
 
 
 class FlowProgram:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes, CellNetwork
-from tablecloak.model.requirement import Task, sides
-from tablecloak.solvers.graphs.network import Network
+from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.model import Task, sides
+from tablecloak.solvers.graphs import Network
 
 LEAST = 1e-4
 """A row of right-hand side 1 is worth adding if it is missed by more than this."""

@@ -22,8 +22,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.cuts.cut import Row, matrix_of
-from tablecloak.solvers.outcome import Outcome
-from tablecloak.solvers.restricted_master import Master
+from tablecloak.solvers import Master, Outcome
 
 PRICED = 2000
 """At most so many columns enter at once."""

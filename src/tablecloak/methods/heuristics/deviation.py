@@ -17,14 +17,10 @@ from scipy.sparse import block_diag, csc_array, csr_array, hstack
 from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import without_empty_rows
-from tablecloak.attacker.witness import WitnessFinder
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, room_by_box, sides
+from tablecloak.attacker import WitnessFinder, without_empty_rows
+from tablecloak.model import Problem, Side, Task, room_by_box, sides
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.linear_program import DUAL, Session
-from tablecloak.solvers.outcome import Outcome
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
 
 NEAR, WIDER = 800, 2
 """How many cells a program starts with, and how much larger the next one is."""

@@ -19,8 +19,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Ints
 from tablecloak.methods.heuristics.deviation import exact_witness
 from tablecloak.methods.heuristics.witnesses import finder_of
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task
+from tablecloak.model import Problem, Task
 from tablecloak.progress import Deadline, Progress
 
 

@@ -20,12 +20,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import structure_of, working_columns
-from tablecloak.attacker.structure import Block
-from tablecloak.attacker.system import Boxes
+from tablecloak.attacker import Block, Boxes, structure_of, working_columns
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Deadline, Progress
 
 STARTS = 4
@@ -58,7 +55,7 @@ class CubeSearch:
         progress: Progress,
         deadline: Deadline,
     ) -> None:
-        from tablecloak.attacker.hypercube import Cubes
+        from tablecloak.attacker import Cubes
         from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
 
         block = _block(problem)
@@ -268,7 +265,7 @@ def _multiples(cube: _Held, rooms: tuple[float, float], task: Task) -> tuple[flo
 
 def _block(problem: Problem) -> Block | None:
     """The grid that is the whole table, if it is one; cells in no equation are no part of it."""
-    from tablecloak.attacker.hypercube import Cubes
+    from tablecloak.attacker import Cubes
 
     blocks = [block for block in structure_of(problem.table).blocks if block.kind != "free"]
     if len(blocks) != 1 or blocks[0].grid is None or not Cubes.fits(blocks[0].grid):

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.lp_construction import Search
 from tablecloak.methods.heuristics.network_construction import NetworkSearch
 from tablecloak.methods.heuristics.redundancy import Thinner, elimination_seconds
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task
+from tablecloak.model import Problem, Task
 from tablecloak.progress import Deadline, Progress
 
 FIRST_KEPT = "stopped before the method had a pattern of its own: this is the quick one that it began with"

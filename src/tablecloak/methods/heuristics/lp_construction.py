@@ -10,14 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.presolve import unpicked, working_equations
+from tablecloak.attacker import unpicked, working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import GRACE, suppression
 from tablecloak.methods.heuristics.deviation import Router, Witness, met_by
 from tablecloak.methods.heuristics.redundancy import Thinner, elimination_seconds
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, open_tasks
+from tablecloak.model import Problem, Side, Task, open_tasks
 from tablecloak.progress import Deadline, Progress
 
 MOST_ROUNDS = 50

@@ -16,12 +16,10 @@ import numpy as np
 from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import without_empty_rows, working_columns
-from tablecloak.attacker.system import Boxes, CellNetwork
+from tablecloak.attacker import Boxes, CellNetwork, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.solvers.graphs.min_cost import CheapestFlow
-from tablecloak.solvers.linear_program import DUAL, Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import DUAL, Outcome, Session
+from tablecloak.solvers.graphs import CheapestFlow
 
 FLOOR = 1e-3
 """A cell of weight zero costs this share of the median weight, so that it is not hidden for nothing."""

@@ -14,13 +14,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes, CellNetwork
+from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.methods.heuristics.deviation import negligible
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.graphs.network import Network
-from tablecloak.solvers.graphs.path_opening import RoadMap, Rooms
+from tablecloak.solvers.graphs import Network, RoadMap, Rooms
 
 CUT_ENTRIES = 50_000_000
 """So many nodes are remembered in cuts, a byte each."""

@@ -16,12 +16,9 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.attacker.null_space import MOST_ENTRIES, Attack, attack_on
-from tablecloak.attacker.presolve import without_empty_rows, working_columns
-from tablecloak.attacker.system import Boxes
-from tablecloak.methods.cuts.cut import Row, matrix_of
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.attacker import MOST_ENTRIES, Attack, Boxes, attack_on, without_empty_rows, working_columns
+from tablecloak.methods.cuts import Row, matrix_of
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Deadline, Progress
 
 MOVED = 1e-11

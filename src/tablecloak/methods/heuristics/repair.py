@@ -14,11 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, floats
-from tablecloak.attacker.witness import WitnessFinder
-from tablecloak.model.pattern import Intervals, Pattern, Suppression
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit
-from tablecloak.model.units import whole_units
+from tablecloak.attacker import WitnessFinder
+from tablecloak.model import Audit, Intervals, Pattern, Problem, Suppression, whole_units
 
 ROUNDS = 10
 """Rounds of audit and repair."""

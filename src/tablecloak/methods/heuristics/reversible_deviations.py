@@ -26,10 +26,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.methods.heuristics.deviation import WIDER, Router, Witness
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Deadline, Progress
 
 

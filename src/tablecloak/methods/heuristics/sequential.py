@@ -23,22 +23,16 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.attacker.system import is_network
-from tablecloak.auditing import audit
-from tablecloak.auditing.exposure import exposure
+from tablecloak.attacker import is_network, structure_of
+from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression, wrong_words
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.cut_loop import RowProgram
-from tablecloak.methods.cuts.equation import Lines, fixed_by
+from tablecloak.methods.cuts import Lines, PatternRows, RowProgram, fixed_by
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.heuristics.lp_construction import Search
 from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task, open_tasks
-from tablecloak.model.result import Status
+from tablecloak.model import Problem, Status, Task, open_tasks
 from tablecloak.progress import Deadline, Progress
 
 WHOLE = 1 - 1e-6

@@ -17,15 +17,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import unpicked, working_equations
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker import Boxes, CellNetwork, is_network, unpicked, working_equations
 from tablecloak.methods.heuristics.deviation import Router, Witness, met_by, negligible
 from tablecloak.methods.heuristics.lp_construction import CLEAN_UP_WIDTH
 from tablecloak.methods.heuristics.redundancy import SHRUNK, Thinner, elimination_seconds
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task, sides
+from tablecloak.model import Problem, Task, sides
 from tablecloak.progress import Deadline
-from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers.graphs import Network
 
 
 class Finder(Protocol):

@@ -8,20 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.presolve import working_equations
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network, working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
 from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics.deviation import Router, Witness
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.methods.unified.formulation import Form
-from tablecloak.model.pattern import Intervals
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.requirement import Task, open_tasks, room_by_box
+from tablecloak.methods.heuristics import NetworkSearch, Router, Search, Witness
+from tablecloak.methods.unified import Form
+from tablecloak.model import Intervals, Mark, Problem, Task, open_tasks, room_by_box
 from tablecloak.progress import NEVER, Deadline, Progress
 
 HAIR = 1e-6

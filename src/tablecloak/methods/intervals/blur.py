@@ -10,16 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.attacker.presolve import structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals.attainable import LEAST_ASYMMETRY, lengthened, on_grid, skewed
-from tablecloak.methods.unified.cutting_plane_model import Answer
-from tablecloak.model.pattern import Intervals
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import EVERYTHING, Status
+from tablecloak.methods.unified import Answer
+from tablecloak.model import EVERYTHING, Intervals, Problem, Status
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 
 @dataclass(frozen=True, eq=False)

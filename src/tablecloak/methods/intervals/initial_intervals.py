@@ -16,17 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
-from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.initial_pattern import first_pattern
-from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.methods.heuristics.witnesses import FlowFinder
+from tablecloak.methods.heuristics import CubeSearch, FlowFinder, QuickDeviations, first_pattern
 from tablecloak.methods.intervals.attainable import HAIR, Room, snapped, stated
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task, all_levels, open_tasks, room_by_box
+from tablecloak.model import Problem, Side, Task, all_levels, open_tasks, room_by_box
 from tablecloak.progress import Deadline, Progress
 
 

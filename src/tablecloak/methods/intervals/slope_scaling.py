@@ -19,13 +19,10 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
-from tablecloak.methods.unified.cutting_plane_model import SecondModel
-from tablecloak.methods.unified.formulation import Form, interval_form
-from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task
+from tablecloak.methods.unified import Form, Proof, SecondModel, interval_form
+from tablecloak.model import Problem, Task
 from tablecloak.progress import Deadline, silent
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 SCALED = 6
 """At most so many linear programs with slopes that follow the last lengths."""

@@ -27,26 +27,42 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.errors import SolverError
-from tablecloak.methods.adjustment.integer_units import fewest_digits
-from tablecloak.methods.adjustment.protected import form_of, price_unit
-from tablecloak.methods.adjustment.reach import Ranges, ReachRule, pattern_of, ranges_of
-from tablecloak.methods.unified.formulation import (
+from tablecloak.methods.adjustment import (
+    Ranges,
+    ReachRule,
+    fewest_digits,
+    form_of,
+    pattern_of,
+    price_unit,
+    ranges_of,
+)
+from tablecloak.methods.unified import (
+    WHOLE,
     Affine,
     Form,
     Rows,
+    Shown,
     combined_form,
     furthest,
     interval_form,
     joined,
     length_unit,
+    rounding_form,
     suppression_form,
 )
-from tablecloak.methods.unified.shown_values import WHOLE, Shown, rounding_form
-from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.units import amounts
+from tablecloak.model import (
+    Intervals,
+    Mark,
+    Mixed,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Suppression,
+    amounts,
+)
 
 WAYS = ("exact", "suppress", "interval", "round", "perturb")
 

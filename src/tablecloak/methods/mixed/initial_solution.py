@@ -15,18 +15,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network
 from tablecloak.errors import InputError, NotApplicable, SolverError
 from tablecloak.methods.base import GRACE
-from tablecloak.methods.intervals.attainable import skewed
+from tablecloak.methods.intervals import skewed
 from tablecloak.methods.mixed.formulation import Joint, Plan, joint_of
 from tablecloak.methods.mixed.plan import check_possible
-from tablecloak.methods.rounding.annealing import AnnealedRounding, AnnealingSettings, annealed_rounding
-from tablecloak.methods.rounding.initial_rounding import FirstSettings
-from tablecloak.methods.rounding.integer_units import whole_table
-from tablecloak.methods.unified.formulation import furthest
+from tablecloak.methods.rounding import (
+    AnnealedRounding,
+    AnnealingSettings,
+    FirstSettings,
+    annealed_rounding,
+    whole_table,
+)
+from tablecloak.methods.unified import furthest
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.highs import watched
+from tablecloak.solvers import watched
 
 
 @dataclass(frozen=True)

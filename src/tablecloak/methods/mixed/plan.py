@@ -13,15 +13,21 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, counted, listed, near
-from tablecloak.methods.adjustment.reach import ReachRule
+from tablecloak.methods.adjustment import ReachRule
 from tablecloak.methods.feasibility import forced_in_the_way
 from tablecloak.methods.mixed.formulation import WAYS, Plan
-from tablecloak.methods.rounding.integer_units import indivisible_cells
-from tablecloak.model.pattern import Intervals, Mixed, Suppression
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.result import Audit
-from tablecloak.model.table import Table
-from tablecloak.model.units import amounts, nearest_units
+from tablecloak.methods.rounding import indivisible_cells
+from tablecloak.model import (
+    Audit,
+    Intervals,
+    Mark,
+    Mixed,
+    Problem,
+    Suppression,
+    Table,
+    amounts,
+    nearest_units,
+)
 from tablecloak.progress import Progress
 
 SLACK = 1e-9

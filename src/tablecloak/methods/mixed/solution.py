@@ -7,23 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
-from tablecloak.methods.adjustment.protected import COUNTED_ON, FRACTIONS
+from tablecloak.methods.adjustment import COUNTED_ON, FRACTIONS
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.intervals.attainable import HAIR
+from tablecloak.methods.intervals import HAIR
 from tablecloak.methods.mixed.formulation import Joint, Plan, counts_cells
 from tablecloak.methods.mixed.plan import MixedParams
-from tablecloak.methods.unified.cutting_plane_model import Answer
-from tablecloak.methods.unified.formulation import FAR
-from tablecloak.model.pattern import Intervals, Mixed
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task
-from tablecloak.model.result import Audit, Status
+from tablecloak.methods.unified import FAR, Answer
+from tablecloak.model import Audit, Intervals, Mixed, Problem, Status, Task
 from tablecloak.progress import Progress
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome
 
 UNDECIDED = (
     "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "

@@ -27,7 +27,7 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.rounding.integer_units import WholeTable, adds_up
 from tablecloak.methods.rounding.integral_basis import FreeCells
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
 
 

@@ -18,16 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.presolve import structure_of
-from tablecloak.attacker.system import is_network
+from tablecloak.attacker import is_network, structure_of
 from tablecloak.errors import InputError, NotApplicable, SolverError, counted
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.rounding.annealing import AnnealedRounding, AnnealingSettings, annealed_rounding
 from tablecloak.methods.rounding.integer_units import whole_table
-from tablecloak.methods.unified.formulation import furthest
-from tablecloak.model.pattern import Rounding
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Status
+from tablecloak.methods.unified import furthest
+from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Deadline, Progress
 
 

@@ -14,11 +14,9 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.unified.formulation import Affine, Rows, at_cells
-from tablecloak.methods.unified.shown_values import Shown, added_up
-from tablecloak.model.problem import Mark, Problem
-from tablecloak.model.table import Table
-from tablecloak.solvers.row_generation import Program
+from tablecloak.methods.unified import Affine, Rows, Shown, added_up, at_cells
+from tablecloak.model import Mark, Problem, Table
+from tablecloak.solvers import Program
 
 LARGEST_WHOLE = 2**53
 """Up to here all whole numbers are floats."""

@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.rounding.totals import Ladder
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 
 Terms = dict[int, int]
 """A sum: coefficients by column."""

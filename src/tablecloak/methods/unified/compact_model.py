@@ -22,16 +22,12 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.presolve import working_equations
-from tablecloak.attacker.system import Boxes, is_network
+from tablecloak.attacker import Boxes, is_network, working_equations
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.unified.formulation import Form
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
+from tablecloak.model import Problem, Side, Task
 from tablecloak.progress import Deadline
-from tablecloak.solvers.mixed_integer import solve_mixed
-from tablecloak.solvers.outcome import MixedSolution
-from tablecloak.solvers.row_generation import cost_scale
+from tablecloak.solvers import MixedSolution, cost_scale, solve_mixed
 
 MOST_COLUMNS = 400_000
 

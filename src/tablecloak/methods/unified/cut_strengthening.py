@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes
+from tablecloak.attacker import Boxes
 from tablecloak.methods.unified.formulation import Form
 from tablecloak.methods.unified.protection_cuts import Proof
 

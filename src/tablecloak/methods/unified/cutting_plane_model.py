@@ -21,17 +21,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes
+from tablecloak.attacker import Boxes
 from tablecloak.methods.unified.cut_strengthening import RowMaker, Switched
 from tablecloak.methods.unified.formulation import Form
 from tablecloak.methods.unified.protection_cuts import Proof, own_proofs
 from tablecloak.methods.unified.reduced_cost_fixing import Narrowed
 from tablecloak.methods.unified.separation import prover_of
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Task
+from tablecloak.model import Problem, Task
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.highs import watched
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import Outcome, watched
 
 STAGES = (
     (30.0, 1.0),

@@ -28,9 +28,8 @@ import numpy as np
 from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import is_network
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import room_by_box
+from tablecloak.attacker import is_network
+from tablecloak.model import Problem, room_by_box
 
 FAR = 32.0
 """On tables that are no networks no hidden cell is counted on for more than so many times the largest level."""

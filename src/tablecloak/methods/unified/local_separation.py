@@ -21,15 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes
+from tablecloak.attacker import Boxes
 from tablecloak.errors import SolverError
 from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import DIRECTIONS, Task
+from tablecloak.model import DIRECTIONS, Problem, Task
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.linear_program import Session
-from tablecloak.solvers.outcome import Outcome, Solution
+from tablecloak.solvers import Outcome, Session, Solution
 
 SHORT = 1e-7
 """A level is missed if more than this share of it is missing."""

@@ -24,14 +24,12 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.system import Boxes, is_network
+from tablecloak.attacker import Boxes, is_network
 from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import DIRECTIONS, Task, room_by_box
+from tablecloak.model import DIRECTIONS, Problem, Task, room_by_box
 from tablecloak.progress import Deadline
-from tablecloak.solvers.linear_program import DUAL, Session
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.solvers import DUAL, Outcome, Session
 
 QUICKLY_ASKED = 2000
 """In tables of no more cells programs over the whole table are quick."""

@@ -13,11 +13,9 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.attacker.multipliers import simplified
-from tablecloak.attacker.presolve import working_columns, working_equations
+from tablecloak.attacker import simplified, working_columns, working_equations
 from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.model.requirement import Task
-from tablecloak.model.table import Table
+from tablecloak.model import Table, Task
 
 
 class Surroundings:

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.model.requirement import Side, Task
+from tablecloak.model import Side, Task
 from tablecloak.progress import NEVER, Deadline
 
 

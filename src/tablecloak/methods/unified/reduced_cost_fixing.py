@@ -9,8 +9,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.unified.formulation import Form
-from tablecloak.solvers.outcome import MixedSolution
-from tablecloak.solvers.row_generation import Program
+from tablecloak.solvers import MixedSolution, Program
 
 
 class Narrowed:

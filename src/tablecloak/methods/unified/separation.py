@@ -13,17 +13,24 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.attacker.multipliers import residual, simplified
-from tablecloak.attacker.null_space import Attack, attack_on
-from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker import (
+    Attack,
+    Boxes,
+    CellNetwork,
+    attack_on,
+    is_network,
+    residual,
+    simplified,
+    without_empty_rows,
+    working_columns,
+    working_equations,
+)
 from tablecloak.methods.unified.local_separation import NearProver
 from tablecloak.methods.unified.local_start import looks_near, near_proofs
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import DIRECTIONS, Task
+from tablecloak.model import DIRECTIONS, Problem, Task
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.graphs.network import Network
+from tablecloak.solvers.graphs import Network
 
 SHORT = 1e-7
 """A level is missed if more than this share of it is missing."""

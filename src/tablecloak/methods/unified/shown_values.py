@@ -25,9 +25,9 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.presolve import working_equations
+from tablecloak.attacker import working_equations
 from tablecloak.methods.unified.formulation import Affine, Form, Rows, at_cells, length_unit
-from tablecloak.model.problem import Problem
+from tablecloak.model import Problem
 
 WHOLE = 1e-9
 """A value is a multiple of its base up to this share of the base."""

@@ -1,1 +1,11 @@
-"""Networks: maximum flows, minimum-cost flows, shortest paths. The typed interfaces of the kernels."""
+"""Networks: maximum flows, minimum-cost flows, shortest paths. The typed interfaces of the kernels.
+
+A kernel is imported when the first network is made, so that importing this package compiles nothing.
+"""
+
+from tablecloak.solvers.graphs.min_cost import CheapestFlow
+from tablecloak.solvers.graphs.network import Network, is_loaded, load_kernels, warm_up
+from tablecloak.solvers.graphs.path_opening import RoadMap, Rooms
+from tablecloak.solvers.graphs.stratified import Tracks
+
+__all__ = ["CheapestFlow", "Network", "RoadMap", "Rooms", "Tracks", "is_loaded", "load_kernels", "warm_up"]

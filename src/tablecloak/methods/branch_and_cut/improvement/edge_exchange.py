@@ -23,12 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.system import Boxes, CellNetwork
+from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.methods.branch_and_cut.state import SUPPORT, Exact
-from tablecloak.model.problem import Problem
-from tablecloak.model.requirement import Side, Task
-from tablecloak.solvers.graphs.network import Network
-from tablecloak.solvers.mixed_integer import GrowingProgram
+from tablecloak.model import Problem, Side, Task
+from tablecloak.solvers import GrowingProgram
+from tablecloak.solvers.graphs import Network
 
 OFFERED, NODES = 2000, 50
 """The program that proposes starts has so many cells beside those of the relaxation, and so many nodes at most."""

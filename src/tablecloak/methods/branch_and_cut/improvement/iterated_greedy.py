@@ -23,9 +23,8 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.redundancy import Thinner
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.methods.heuristics import Search, Thinner
+from tablecloak.solvers import Outcome
 
 REBUILT, NOISE = (0.1, 0.5), 0.4
 """What share of a pattern is built anew, at prices with so much noise."""

@@ -21,9 +21,8 @@ from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk, around
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.cuts.cut import Row
-from tablecloak.solvers.mixed_integer import GrowingProgram
-from tablecloak.solvers.outcome import Outcome
+from tablecloak.methods.cuts import Row
+from tablecloak.solvers import GrowingProgram, Outcome
 
 OFFERED = 100
 """So many published cells may be hidden instead."""
