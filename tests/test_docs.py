@@ -280,7 +280,7 @@ def test_every_method_has_a_page_with_its_parameters_and_its_tests(method: str) 
     assert {"Idea", "Model", "Guarantee", "Limits", "Parameters", "Reference", "Tests"} <= headings
     for item in fields(METHODS[method].params):
         assert f"`{item.name}` | `{item.default}`" in text
-    tests = re.findall(r"`(tests/\w+\.py)`", text)
+    tests = re.findall(r"`(tests/[\w/]+\.py)`", text)
     assert tests
     assert not [test for test in tests if not (ROOT / test).is_file()]
     named = [test for test in tests if method in (ROOT / test).read_text(encoding="utf-8")]

@@ -23,7 +23,7 @@ from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
-from test_cube_search import problem_of
+from tests.methods.heuristics.test_hypercubes import problem_of
 
 highs, judging = (import_module(f"tablecloak.{name}") for name in ("solvers.highs", "methods.timed_audit"))
 UNTIMED = ("tablecloak.methods", "tablecloak.attacker", "tablecloak.solvers", "tablecloak.progress")

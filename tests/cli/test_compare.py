@@ -9,7 +9,7 @@ import pytest
 
 from tablecloak.methods import METHODS
 from tablecloak.reports import comparison
-from test_cli import TABLE, Run, run, table, tells_no_value  # noqa: F401
+from tests.cli.test_app import TABLE, Run, run, table, tells_no_value  # noqa: F401
 from ways import FAILURES, WAYS
 
 pytestmark = pytest.mark.usefixtures("more_ways")

@@ -17,7 +17,7 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods import METHODS
 from tablecloak.reports import check_drawing, compare_html, cost_plot
 from tablecloak.reports.comparison import costs_svg, quantiles_svg, touched_svg
-from test_report_html import checked
+from tests.reports.test_report import checked
 from ways import FAILURES, WAYS
 
 pytest.importorskip("matplotlib", reason="the plots need matplotlib")

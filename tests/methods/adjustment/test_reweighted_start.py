@@ -24,7 +24,7 @@ from tablecloak.methods.adjustment.reweighted_start import balanced
 from tablecloak.model import Levels, Problem, Table
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
-from test_perturb_cta import adjustment_of, random_perturbable, two_way
+from tests.methods.test_perturb_cta import adjustment_of, random_perturbable, two_way
 from two_way import FIGURE_004, TwoWay
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from tablecloak.errors import InputError
 from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Table, link, link_responses
-from test_dimension import hierarchies
-from test_table import as_cells, as_dict, check_secret
+from tests.model.test_dimension import hierarchies
+from tests.model.test_table import as_cells, as_dict, check_secret
 
 REGION = Dimension.of("region", Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1", "s2"]}))
 SEX = Dimension.flat("sex", ["f", "m"])

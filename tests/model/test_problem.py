@@ -13,7 +13,7 @@ from tablecloak.arrays import mask
 from tablecloak.errors import InputError
 from tablecloak.model import Attacker, Levels, Mark, Problem, Table
 from tablecloak.model.problem import OUTSIDER
-from test_table import check_secret
+from tests.model.test_table import check_secret
 
 VALUES = [60000, 10000, 20000, 30000, 0]
 

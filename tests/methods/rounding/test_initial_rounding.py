@@ -17,8 +17,8 @@ from tablecloak.model import Levels, Problem, Status
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import Outcome, highs, row_generation
-from test_annealed_rounding import counts
-from test_free_cells import tied
+from tests.methods.rounding.test_annealing import counts
+from tests.methods.rounding.test_integral_basis import tied
 
 NAME = "round-controlled"
 

@@ -21,7 +21,7 @@ from tablecloak.model import (
     Suppression,
     Table,
 )
-from test_table import check_secret
+from tests.model.test_table import check_secret
 
 VALUES = np.array([60000.0, 10000.0, 20000.0, 30000.0])
 INF = np.inf

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from tablecloak.errors import InputError
 from tablecloak.formats import read_cloak, write_cloak
 from tablecloak.model import Attacker, Problem, Reason, Table
-from test_cloak import rich_problem, rich_table
+from tests.formats.test_cloak import rich_problem, rich_table
 
 TABLE, PROBLEM = rich_table(), rich_problem()
 SIZE = len(TABLE)

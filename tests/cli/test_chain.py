@@ -20,9 +20,9 @@ from tablecloak.model import Dimension, Hierarchy, Problem, Suppression, Table
 from tablecloak.protection import protect
 from tablecloak.publication import publish
 from tablecloak.tabulation import CellData, Microdata, tabulate
-from test_cli import TABLE, failing
-from test_cli import write_pattern as write_given
-from test_job import FILES, REGIONS, cells_of
+from tests.cli.test_app import TABLE, failing
+from tests.cli.test_app import write_pattern as write_given
+from tests.job.test_job import FILES, REGIONS, cells_of
 
 
 class Outcome(NamedTuple):

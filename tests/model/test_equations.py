@@ -15,7 +15,7 @@ from tablecloak.arrays import Codes
 from tablecloak.errors import InputError
 from tablecloak.model import Dimension, Hierarchy, Packing, additive, noise, summation_equations
 from tablecloak.model.equations import aggregated, distinct_rows
-from test_dimension import hierarchies
+from tests.model.test_dimension import hierarchies
 
 Row = frozenset[tuple[tuple[int, ...], float]]
 

@@ -12,7 +12,7 @@ from tablecloak.auditing import audit
 from tablecloak.methods import suppression
 from tablecloak.model import Problem, Rounding
 from tablecloak.protection import protect
-from test_cube_search import problem_of
+from tests.methods.heuristics.test_hypercubes import problem_of
 
 FIRST = import_module("tablecloak.attacker.hypercube_witnesses")
 JUDGE = import_module("tablecloak.auditing.audit")

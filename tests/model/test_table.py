@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
 from tablecloak.model import Dimension, Hierarchy, Table
-from test_equations import dimensions, every_cell, rows_of
+from tests.model.test_equations import dimensions, every_cell, rows_of
 
 REGION = Dimension.of("region", Hierarchy.from_dict({"North": ["n1", "n2"], "South": ["s1"]}))
 SEX = Dimension.flat("sex", ["f", "m"])

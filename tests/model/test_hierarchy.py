@@ -19,7 +19,7 @@ from tablecloak.errors import InputError
 from tablecloak.model import Hierarchy
 from tablecloak.model.hierarchy import Tree
 
-DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 TREE = {"North": ["N1", "N2"], "South": {"S1": ["S11", "S12"], "S2": None}}
 CODES = ("Total", "North", "N1", "N2", "South", "S1", "S11", "S12", "S2")

@@ -17,7 +17,7 @@ from tablecloak.attacker import Block, orient
 from tablecloak.attacker.grid import Grid
 from tablecloak.attacker.structure import Orientation, recognise
 
-DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
+DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 Cell = tuple[int, ...]
 Line = tuple[Cell, tuple[Cell, ...]]
 

@@ -15,7 +15,7 @@ from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
 from tablecloak.methods.adjustment.leaf_rounding import ladder_of, whole_by_leaves
 from tablecloak.model import Levels, Mark, Problem
 from tablecloak.progress import Deadline
-from test_cube_search import problem_of
+from tests.methods.heuristics.test_hypercubes import problem_of
 
 
 def checked(problem: Problem, share: float = 0.9, least: float = 30.0) -> np.ndarray | None:

@@ -485,7 +485,7 @@ def test_the_record_says_everything(folder: Path, done: JobResult) -> None:
 
 
 def test_every_field_of_the_record_is_explained(folder: Path, done: JobResult) -> None:
-    page = (Path(__file__).resolve().parent.parent / "docs" / "jobs.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parent.parent.parent / "docs" / "jobs.md").read_text(encoding="utf-8")
     chapter = page.split("## The record\n")[1].partition("\n## ")[0]
     record = json.loads((folder / "record.json").read_text())
     assert re.findall(r"^\| `(\w+)` \|", chapter, re.MULTILINE) == list(record)
@@ -950,7 +950,7 @@ def test_every_public_format_is_known(done: JobResult) -> None:
 
 
 def test_every_key_is_described() -> None:
-    page = (Path(__file__).resolve().parent.parent / "docs" / "jobs.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parent.parent.parent / "docs" / "jobs.md").read_text(encoding="utf-8")
     for name, section in SECTIONS.items():
         chapter = page.split(f"### {name}\n")[1].partition("\n##")[0]
         for key in section.keys:

@@ -1,0 +1,1 @@
+"""Rules, marks, insiders, unions."""

@@ -1,0 +1,1 @@
+"""Structure, systems and feasibility intervals."""

@@ -1,0 +1,1 @@
+"""Methods, one test for each, and the parts they share."""

@@ -1,0 +1,1 @@
+"""Confidential pages and records."""

@@ -1,0 +1,1 @@
+"""The oracle and what makes random cases."""
