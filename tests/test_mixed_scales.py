@@ -25,7 +25,7 @@ from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.cuts import Row, separator_of
 from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
 from tablecloak.methods.heuristics import Router
-from tablecloak.model import Side, Task, all_levels
+from tablecloak.model import Requirement, Side, all_levels
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers import Outcome, Program, row_generation
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
@@ -77,9 +77,9 @@ def test_a_point_beside_a_safe_pattern_misses_nothing():
     """What solvers call whole is asked at the whole point: beside it every level is missed a little."""
     problem = small_beside_huge()
     safe = protect(problem, "suppress-compact").pattern.hidden
-    separator, tasks = separator_of(problem, ~problem.forced), all_levels(problem)
+    separator, requirements = separator_of(problem, ~problem.forced), all_levels(problem)
     beside = np.where(safe, 1.0 - 7e-8, 3e-8)
-    assert separator.rows(beside, tasks, most=100) == []
+    assert separator.rows(beside, requirements, most=100) == []
 
 
 METHODS = (
@@ -150,7 +150,7 @@ def test_any_deviation_is_exact():
     problem = Problem.of(table, [cell], Levels.at(len(table), [cell], lower=3, upper=3))
     router = Router(problem, working_equations(table), np.ones(len(table), dtype=bool))
     for side in Side:
-        witness = router.any_deviation(Task(cell, 0, side, 3.0))
+        witness = router.any_deviation(Requirement(cell, 0, side, 3.0))
         assert witness is not None
         moves = [part for part in (witness.forward, witness.backward) if part is not None]
         assert sum(abs(part[np.searchsorted(witness.cells, cell)]) for part in moves) >= 3.0

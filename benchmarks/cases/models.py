@@ -107,9 +107,12 @@ def boxed(problem: Problem) -> Problem:
 
 def compared(problem: Problem, form: Form, seconds: float) -> tuple[str, float]:
     """What both models say about a form, and how far their optima are apart as a share of them."""
-    tasks, widths = all_levels(problem), conditional_widths(problem, ~problem.forced & ~problem.must_hide)
-    first = solve_first(problem, form, tasks, widths, seconds)
-    second = SecondModel(problem, form, tasks, widths, Deadline.after(seconds), silent).solve()
+    requirements, widths = (
+        all_levels(problem),
+        conditional_widths(problem, ~problem.forced & ~problem.must_hide),
+    )
+    first = solve_first(problem, form, requirements, widths, seconds)
+    second = SecondModel(problem, form, requirements, widths, Deadline.after(seconds), silent).solve()
     if Outcome.TIME_LIMIT in (first.outcome, second.outcome):
         return UNFINISHED, 0.0
     if first.outcome is not second.outcome:

@@ -398,10 +398,10 @@ def test_drawing_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_drawn_and_how_often(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("tablecloak.cli.progress.time.monotonic", lambda: clock[0])
-    bars = Bars("{task.description}", console=Console(file=StringIO()), auto_refresh=False)
+    bars = Bars("{requirement.description}", console=Console(file=StringIO()), auto_refresh=False)
     live = LiveProgress(bars)
     updates: list[dict[str, Any]] = []
-    monkeypatch.setattr(bars, "update", lambda task, **fields: updates.append(fields))
+    monkeypatch.setattr(bars, "update", lambda requirement, **fields: updates.append(fields))
     for step in range(1000):
         clock[0] = step / 1000
         live("search", step, 1000 if step else 0, 50.0 - step / 100, 20.0 if step == 3 else None)

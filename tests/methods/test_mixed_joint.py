@@ -426,7 +426,7 @@ def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     asked = cutting_plane_model.SecondModel._relax
 
     def interrupted(self: Any) -> Any:
-        if self.tasks:
+        if self.requirements:
             raise KeyboardInterrupt
         return asked(self)
 

@@ -91,7 +91,7 @@ def test_hypercubes_are_exchanged_where_there_is_no_time_for_deviations(monkeypa
     problem, exchanged = FIXTURES["three way"](), []
     module = import_module("tablecloak.methods.suppress_auto")
     monkeypatch.setattr(module, "CUBES_FIRST", 0.0)
-    monkeypatch.setattr(module, "eliminated", lambda problem, tasks, hidden, *rest: hidden)
+    monkeypatch.setattr(module, "eliminated", lambda problem, requirements, hidden, *rest: hidden)
     exchange = module.CubeSearch.exchange
     monkeypatch.setattr(
         module.CubeSearch, "exchange", lambda self, *most: exchanged.append(exchange(self, *most))

@@ -32,9 +32,9 @@ OPTIONS = {
     "negative": {"negative": True},
 }
 FINDERS = {
-    "flow": lambda problem, tasks, allowed, deadline: FlowFinder(problem, tasks, allowed),
+    "flow": lambda problem, requirements, allowed, deadline: FlowFinder(problem, requirements, allowed),
     "tableau": TableauFinder,
-    "programs": lambda problem, tasks, allowed, deadline: ProgramFinder(
+    "programs": lambda problem, requirements, allowed, deadline: ProgramFinder(
         problem, working_equations(problem.table), allowed, deadline
     ),
 }
@@ -197,17 +197,17 @@ def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
     case = MODULE._Case(problem, MODULE.EliminationParams(), lambda *_: None, NEVER)
-    finder = FINDERS[name](problem, case.tasks, allowed, NEVER)
-    task = case.tasks[0]
-    moved = finder.find(task, far=True)
-    assert task.cell in moved
-    other = int(moved[moved != task.cell][0])
+    finder = FINDERS[name](problem, case.requirements, allowed, NEVER)
+    requirement = case.requirements[0]
+    moved = finder.find(requirement, far=True)
+    assert requirement.cell in moved
+    other = int(moved[moved != requirement.cell][0])
     finder.close(other)
-    assert other not in finder.find(task, far=True)
-    alone = [cell for cell in np.flatnonzero(allowed).tolist() if cell not in (task.cell, other)]
+    assert other not in finder.find(requirement, far=True)
+    alone = [cell for cell in np.flatnonzero(allowed).tolist() if cell not in (requirement.cell, other)]
     for cell in alone:
         finder.close(cell)
-    assert finder.find(task, far=True) is None
+    assert finder.find(requirement, far=True) is None
 
 
 def test_systems_too_large_for_the_time_left_are_not_eliminated(monkeypatch):

@@ -185,7 +185,7 @@ def test_the_construction_begins_no_audit_that_would_be_late():
     problem = FIXTURES["three way"]()
     late = Search(problem, ~problem.forced, silent, Deadline.after(0.0))
     late.construct()
-    assert not late.complete and late.tasks_seen == 0
+    assert not late.complete and late.requirements_seen == 0
     in_time = Search(problem, ~problem.forced, silent, Deadline.after(None))
     in_time.construct()
     assert in_time.complete

@@ -14,7 +14,7 @@ from tablecloak.attacker import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import FIRST_KEPT, Requests
-from tablecloak.model import Side, Status, Task
+from tablecloak.model import Requirement, Side, Status
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -38,25 +38,25 @@ def requests_of(problem):
     )
 
 
-def cheapest_by_linprog(problem, allowed, task, up_cost, down_cost):
-    """The least cost of the deviations for a task, from the definition and in the units of the table."""
+def cheapest_by_linprog(problem, allowed, requirement, up_cost, down_cost):
+    """The least cost of the deviations for a requirement, from the definition and in the units of the table."""
     cells = np.flatnonzero(allowed)
     matrix = working_equations(problem.table)[:, cells].toarray()
-    low, high = problem.box(task.attacker)
+    low, high = problem.box(requirement.attacker)
     up, down = (high - problem.table.values)[cells], (problem.table.values - low)[cells]
-    place, count = int(np.searchsorted(cells, task.cell)), cells.size
+    place, count = int(np.searchsorted(cells, requirement.cell)), cells.size
     half = np.hstack([matrix, -matrix])
     cost = np.concatenate([up_cost[cells], down_cost[cells]])
     bounds = [(0.0, float(room)) for room in np.concatenate([up, down])]
-    if task.side is not Side.SLIDE:
-        forced, fixed = (place, count + place) if task.side is Side.UP else (count + place, place)
-        bounds[forced], bounds[fixed] = (task.level, task.level), (0.0, 0.0)
+    if requirement.side is not Side.SLIDE:
+        forced, fixed = (place, count + place) if requirement.side is Side.UP else (count + place, place)
+        bounds[forced], bounds[fixed] = (requirement.level, requirement.level), (0.0, 0.0)
         return linprog(cost, A_eq=half, b_eq=np.zeros(half.shape[0]), bounds=bounds).fun
     both = np.block([[half, np.zeros_like(half)], [np.zeros_like(half), half]])
     apart = np.zeros(4 * count)
     apart[place + count * np.arange(4)] = [-1, 1, 1, -1]
     return linprog(
-        np.tile(cost, 2), A_ub=apart[None], b_ub=[-task.level], A_eq=both, b_eq=np.zeros(both.shape[0]),
+        np.tile(cost, 2), A_ub=apart[None], b_ub=[-requirement.level], A_eq=both, b_eq=np.zeros(both.shape[0]),
         bounds=bounds * 2,
     ).fun  # fmt: skip
 
@@ -71,14 +71,14 @@ def test_the_programs_are_those_of_the_paper(monkeypatch, whole, side):
     programs = MODULE._Programs(requests, linear=True)
     price = np.where(problem.must_hide, 0.0, problem.weights)
     for cell in np.flatnonzero(problem.sensitive).tolist():
-        task = Task(cell, 0, side, 0.3 * float(problem.table.values[cell]))
-        witness = programs.cheapest(task, price)
+        requirement = Requirement(cell, 0, side, 0.3 * float(problem.table.values[cell]))
+        witness = programs.cheapest(requirement, price)
         moved = np.abs(witness.forward) + (0 if witness.backward is None else np.abs(witness.backward))
-        best = cheapest_by_linprog(problem, requests.allowed, task, price, price)
+        best = cheapest_by_linprog(problem, requests.allowed, requirement, price, price)
         assert float(price[witness.cells] @ moved) == pytest.approx(best, rel=1e-6, abs=1e-6)
         forward, backward = witness.moves(cell)
         room = {Side.UP: forward, Side.DOWN: -forward, Side.SLIDE: forward - backward}[side]
-        assert room >= task.level * (1 - 1e-7)
+        assert room >= requirement.level * (1 - 1e-7)
     assert programs.solves == problem.sensitive.sum()
 
 
@@ -88,13 +88,13 @@ def test_charges_are_weights_spread_over_the_room():
     programs = MODULE._Programs(requests, linear=False)
     price = np.where(problem.must_hide, 0.0, problem.weights)
     cell = int(np.flatnonzero(problem.sensitive)[-1])
-    task = Task(cell, 0, Side.UP, float(problem.table.values[cell]))
-    up, down = price / task.level, price / np.minimum(task.level, problem.table.values)
-    witness = programs.cheapest(task, price)
+    requirement = Requirement(cell, 0, Side.UP, float(problem.table.values[cell]))
+    up, down = price / requirement.level, price / np.minimum(requirement.level, problem.table.values)
+    witness = programs.cheapest(requirement, price)
     slope = np.where(witness.forward > 0, up[witness.cells], down[witness.cells])
-    best = cheapest_by_linprog(problem, requests.allowed, task, up, down)
+    best = cheapest_by_linprog(problem, requests.allowed, requirement, up, down)
     assert float(slope @ np.abs(witness.forward)) == pytest.approx(best, rel=1e-6)
-    again = programs.cheapest(task, price, reweight=3)
+    again = programs.cheapest(requirement, price, reweight=3)
     assert price[again.cells].sum() <= price[witness.cells].sum()
 
 

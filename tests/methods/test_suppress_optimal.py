@@ -17,7 +17,7 @@ from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern, suppression
 from tablecloak.methods.cuts import PatternRows, Row, next_multiple, separator_of, weight_unit
 from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
-from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Side, Status, Table, open_tasks
+from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Side, Status, Table, unmet_requirements
 from tablecloak.protection import protect
 from tablecloak.solvers import Master, Outcome, highs, restricted_master
 from tablecloak.solvers.kernels import null_space_simplex
@@ -125,28 +125,28 @@ def test_every_row_holds_for_every_safe_pattern(fixture):
         allowed,
         *(protect(problem, name).pattern.hidden for name in ("suppress-greedy", "suppress-compact")),
     ]
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     separator, patterns = separator_of(problem, allowed), PatternRows(problem, allowed)
     rng, found = np.random.default_rng(1), 0
     for sparse in (0.0, 0.2, 0.5, 0.8):
         x = rng.random(allowed.size) * (rng.random(allowed.size) < sparse) * allowed
         for point in (x, np.rint(x)):
-            for row in separator.rows(point, tasks, most=50):
+            for row in separator.rows(point, requirements, most=50):
                 found += 1
                 assert row.shortfall(point) > 0
                 assert all(row.shortfall(hidden.astype(float)) <= 1e-7 for hidden in safe)
             assert all(row.shortfall(point) > 0 for row in patterns.rows(point))
-    assert found or not tasks
+    assert found or not requirements
 
 
 def test_no_row_is_missed_by_a_safe_pattern_and_some_by_an_unsafe_one():
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     separator = separator_of(problem, allowed)
     optimum = protect(problem, "suppress-optimal").pattern.hidden
-    assert separator.rows(optimum.astype(float), tasks, most=100) == []
-    assert separator.rows(problem.must_hide.astype(float), tasks, most=100)
+    assert separator.rows(optimum.astype(float), requirements, most=100) == []
+    assert separator.rows(problem.must_hide.astype(float), requirements, most=100)
 
 
 def test_residual_truncation_and_infinite_capacities():
@@ -191,8 +191,8 @@ def test_levels_larger_than_the_box_of_a_sliding_cell_use_its_own_room():
         "two-way", np.random.default_rng(100), insiders=1, sliding=True, conditional=True
     )
     assert any(
-        task.side is Side.SLIDE
-        for task in open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+        requirement.side is Side.SLIDE
+        for requirement in unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     )
     assert protect(problem, "suppress-optimal").cost == pytest.approx(
         protect(problem, "suppress-compact").cost

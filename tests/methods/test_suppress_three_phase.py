@@ -16,7 +16,7 @@ from tablecloak.attacker import CellNetwork
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods.cuts import FlowProgram, Relaxation
-from tablecloak.model import Levels, Problem, Side, Status, Task
+from tablecloak.model import Levels, Problem, Requirement, Side, Status
 from tablecloak.protection import protect
 from tablecloak.solvers import Outcome
 from tablecloak.solvers.graphs import Network
@@ -208,7 +208,7 @@ def test_a_level_that_slips_through_the_solver_does_not_stop_the_loop(monkeypatc
     """Flow blocks that ask for next to nothing: the pattern itself is forbidden then, and the optimum found."""
 
     class Careless(FlowProgram):
-        def solve(self, weights, rows, tasks, seconds):
+        def solve(self, weights, rows, requirements, seconds):
             return super().solve(weights, rows, [], seconds)
 
     module = import_module("tablecloak.methods.suppress_three_phase")
@@ -246,10 +246,10 @@ def test_the_flows_of_a_level_describe_it_exactly():
     cells = np.flatnonzero(~problem.must_hide)
     program = FlowProgram(CellNetwork(problem), (value - low, high - value), problem.must_hide, cells)
     none = Relaxation(problem.weights, ~problem.must_hide, problem.must_hide).matrix([])
-    both = [Task(0, 0, side, 15.0) for side in (Side.UP, Side.DOWN)]
+    both = [Requirement(0, 0, side, 15.0) for side in (Side.UP, Side.DOWN)]
     costs = [
-        program.solve(problem.weights, (none, np.zeros(0)), tasks, 60.0).objective
-        for tasks in (both, both[:1], both[1:])
+        program.solve(problem.weights, (none, np.zeros(0)), requirements, 60.0).objective
+        for requirements in (both, both[:1], both[1:])
     ]
     assert costs[0] == pytest.approx(58)
     assert max(costs[1:]) <= 58 + 1e-6

@@ -14,7 +14,7 @@ from tablecloak.model import (
     Suppression,
     Table,
     deviation_bounds,
-    requirements,
+    required_units,
     room_by_box,
 )
 
@@ -29,9 +29,9 @@ def small(decimals: int = 1) -> Problem:
 
 def test_levels_are_rounded_up_and_end_at_the_box() -> None:
     problem = small()
-    lower, upper, sliding = requirements(problem, 0, np.array([0, 1, 2]))
+    lower, upper, sliding = required_units(problem, 0, np.array([0, 1, 2]))
     assert (lower.tolist(), upper.tolist(), sliding.tolist()) == ([4, 90, 0], [3, 0, 0], [0, 51, 0])
-    lower, upper, sliding = requirements(problem, 1, np.array([1]))  # he knows 3.4 to 3.9
+    lower, upper, sliding = required_units(problem, 1, np.array([1]))  # he knows 3.4 to 3.9
     assert (lower.tolist(), upper.tolist(), sliding.tolist()) == ([0], [0], [5])
 
 

@@ -44,7 +44,7 @@ from tablecloak.methods.cuts import (
     fixed_by,
     separator_of,
 )
-from tablecloak.model import Problem, Side, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, unmet_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
 LEVELS_A_ROUND = 200
@@ -111,34 +111,42 @@ class _Case:
         self.rows += [*volume, *fixed_by(volume)]
         self.finders.append(OneWayRows(self.lines).rows)
 
-    def tasks(self) -> list[Task]:
+    def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, and conditional ones."""
-        found = open_tasks(self.problem, audit(self.problem, suppression(self.problem.must_hide)))
+        found = unmet_requirements(self.problem, audit(self.problem, suppression(self.problem.must_hide)))
         widths = self.problem.levels.conditional > 0
         cells = np.flatnonzero(self.allowed & ~self.problem.must_hide & widths)
         for attacker in range(len(self.problem.attacker_names) if cells.size else 0):
             _, _, sliding = self.problem.required(attacker, cells)
             found += [
-                Task(cell, attacker, Side.SLIDE, width)
+                Requirement(cell, attacker, Side.SLIDE, width)
                 for cell, width in zip(cells.tolist(), sliding.tolist(), strict=True)
                 if width > 0
             ]
-        return sorted(found, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
+        return sorted(
+            found,
+            key=lambda requirement: (
+                -requirement.level,
+                requirement.attacker,
+                requirement.cell,
+                requirement.side.value,
+            ),
+        )
 
     def add_capacity(self, sharp: bool) -> None:
         """Capacity rows by separation; `sharp` with covers and roundings."""
-        tasks = self.tasks()
-        if not tasks:
+        requirements = self.requirements()
+        if not requirements:
             return
         separator = separator_of(self.problem, self.allowed)
 
         def missed(x: Floats) -> list[Row]:
-            rows = separator.rows(x, tasks, most=LEVELS_A_ROUND, deadline=self.deadline)
+            rows = separator.rows(x, requirements, most=LEVELS_A_ROUND, deadline=self.deadline)
             return [row for row in rows if sharp or row.kind in ("capacity", "conditional")]
 
         self.finders.append(missed)
         if sharp and isinstance(separator, NetworkSeparator):
-            covers = CoverFinder(separator, tasks)
+            covers = CoverFinder(separator, requirements)
             self.finders.append(lambda x: covers.rows(x, most=LEVELS_A_ROUND, deadline=self.deadline))
 
     def solve(self, name: str, integer: bool) -> Bound:

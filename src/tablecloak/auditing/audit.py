@@ -33,9 +33,9 @@ from tablecloak.model import (
     Perturbation,
     Printed,
     Problem,
-    Requirements,
+    RequiredLevels,
     View,
-    requirements,
+    required_units,
     units_above,
     units_below,
     whole_units,
@@ -61,12 +61,12 @@ SETTINGS = JudgeSettings()
 class _Answers:
     """How far down and up each question got, beside what is required; one row a question, in whole data units."""
 
-    required: Requirements
+    required: RequiredLevels
     down: Side
     up: Side
 
     @classmethod
-    def none(cls, required: Requirements) -> _Answers:
+    def none(cls, required: RequiredLevels) -> _Answers:
         """Nothing found yet: what cannot deviate does not."""
         size = required.lower.size
         return cls(required, *(Side(np.zeros(size), np.zeros(size)) for _ in range(2)))
@@ -229,7 +229,7 @@ class _Judge:
 
     def answer(self, attacker: int) -> _Answers:
         """All questions for one attacker."""
-        found = _Answers.none(requirements(self.problem, attacker, self.cells))
+        found = _Answers.none(required_units(self.problem, attacker, self.cells))
         if attacker == 0:
             self._attack(found, np.ones(self.cells.size, dtype=bool), self.low, self.high)
             self.outsider = found
@@ -260,7 +260,7 @@ class _Judge:
             self.engines.add(attack.engine)
             before = attack.solves
             places = self.reduction.position[self.cells[rows]]
-            levels = Requirements(*(level[rows] for level in found.required))
+            levels = RequiredLevels(*(level[rows] for level in found.required))
             large = component.cells.size > SETTINGS.fully_pushed_cells
             if large and isinstance(attack, LinearAttack) and not self.intervals:
                 levels = _undecided(levels, -component.low[places], component.high[places])
@@ -313,15 +313,15 @@ class _Judge:
         self.progress("audit", self.done, self.every)
 
 
-def _undecided(levels: Requirements, below: Floats, above: Floats) -> Requirements:
+def _undecided(levels: RequiredLevels, below: Floats, above: Floats) -> RequiredLevels:
     """The levels to push for; zero for cells that their own bounds prove open: one level is beyond them."""
     lower, upper, sliding = levels
     decided = (below < lower) | (above < upper) | (below + above < sliding)
-    return Requirements(*(np.where(decided, 0.0, level) for level in levels))
+    return RequiredLevels(*(np.where(decided, 0.0, level) for level in levels))
 
 
 def _push(
-    attack: Inference, cells: Ints, found: _Answers, rows: Ints, levels: Requirements | None, tick: Tick
+    attack: Inference, cells: Ints, found: _Answers, rows: Ints, levels: RequiredLevels | None, tick: Tick
 ) -> None:
     """Down and up for the given rows: exact extents (no levels), or only as far as these levels require."""
     lower, upper, sliding = levels or (level[rows] for level in found.required)
@@ -337,7 +337,7 @@ def _push(
         _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
         rest = sliding - np.minimum(np.floor(up.reach), sliding)
         down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
-        _extend(attack, cells, _Answers(Requirements(lower, upper, sliding), down, up), size)
+        _extend(attack, cells, _Answers(RequiredLevels(lower, upper, sliding), down, up), size)
     found.down.copy_from(down, rows, every)
     found.up.copy_from(up, rows, every)
 

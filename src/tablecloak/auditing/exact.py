@@ -22,9 +22,9 @@ from tablecloak.model import (
     Perturbation,
     Printed,
     Problem,
-    Requirements,
+    RequiredLevels,
     deviation_bounds,
-    requirements,
+    required_units,
 )
 
 Extended = Fraction | float
@@ -80,7 +80,7 @@ class ExactProblem:
         self._coefficients: dict[float, Rational] = {}
         self._outside = deviation_bounds(problem, self.view, 0)
         self._inside: dict[int, dict[int, Room]] = {0: {}}
-        self._required: dict[int, Requirements] = {}
+        self._required: dict[int, RequiredLevels] = {}
 
     # ------------------------------------------------------------------ numbers
 
@@ -131,7 +131,7 @@ class ExactProblem:
     def required(self, attacker: int, cell: int) -> tuple[Fraction, Fraction, Fraction]:
         """lower, upper and sliding, up to what the attacker's own box allows."""
         if attacker not in self._required:
-            self._required[attacker] = requirements(
+            self._required[attacker] = required_units(
                 self.problem, attacker, np.arange(len(self.problem.table))
             )
         lower, upper, sliding = (self._amount(level[cell]) for level in self._required[attacker])

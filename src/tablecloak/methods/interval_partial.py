@@ -180,13 +180,13 @@ def _answer(
     known: Sequence[Proof],
 ) -> tuple[Answer, list[Proof]]:
     """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
-    tasks, limit = all_levels(problem), deadline.share(1 - RESERVED)
+    requirements, limit = all_levels(problem), deadline.share(1 - RESERVED)
     if params.model == "first":
-        found = solve_first(problem, form, tasks, [], limit.left)
+        found = solve_first(problem, form, requirements, [], limit.left)
         safe = found.values.size == form.size
         return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0), []
     weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
-    first = first_proofs(problem, params.up * weights, params.down * weights, tasks, limit)
-    model = SecondModel(problem, form, tasks, [], limit, progress, [*known, *first])
+    first = first_proofs(problem, params.up * weights, params.down * weights, requirements, limit)
+    model = SecondModel(problem, form, requirements, [], limit, progress, [*known, *first])
     answer = model.solve()
     return answer, model.tight_proofs()

@@ -54,7 +54,15 @@ from tablecloak.methods.mixed import (
 )
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified import Answer, SecondModel, length_unit, solve_first
-from tablecloak.model import Intervals, Mixed, Problem, Task, all_levels, conditional_widths, room_by_box
+from tablecloak.model import (
+    Intervals,
+    Mixed,
+    Problem,
+    Requirement,
+    all_levels,
+    conditional_widths,
+    room_by_box,
+)
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -265,7 +273,7 @@ class _Asked:
 
     joint: Joint
     params: MixedParams
-    asked: tuple[list[Task], list[Task]]
+    asked: tuple[list[Requirement], list[Requirement]]
     """Levels, and widths of cells if they are touched."""
     left_open: bool
     """Whether the cells that show numbers which need not be true may be open."""
@@ -285,8 +293,11 @@ class _Asked:
         for share, units in MARGINS if plan.perturbed.any() else MARGINS[:2]:
             more = units * plan.problem.table.unit
             levels, widths = (
-                [replace(task, level=task.level * (1 + share) + more) for task in tasks]
-                for tasks in self.asked
+                [
+                    replace(requirement, level=requirement.level * (1 + share) + more)
+                    for requirement in requirements
+                ]
+                for requirements in self.asked
             )
             answer = work._answer(levels, widths, offer)
             bound = max(answer.bound, least) if bound == -math.inf else bound
@@ -337,7 +348,7 @@ class _Asked:
             )
         return vague
 
-    def _answer(self, levels: list[Task], widths: list[Task], offer: Floats | None) -> Answer:
+    def _answer(self, levels: list[Requirement], widths: list[Requirement], offer: Floats | None) -> Answer:
         """The optimum, or what there is when the time is up."""
         problem, form, deadline = self.joint.problem, self.joint.form, self.deadline
         if self.params.model == "first" and not deadline.passed():

@@ -32,7 +32,7 @@ from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, Solv
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.rounding import FirstRounding, cells_in_the_way, indivisible_cells
 from tablecloak.methods.unified import Answer, Form, SecondModel, Shown, added_up, rounding_form, solve_first
-from tablecloak.model import Mark, Problem, Rounding, Status, Task, all_levels, conditional_widths
+from tablecloak.model import Mark, Problem, Requirement, Rounding, Status, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -114,7 +114,7 @@ class _Search:
             self.notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
         raise _refusal(problem, bare, self.base, _why_not(steps), self.deadline)
 
-    def _answer(self, shown: Shown, levels: list[Task]) -> Answer:
+    def _answer(self, shown: Shown, levels: list[Requirement]) -> Answer:
         """With the levels, or without them where no rounding meets them: that is no safe point then."""
         problem, params, deadline = self.problem, self.params, self.deadline
         widths = conditional_widths(problem, _may_be_touched(shown.form)) if params.protect else []
@@ -225,8 +225,8 @@ def _answer(
     problem: Problem,
     params: ControlledParams,
     shown: Shown,
-    levels: list[Task],
-    widths: list[Task],
+    levels: list[Requirement],
+    widths: list[Requirement],
     deadline: Deadline,
     progress: Progress,
 ) -> Answer:

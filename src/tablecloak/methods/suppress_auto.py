@@ -37,7 +37,7 @@ from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.branch_and_cut import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import CubeSearch, Search, by_deviations, eliminated
-from tablecloak.model import Problem, Status, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Status, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 OTHERS = 0.3
@@ -230,13 +230,13 @@ class _Fast:
             return False
         if self.allowed.any() and self.deadline.passed():
             return True
-        expected = self._expected(len(self.tasks))
+        expected = self._expected(len(self.requirements))
         if expected <= least:
             return False
         limited, too_long = self.deadline.moment is not None, expected > 1.0
         within = self.deadline.share(OTHERS)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
-        search = CubeSearch(problem, self.allowed, self.tasks, rng, self.progress, within)
+        search = CubeSearch(problem, self.allowed, self.requirements, rng, self.progress, within)
         hidden: Bools | None = None
         with self.deadline.stoppable():
             search.build()
@@ -264,7 +264,7 @@ class _Fast:
             within = within.share(self.settings.deviation_share)
         hidden: Bools | None = None
         with self.deadline.stoppable():
-            hidden = by_deviations(self.problem, self.allowed, self.tasks, self.progress, within)
+            hidden = by_deviations(self.problem, self.allowed, self.requirements, self.progress, within)
         if hidden is not None:
             self._adopt("deviations", hidden, within, {})
         if self.cubes is not None and (hidden is None or self._cost(hidden) > self.cubes.cost):
@@ -277,7 +277,7 @@ class _Fast:
     def _improve(self, search: CubeSearch, *, to_the_end: bool) -> None:
         """Hypercubes without redundant suppressions; `to_the_end`: then exchanges until the time is up."""
         start = search.hidden
-        hidden = eliminated(self.problem, self.tasks, start, self.progress, self.deadline)
+        hidden = eliminated(self.problem, self.requirements, start, self.progress, self.deadline)
         if to_the_end and np.array_equal(hidden, start):
             search.deadline = self.deadline
             with self.deadline.stoppable():
@@ -307,10 +307,12 @@ class _Fast:
         return hide_everything(self.problem, self.progress)
 
     @cached_property
-    def tasks(self) -> list[Task]:
+    def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet."""
         problem = self.problem
-        return open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=self.progress))
+        return unmet_requirements(
+            problem, audit(problem, suppression(problem.must_hide), progress=self.progress)
+        )
 
     def _completed(self, search: CubeSearch, within: Deadline) -> Bools | None:
         """What hypercubes hide, and what linear programs add for levels that have none. None: not in time."""
@@ -319,9 +321,11 @@ class _Fast:
         if within.moment is not None:
             start = (search.hidden, search.unmet)
             return by_deviations(
-                self.problem, self.allowed, self.tasks, self.progress, self.deadline, start=start
+                self.problem, self.allowed, self.requirements, self.progress, self.deadline, start=start
             )
-        rest = Search(self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.tasks)
+        rest = Search(
+            self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.requirements
+        )
         rest.construct()
         return rest.hidden if rest.complete else None
 

@@ -34,7 +34,7 @@ from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
-from tablecloak.model import Problem, Side, Status, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, Status, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import MixedSolution, Outcome, solve_mixed
 
@@ -82,7 +82,7 @@ class CompactParams:
 class _Block:
     """One deviation vector: which cell it must move, and by how much, in units of `level`."""
 
-    task: Task
+    requirement: Requirement
     conditional: bool
 
 
@@ -99,9 +99,9 @@ def suppress_compact(
     run = Run(params.seconds)
     relaxed = problem if problem.most_touched is None else replace(problem, most_touched=None)
     allowed = hide_everything(problem, progress)
-    tasks = open_tasks(relaxed, audit(relaxed, suppression(problem.must_hide)))
-    blocks = _blocks(relaxed, allowed, tasks)
-    columns = int(allowed.sum()) * (1 + sum(2 if b.task.side is Side.SLIDE else 1 for b in blocks))
+    requirements = unmet_requirements(relaxed, audit(relaxed, suppression(problem.must_hide)))
+    blocks = _blocks(relaxed, allowed, requirements)
+    columns = int(allowed.sum()) * (1 + sum(2 if b.requirement.side is Side.SLIDE else 1 for b in blocks))
     if columns > MOST_COLUMNS:
         raise NotApplicable(
             f"suppress-compact would need {columns} columns.",
@@ -113,7 +113,7 @@ def suppress_compact(
     progress("integer program", 0, 1)
     first = None
     with run.stoppable():
-        first = first_pattern(problem, allowed, tasks, progress, run.deadline)
+        first = first_pattern(problem, allowed, requirements, progress, run.deadline)
         if run.deadline.left < search.model.matrix.nnz / settings.nonzeros_a_second:
             found = _proposal(problem, allowed, first, search, run)
             return replace(found, notes=(*found.notes, TOO_LARGE))
@@ -228,15 +228,17 @@ def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Se
     )
 
 
-def _blocks(problem: Problem, allowed: Bools, tasks: list[Task]) -> list[_Block]:
+def _blocks(problem: Problem, allowed: Bools, requirements: list[Requirement]) -> list[_Block]:
     """Levels not met by the cells that must be hidden, and the conditional widths of cells that may be hidden."""
-    blocks = [_Block(task, False) for task in tasks if problem.must_hide[task.cell]]
+    blocks = [
+        _Block(requirement, False) for requirement in requirements if problem.must_hide[requirement.cell]
+    ]
     conditional = np.flatnonzero((problem.levels.conditional > 0) & allowed & ~problem.must_hide)
     for attacker in range(len(problem.attacker_names)):
         _, _, sliding = problem.required(attacker, conditional)
         for cell, width in zip(conditional, sliding, strict=True):
             if width > 0:
-                blocks.append(_Block(Task(int(cell), attacker, Side.SLIDE, float(width)), True))
+                blocks.append(_Block(Requirement(int(cell), attacker, Side.SLIDE, float(width)), True))
     return blocks
 
 
@@ -258,7 +260,7 @@ class _Model:
         row_high: list[Floats] = []
         width = size
         for block in blocks:
-            copies = 2 if block.task.side is Side.SLIDE else 1
+            copies = 2 if block.requirement.side is Side.SLIDE else 1
             matrix, low, high = self._block_rows(block, copies)
             before = csr_array((matrix.shape[0], width - size))
             rows.append(hstack([matrix[:, :size], before, matrix[:, size:]], format="csr"))
@@ -277,10 +279,13 @@ class _Model:
 
     def _block_rows(self, block: _Block, copies: int) -> tuple[csr_array, Floats, Floats]:
         """Rows over (x, f) or (x, f, g) of one block; deviations in units of the level."""
-        task, size = block.task, self.cells.size
-        low, high = self.problem.box(task.attacker)
+        requirement, size = block.requirement, self.cells.size
+        low, high = self.problem.box(requirement.attacker)
         value = self.problem.table.values
-        rooms = ((value - low)[self.cells] / task.level, (high - value)[self.cells] / task.level)
+        rooms = (
+            (value - low)[self.cells] / requirement.level,
+            (high - value)[self.cells] / requirement.level,
+        )
         self.cut |= self.reach != 1.0 and any((room > self.reach).any() for room in rooms)
         self.least_room = min(self.least_room, *(float(room[room > 0].min(initial=np.inf)) for room in rooms))
         down, up = (np.minimum(room, self.reach) for room in rooms)
@@ -305,9 +310,9 @@ class _Model:
 
     def _demand(self, block: _Block, copies: int) -> csr_array:
         """f_p >= 1, -f_p >= 1, f_p - g_p >= 1, or f_i - g_i - x_i >= 0 for a conditional width."""
-        size, place = self.cells.size, int(np.searchsorted(self.cells, block.task.cell))
+        size, place = self.cells.size, int(np.searchsorted(self.cells, block.requirement.cell))
         row = np.zeros((1, size * (1 + copies)))
-        row[0, size + place] = -1.0 if block.task.side is Side.DOWN else 1.0
+        row[0, size + place] = -1.0 if block.requirement.side is Side.DOWN else 1.0
         if copies == 2:
             row[0, 2 * size + place] = -1.0
         if block.conditional:

@@ -32,7 +32,7 @@ from tablecloak.methods.base import Proposal, Run, suppression
 from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, Elimination, NetworkSearch, Search, first_pattern
-from tablecloak.model import EVERYTHING, Problem, Side, Status, Task, open_tasks
+from tablecloak.model import EVERYTHING, Problem, Requirement, Side, Status, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import watched
 
@@ -129,8 +129,8 @@ class _Case:
         self.problem, self.params, self.progress, self.deadline = problem, params, progress, deadline
         self.allowed = hide_everything(problem, progress)
         found = audit(problem, suppression(problem.must_hide), progress=progress)
-        self.every = [*open_tasks(problem, found), *self._conditional()]
-        self.tasks = self._minded()
+        self.every = [*unmet_requirements(problem, found), *self._conditional()]
+        self.requirements = self._minded()
         self.first: Bools | None = None
         self.bound: float | None = None
         self.run: Elimination | None = None
@@ -146,28 +146,28 @@ class _Case:
             return best
         return _Attempt(self.first, self.cost(self.first), best.counters, (FIRST_KEPT,))
 
-    def _conditional(self) -> list[Task]:
+    def _conditional(self) -> list[Requirement]:
         """The widths that cells ask for as long as they are hidden."""
         problem = self.problem
         cells = np.flatnonzero(self.allowed & ~problem.must_hide & (problem.levels.conditional > 0))
-        tasks = []
+        requirements = []
         for attacker in range(len(problem.attacker_names) if cells.size else 0):
             widths = problem.required(attacker, cells)[2]
-            tasks += [
-                Task(cell, attacker, Side.SLIDE, width)
+            requirements += [
+                Requirement(cell, attacker, Side.SLIDE, width)
                 for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
                 if width > 0
             ]
-        return tasks
+        return requirements
 
-    def _minded(self) -> list[Task]:
+    def _minded(self) -> list[Requirement]:
         """The levels that the elimination minds."""
         if self.params.levels == "all":
             return self.every
         kept = np.zeros(len(self.problem.table), dtype=bool)
         kept[exposure(self.problem, progress=self.progress).algorithms[self.params.levels]] = True
         kept |= ~self.problem.sensitive
-        return [task for task in self.every if kept[task.cell]]
+        return [requirement for requirement in self.every if kept[requirement.cell]]
 
     @property
     def engine(self) -> str:
@@ -211,7 +211,7 @@ class _Case:
         """One elimination, and the repair of what it did not mind."""
         told = self.params.levels == "all"
         self.run = Elimination(
-            self.problem, self.tasks, self.allowed, self.deadline, self.progress, tell=told
+            self.problem, self.requirements, self.allowed, self.deadline, self.progress, tell=told
         )
         self.run.publish(order)
         return self.finished()

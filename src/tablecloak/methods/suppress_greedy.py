@@ -3,12 +3,12 @@
 1. Hide everything that may be hidden. If a level is still not met, no pattern can meet it: `InfeasibleProblem`.
    Cells whose *conditional* width cannot be met even then can never be hidden; dropping them and repeating ends
    in the largest feasible pattern, because adding hidden cells only widens intervals.
-2. Hide only what must be hidden and audit. The levels not met are the tasks, largest first, the outsider's first.
-3. For each task hide the cells of its cheapest deviation (`heuristics.deviation`). A deviation often meets other tasks
-   too. A run that is stopped before all are met ends with a quick pattern made in the beginning
+2. Hide only what must be hidden and audit. What is not met are the requirements, largest first, the outsider's first.
+3. For each requirement hide the cells of its cheapest deviation (`heuristics.deviation`). A deviation often meets other
+   requirements too. A run that is stopped before all are met ends with the initial pattern
    (`heuristics.initial_pattern`).
-4. Clean up: in order of decreasing weight, try to publish each complementary cell. Only tasks whose witness moves that
-   cell must be routed anew without it.
+4. Eliminate redundant suppressions: in order of decreasing weight, try to publish each complementary cell. Only
+   requirements whose witness moves that cell need another deviation without it.
 
 Reference: Kelly, Golden & Assad (1992); the clean-up follows Fischetti & Salazar (2001) with stored witnesses.
 """
@@ -26,7 +26,7 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, Search, first_pattern
-from tablecloak.model import Problem, Status, open_tasks
+from tablecloak.model import Problem, Status, unmet_requirements
 from tablecloak.progress import Progress
 
 
@@ -62,8 +62,10 @@ def suppress_greedy(
     search = Search(problem, allowed, progress, run.deadline, reweight=params.reweight)
     hidden, notes = allowed, (HIDES_EVERYTHING,)
     with run.stoppable():
-        tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide), progress=progress))
-        first = first_pattern(problem, allowed, tasks, progress, run.deadline)
+        requirements = unmet_requirements(
+            problem, audit(problem, suppression(problem.must_hide), progress=progress)
+        )
+        first = first_pattern(problem, allowed, requirements, progress, run.deadline)
         if first is not None:
             hidden, notes = first, (FIRST_KEPT,)
         search.construct()
@@ -74,7 +76,7 @@ def suppress_greedy(
         run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={
-            "tasks": search.tasks_seen,
+            "requirements": search.requirements_seen,
             "deviations": search.routed,
             "published again": search.published_again,
             "rounds": search.rounds,

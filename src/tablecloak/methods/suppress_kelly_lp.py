@@ -45,7 +45,7 @@ from tablecloak.methods.heuristics import (
     met_by,
     one_by_one,
 )
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers import DUAL, Outcome, Session
 
@@ -92,7 +92,7 @@ class _Kelly:
     def __init__(self, requests: Requests, params: KellyLpParams) -> None:
         self.requests, self.params = requests, params
         self.hidden: Bools = requests.hidden.copy()
-        self.waiting = {cell: list(tasks) for cell, tasks in _tasks_by_cell(requests)}
+        self.waiting = {cell: list(requirements) for cell, requirements in _tasks_by_cell(requests)}
         weights = requests.problem.weights
         least = weights[weights > 0].min() if (weights > 0).any() else 1.0
         self.price = np.where(weights > 0, weights, FREE * least)
@@ -110,19 +110,21 @@ class _Kelly:
             self.requests.progress("protecting levels", done + 1, total)
         return self._own()
 
-    def _protect(self, task: Task) -> None:
+    def _protect(self, requirement: Requirement) -> None:
         """Hide the cells of the cheapest deviation for one level."""
         self.asked += 1
         price = np.where(self.hidden, 0.0, self.price)
         reweight = 0 if self.params.prices == "paper" else self.params.reweight
-        witness = self.programs.cheapest(task, price, reweight=reweight)
+        witness = self.programs.cheapest(requirement, price, reweight=reweight)
         if witness is None:  # out of time, or a numerical failure that is repaired later
             self.unanswered += 1
             return
         self.hidden[witness.cells] = True
         if self.params.carry:
-            near = [task for cell in witness.cells.tolist() for task in self.waiting.get(cell, ())]
-            for met in met_by(self.requests.problem, witness, task.attacker, near):
+            near = [
+                requirement for cell in witness.cells.tolist() for requirement in self.waiting.get(cell, ())
+            ]
+            for met in met_by(self.requests.problem, witness, requirement.attacker, near):
                 self.waiting[met.cell].remove(met)
                 self.carried += 1
 
@@ -136,7 +138,7 @@ class _Kelly:
         return Own(self.hidden, counters)
 
 
-def _tasks_by_cell(requests: Requests) -> Iterable[tuple[int, list[Task]]]:
+def _tasks_by_cell(requests: Requests) -> Iterable[tuple[int, list[Requirement]]]:
     """The levels of each cell: lower, upper, sliding, as far as there are any."""
     levels = zip(
         requests.cells.tolist(),
@@ -147,7 +149,7 @@ def _tasks_by_cell(requests: Requests) -> Iterable[tuple[int, list[Task]]]:
     )
     for cell, *sizes in levels:
         sides = zip((Side.DOWN, Side.UP, Side.SLIDE), sizes, strict=True)
-        yield cell, [Task(cell, 0, side, size) for side, size in sides if size > 0]
+        yield cell, [Requirement(cell, 0, side, size) for side, size in sides if size > 0]
 
 
 class _Programs(Router):
@@ -161,43 +163,43 @@ class _Programs(Router):
         self._whole: _Program | None = None
 
     def cheapest(
-        self, task: Task, price: Floats, *, reweight: int = 0, widest: int | None = None
+        self, requirement: Requirement, price: Floats, *, reweight: int = 0, widest: int | None = None
     ) -> Witness | None:
-        """The cheapest deviation for a task; `price` is a weight a cell, 0 where it is hidden."""
-        slopes = self._slopes(task, price)
+        """The cheapest deviation for a requirement; `price` is a weight a cell, 0 where it is hidden."""
+        slopes = self._slopes(requirement, price)
         if self._cells.size <= WHOLE_TABLE:
-            return self._solved(self._program(task), self._cells, task, slopes, price, reweight)
-        near = self._nearest(task, np.minimum(*slopes))
+            return self._solved(self._program(requirement), self._cells, requirement, slopes, price, reweight)
+        near = self._nearest(requirement, np.minimum(*slopes))
         size = NEAR
         while True:
             cells = np.sort(near[:size])
-            program = _Program(without_empty_rows(self.columns[:, cells]), _where(cells, task))
-            witness = self._solved(program, cells, task, slopes, price, reweight)
+            program = _Program(without_empty_rows(self.columns[:, cells]), _where(cells, requirement))
+            witness = self._solved(program, cells, requirement, slopes, price, reweight)
             enough = size >= near.size or (widest is not None and size >= widest)
             if witness is not None or enough or self.deadline.passed():
                 return witness
             size *= WIDER
 
-    def _slopes(self, task: Task, price: Floats) -> tuple[Floats, Floats]:
+    def _slopes(self, requirement: Requirement, price: Floats) -> tuple[Floats, Floats]:
         """What a unit up and a unit down cost, for every cell; infinite where there is no room."""
-        down, up = self.capacity(task.attacker)
+        down, up = self.capacity(requirement.attacker)
         slopes = []
         for room in (up, down):
             with np.errstate(divide="ignore", invalid="ignore"):
-                slope = price if self.linear else price / np.minimum(task.level, room)
+                slope = price if self.linear else price / np.minimum(requirement.level, room)
             slopes.append(np.where(room > 0, slope, np.inf))
         return slopes[0], slopes[1]
 
-    def _nearest(self, task: Task, slope: Floats) -> Ints:
+    def _nearest(self, requirement: Requirement, slope: Floats) -> Ints:
         """The cells that may move, nearest first."""
-        rank = self._rank(task.cell, slope)
+        rank = self._rank(requirement.cell, slope)
         usable = np.flatnonzero(self.allowed & np.isfinite(rank) & np.isfinite(slope))
         return usable[np.argsort(rank[usable], kind="stable")]
 
-    def _program(self, task: Task) -> _Program:
+    def _program(self, requirement: Requirement) -> _Program:
         """The program over the whole table; a sliding level has one of its own."""
-        if task.side is Side.SLIDE:
-            return _Program(self.columns[:, self._cells], _where(self._cells, task))
+        if requirement.side is Side.SLIDE:
+            return _Program(self.columns[:, self._cells], _where(self._cells, requirement))
         if self._whole is None:
             self._whole = _Program(self.columns[:, self._cells])
         return self._whole
@@ -206,45 +208,51 @@ class _Programs(Router):
         self,
         program: _Program,
         cells: Ints,
-        task: Task,
+        requirement: Requirement,
         slopes: tuple[Floats, Floats],
         price: Floats,
         reweight: int,
     ) -> Witness | None:
         """The cheapest deviation over these cells; again at prices w / |d| while that makes the pattern cheaper."""
-        down, up = self.capacity(task.attacker)
-        program.ask(_place(cells, task), task.side, np.concatenate([up[cells], down[cells]]) / task.level)
+        down, up = self.capacity(requirement.attacker)
+        program.ask(
+            _place(cells, requirement),
+            requirement.side,
+            np.concatenate([up[cells], down[cells]]) / requirement.level,
+        )
         costs = np.concatenate([slope[cells] for slope in slopes])
         costs[~np.isfinite(costs)] = 0.0  # no room on that side: its bound keeps it at zero
-        best = self._witness(program, cells, task, costs)
+        best = self._witness(program, cells, requirement, costs)
         for _ in range(reweight):
             if best is None or not price[best.cells].any():
                 break
             moved = np.zeros(cells.size)
-            moved[np.searchsorted(cells, best.cells)] = best.furthest / task.level
+            moved[np.searchsorted(cells, best.cells)] = best.furthest / requirement.level
             factor = np.where(moved > 0, 1 / np.maximum(moved, 1e-3), 2.0)
-            sharper = self._witness(program, cells, task, costs * np.tile(factor, 2))
+            sharper = self._witness(program, cells, requirement, costs * np.tile(factor, 2))
             if sharper is None or price[sharper.cells].sum() >= price[best.cells].sum():
                 break
             best = sharper
         return best
 
-    def _witness(self, program: _Program, cells: Ints, task: Task, costs: Floats) -> Witness | None:
+    def _witness(
+        self, program: _Program, cells: Ints, requirement: Requirement, costs: Floats
+    ) -> Witness | None:
         self.solves += 1
         found = program.solve(costs, self.deadline.left)
         if found is None:
             return None
         moved = np.maximum.reduce(np.abs(found)) > SUPPORT
-        return Witness(cells[moved], *(deviation[moved] * task.level for deviation in found))
+        return Witness(cells[moved], *(deviation[moved] * requirement.level for deviation in found))
 
 
-def _place(cells: Ints, task: Task) -> int:
-    return int(np.searchsorted(cells, task.cell))
+def _place(cells: Ints, requirement: Requirement) -> int:
+    return int(np.searchsorted(cells, requirement.cell))
 
 
-def _where(cells: Ints, task: Task) -> int | None:
+def _where(cells: Ints, requirement: Requirement) -> int | None:
     """The place of a cell with a sliding level; other levels are asked by bounds alone."""
-    return _place(cells, task) if task.side is Side.SLIDE else None
+    return _place(cells, requirement) if requirement.side is Side.SLIDE else None
 
 
 class _Program:

@@ -47,7 +47,7 @@ from tablecloak.attacker import Boxes, CellNetwork, is_network, working_equation
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, Router, one_by_one
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import Tracks
 
@@ -181,7 +181,7 @@ class _Heuristic:
             if level <= 0:
                 continue
             price = np.where(self._hidden(), 0.0, problem.weights)
-            flow = self.router.cheapest(Task(cell, 0, side, level), price)
+            flow = self.router.cheapest(Requirement(cell, 0, side, level), price)
             if flow is None:
                 self.failures += 1
                 return

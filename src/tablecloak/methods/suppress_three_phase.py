@@ -45,7 +45,7 @@ from tablecloak.methods.cuts import (
 )
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import NetworkSearch
-from tablecloak.model import Problem, Side, Status, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, Status, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 from tablecloak.solvers.graphs import RoadMap
@@ -125,8 +125,8 @@ class _Solver:
         self.most_iterations = np.inf if iterations is None else iterations
         self.free = allowed & ~problem.must_hide
         self.hidden: Bools = allowed.copy()
-        self.tasks: list[Task] = []
-        self.listed: list[Task] = []
+        self.requirements: list[Requirement] = []
+        self.listed: list[Requirement] = []
         self.lines, patterns = Lines(problem, allowed), PatternRows(problem, allowed)
         finders = [patterns.rows, OneWayRows(self.lines).rows]
         start = patterns.cheapest(FIRST_COLUMNS)
@@ -142,17 +142,17 @@ class _Solver:
         """The phases in turn; whether the optimum is proven."""
         with self._timed("preprocessing"):
             levels = self._levels()
-            self.tasks = self._exposed(levels, self.problem.must_hide)
+            self.requirements = self._exposed(levels, self.problem.must_hide)
         self.counters |= {
             "levels": len(levels),
-            "levels left after preprocessing": len(self.tasks),
+            "levels left after preprocessing": len(self.requirements),
             "iterations": 0,
         }
-        if not self.tasks:
+        if not self.requirements:
             self.hidden = self.problem.must_hide.copy()
             return True
         with self._timed("first pattern"):
-            self._complete(self.problem.must_hide, self.tasks)
+            self._complete(self.problem.must_hide, self.requirements)
         with self._timed("phase 1"):
             x = self._first()
         while x is not None:
@@ -206,17 +206,20 @@ class _Solver:
 
     # ------------------------------------------------------------------ preprocessing
 
-    def _levels(self) -> list[Task]:
+    def _levels(self) -> list[Requirement]:
         """All levels, the largest first."""
         lower, upper, _ = levels_of(self.problem, 0)
-        tasks = [
-            Task(cell, 0, side, float(levels[cell]))
+        requirements = [
+            Requirement(cell, 0, side, float(levels[cell]))
             for side, levels in ((Side.UP, upper), (Side.DOWN, lower))
             for cell in np.flatnonzero(levels).tolist()
         ]
-        return sorted(tasks, key=lambda task: (-task.level, task.cell, task.side.value))
+        return sorted(
+            requirements,
+            key=lambda requirement: (-requirement.level, requirement.cell, requirement.side.value),
+        )
 
-    def _exposed(self, tasks: Sequence[Task], hidden: Bools) -> list[Task]:
+    def _exposed(self, requirements: Sequence[Requirement], hidden: Bools) -> list[Requirement]:
         """The levels that are not met when these cells are hidden, by augmenting paths of maximum capacity.
 
         Where these find none the audit has the last word.
@@ -230,12 +233,12 @@ class _Solver:
             (graph.tail[cells], graph.head[cells]),
             up,
             down,
-            np.searchsorted(cells, [task.cell for task in tasks]).astype(np.int32),
-            np.array([task.side is Side.UP for task in tasks], dtype=bool),
-            np.array([task.level for task in tasks], dtype=float),
+            np.searchsorted(cells, [requirement.cell for requirement in requirements]).astype(np.int32),
+            np.array([requirement.side is Side.UP for requirement in requirements], dtype=bool),
+            np.array([requirement.level for requirement in requirements], dtype=float),
         )
-        exposed = [tasks[place] for place in np.flatnonzero(~met).tolist()]
-        return exposed or open_tasks(self.problem, audit(self.problem, suppression(hidden)))
+        exposed = [requirements[place] for place in np.flatnonzero(~met).tolist()]
+        return exposed or unmet_requirements(self.problem, audit(self.problem, suppression(hidden)))
 
     # ------------------------------------------------------------------ phase 1
 
@@ -253,16 +256,16 @@ class _Solver:
 
     # ------------------------------------------------------------------ phase 2
 
-    def _second(self, chosen: Bools) -> list[Task]:
+    def _second(self, chosen: Bools) -> list[Requirement]:
         """Complete the candidate; gives the levels that needed it. None: it is safe as it is."""
         hidden = chosen | self.problem.must_hide
-        exposed = self._exposed(self.tasks, hidden)
+        exposed = self._exposed(self.requirements, hidden)
         if not exposed:
             self._adopt(hidden)
             return []
         return self._complete(hidden, exposed) or exposed
 
-    def _complete(self, hidden: Bools, exposed: Sequence[Task]) -> list[Task]:
+    def _complete(self, hidden: Bools, exposed: Sequence[Requirement]) -> list[Requirement]:
         """Routes for open levels on top of a pattern, then a clean-up. Gives the levels that opened a cell."""
         cells = np.flatnonzero(self.allowed)
         weights = self.problem.weights[cells]
@@ -271,20 +274,20 @@ class _Solver:
         graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
         roads = RoadMap(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
-        for task in exposed:
+        for requirement in exposed:
             if self.deadline.passed():
                 return list(exposed)
-            arc, upward = int(np.searchsorted(cells, task.cell)), task.side is Side.UP
-            if not roads.route(arc, upward, task.level, (up, down), self.deadline.passed):
+            arc, upward = int(np.searchsorted(cells, requirement.cell)), requirement.side is Side.UP
+            if not roads.route(arc, upward, requirement.level, (up, down), self.deadline.passed):
                 if self.deadline.passed():
                     return list(exposed)
                 hidden = hidden | self.allowed  # lost in rounding: the clean-up shows which are needed
             before, opened = opened, int(roads.is_open.sum())
             if opened > before:
-                listed.append(task)
+                listed.append(requirement)
         completed = hidden.copy()
         completed[cells[roads.is_open]] = True
-        self.search.tasks, self.search.hidden = self.tasks, completed
+        self.search.requirements, self.search.hidden = self.requirements, completed
         self.search.clean_up()
         self._adopt(self.search.hidden.copy())
         return listed
@@ -297,12 +300,12 @@ class _Solver:
 
     # ------------------------------------------------------------------ phase 3
 
-    def _third(self, x: Floats, fresh: Sequence[Task]) -> Floats | None:
+    def _third(self, x: Floats, fresh: Sequence[Requirement]) -> Floats | None:
         """Add the flows of open levels and solve again.
 
         None when nothing cheaper is left, or when the time is up; then the best point so far is completed if possible.
         """
-        new = [task for task in fresh if task not in self.listed]
+        new = [requirement for requirement in fresh if requirement not in self.listed]
         self.listed += new
         if not new:
             self.program.relaxation.add(self._forbidding(x, fresh))
@@ -313,7 +316,7 @@ class _Solver:
         flows = FlowProgram(self.search.graph, self.search.boxes[0], self.problem.must_hide, cells)
         self.counters["iterations"] += 1
         solution = flows.solve(self.problem.weights, rows, self.listed, self.deadline.left)
-        self._tell("phase 3", len(self.listed), len(self.tasks), bound=solution.bound)
+        self._tell("phase 3", len(self.listed), len(self.requirements), bound=solution.bound)
         if solution.values.size == 0:
             return None
         point = np.zeros(self.free.size)
@@ -323,11 +326,11 @@ class _Solver:
         self._second(point > 0.5)
         return None
 
-    def _forbidding(self, x: Floats, tasks: Sequence[Task]) -> list[Row]:
+    def _forbidding(self, x: Floats, requirements: Sequence[Requirement]) -> list[Row]:
         """Rows that a pattern misses whose levels slipped through the solver's tolerance: it needs one cell more."""
         others = np.flatnonzero(self.free & (x < 0.5))
         separator = NetworkSeparator(self.problem, self.allowed)
-        return separator.rows(x, tasks, most=len(tasks)) or [
+        return separator.rows(x, requirements, most=len(requirements)) or [
             Row(others, np.ones(others.size), 1.0, "no good")
         ]
 

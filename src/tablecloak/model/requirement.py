@@ -24,7 +24,7 @@ from tablecloak.model.result import Audit
 from tablecloak.model.units import units_above, units_below
 
 
-class Requirements(NamedTuple):
+class RequiredLevels(NamedTuple):
     """What is required of some cells against one attacker, in whole data units; zero where nothing is."""
 
     lower: Floats
@@ -32,22 +32,22 @@ class Requirements(NamedTuple):
     sliding: Floats
 
 
-def requirements(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> Requirements:
+def required_units(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:
     """The requirements of the cells against an attacker; conditional widths count as sliding ones if `touched`."""
     levels, value = problem.level_units, problem.table.units[cells].astype(np.float64)
     low, high = (end[cells] for end in problem.box_units(attacker))
     down, up = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
     width = levels.sliding[cells] + (levels.conditional[cells] if touched else 0.0)
-    return Requirements(
+    return RequiredLevels(
         np.minimum(levels.lower[cells], down),
         np.minimum(levels.upper[cells], up),
         np.minimum(width, down + up),
     )
 
 
-def required_amounts(problem: Problem, attacker: int, cells: Ints) -> Requirements:
+def required_amounts(problem: Problem, attacker: int, cells: Ints) -> RequiredLevels:
     """The requirements in the units of the table's values instead of data units."""
-    return Requirements(*(problem.table.amounts(each) for each in requirements(problem, attacker, cells)))
+    return RequiredLevels(*(problem.table.amounts(each) for each in required_units(problem, attacker, cells)))
 
 
 def room_by_box(problem: Problem, attacker: int = 0) -> tuple[Floats, Floats]:
@@ -73,7 +73,7 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
 
 
 class Side(Enum):
-    """Which requirement a task is about."""
+    """Which requirement a requirement is about."""
 
     DOWN = "lower"
     UP = "upper"
@@ -85,7 +85,7 @@ DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
 
 
 @dataclass(frozen=True)
-class Task:
+class Requirement:
     """A level that the cells hidden so far do not give: cell, attacker, side and size."""
 
     cell: int
@@ -94,50 +94,50 @@ class Task:
     level: float
 
 
-def sides(task: Task) -> tuple[bool, ...]:
+def sides(requirement: Requirement) -> tuple[bool, ...]:
     """The directions (upward?) that a level is about."""
-    return DIRECTIONS[task.side]
+    return DIRECTIONS[requirement.side]
 
 
-def open_tasks(problem: Problem, found: Audit) -> list[Task]:
+def unmet_requirements(problem: Problem, found: Audit) -> list[Requirement]:
     """The levels an audit found unmet."""
     assert found.unmet is not None
     needs = (found.required_lower, found.required_upper, found.required_sliding)
-    tasks = [
-        Task(int(found.cells[row]), int(found.attackers[row]), side, float(need[row]))
+    requirements = [
+        Requirement(int(found.cells[row]), int(found.attackers[row]), side, float(need[row]))
         for row in np.flatnonzero(~found.safe_rows).tolist()
         for side, need, unmet in zip((Side.DOWN, Side.UP, Side.SLIDE), needs, found.unmet, strict=True)
         if unmet[row]
     ]
-    return undominated(problem, tasks)
+    return undominated(problem, requirements)
 
 
-def undominated(problem: Problem, tasks: list[Task]) -> list[Task]:
-    """Without the tasks that another one implies: the same cell and side, as large a level, a tighter box.
+def undominated(problem: Problem, requirements: list[Requirement]) -> list[Requirement]:
+    """Without the requirements that another one implies: the same cell and side, as large a level, a tighter box.
 
     A deviation in the tighter box is one in the wider box too. The audit asks all attackers all the same.
     """
-    names = sorted({task.attacker for task in tasks})
+    names = sorted({requirement.attacker for requirement in requirements})
     inside = _box_inside(problem, names)
-    by_question: dict[tuple[int, Side], list[Task]] = {}
-    for task in tasks:
-        by_question.setdefault((task.cell, task.side), []).append(task)
+    by_question: dict[tuple[int, Side], list[Requirement]] = {}
+    for requirement in requirements:
+        by_question.setdefault((requirement.cell, requirement.side), []).append(requirement)
     kept = []
     for rivals in by_question.values():
-        for task in rivals:
+        for requirement in rivals:
             stronger = (
                 other
                 for other in rivals
-                if other.level >= task.level
-                and inside[names.index(other.attacker), names.index(task.attacker)]
+                if other.level >= requirement.level
+                and inside[names.index(other.attacker), names.index(requirement.attacker)]
                 and not (  # of two alike the first one stays
-                    other.level == task.level
-                    and inside[names.index(task.attacker), names.index(other.attacker)]
-                    and other.attacker >= task.attacker
+                    other.level == requirement.level
+                    and inside[names.index(requirement.attacker), names.index(other.attacker)]
+                    and other.attacker >= requirement.attacker
                 )
             )
             if next(stronger, None) is None:
-                kept.append(task)
+                kept.append(requirement)
     return kept
 
 
@@ -154,34 +154,42 @@ def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
     return inside
 
 
-def all_levels(problem: Problem) -> list[Task]:
+def all_levels(problem: Problem) -> list[Requirement]:
     """The levels of sensitive cells against every attacker, the largest first; those that others imply are left out."""
     cells = np.flatnonzero(problem.sensitive)
-    tasks = []
+    requirements = []
     for attacker in range(len(problem.attacker_names)):
         lower, upper, sliding = required_amounts(problem, attacker, cells)
         for side, need in ((Side.UP, upper), (Side.DOWN, lower), (Side.SLIDE, sliding)):
             wanted = need > 0 if side is not Side.SLIDE else need > np.maximum(lower + upper, 0.0)
-            tasks += [
-                Task(cell, attacker, side, level)
+            requirements += [
+                Requirement(cell, attacker, side, level)
                 for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
             ]
-    return _largest_first(undominated(problem, tasks))
+    return _largest_first(undominated(problem, requirements))
 
 
-def conditional_widths(problem: Problem, cells: Bools) -> list[Task]:
+def conditional_widths(problem: Problem, cells: Bools) -> list[Requirement]:
     """What is asked of these cells only if they are touched, against every attacker."""
     which = np.flatnonzero(cells & (problem.levels.conditional > 0))
-    tasks = []
+    requirements = []
     for attacker in range(len(problem.attacker_names) if which.size else 0):
         widths = required_amounts(problem, attacker, which).sliding
-        tasks += [
-            Task(cell, attacker, Side.SLIDE, width)
+        requirements += [
+            Requirement(cell, attacker, Side.SLIDE, width)
             for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
             if width > 0
         ]
-    return _largest_first(tasks)
+    return _largest_first(requirements)
 
 
-def _largest_first(tasks: list[Task]) -> list[Task]:
-    return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
+def _largest_first(requirements: list[Requirement]) -> list[Requirement]:
+    return sorted(
+        requirements,
+        key=lambda requirement: (
+            -requirement.level,
+            requirement.attacker,
+            requirement.cell,
+            requirement.side.value,
+        ),
+    )

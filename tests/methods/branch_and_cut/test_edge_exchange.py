@@ -66,7 +66,7 @@ def test_the_judge_misses_what_the_audit_misses(option: dict[str, bool]) -> None
     for seed in range(6):
         problem = small(seed, **option)
         state = after_the_root(problem)
-        judge = Judge(problem, state.tasks)
+        judge = Judge(problem, state.requirements)
         for share in (0.1, 0.2, 0.4, 0.6, 0.8):
             hidden = problem.must_hide | (state.allowed & (rng.random(state.free.size) < share))
             verdicts.append(audit(problem, suppression(hidden)).safe)

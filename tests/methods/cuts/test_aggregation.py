@@ -8,7 +8,7 @@ import numpy as np
 
 from tablecloak import Dimension, Levels, Problem, Table, protect
 from tablecloak.methods.cuts import PatternRows, Twins, separator_of
-from tablecloak.model import Side, Task
+from tablecloak.model import Requirement, Side
 
 VALUES = [[20, 5, 7, 0], [4, 6, 9, 0], [8, 3, 2, 30]]
 
@@ -81,8 +81,8 @@ def test_rows_are_over_leaders_and_hold_for_every_safe_pattern_without_half_hidd
     """All patterns of the smallest kind of table that has twins, judged one by one."""
     given = problem()
     found, allowed = twins_of(given), ~given.forced
-    tasks = [
-        Task(int(cell), 0, side, 3.0)
+    requirements = [
+        Requirement(int(cell), 0, side, 3.0)
         for cell in np.flatnonzero(given.sensitive)
         for side in (Side.UP, Side.DOWN)
     ]
@@ -91,7 +91,7 @@ def test_rows_are_over_leaders_and_hold_for_every_safe_pattern_without_half_hidd
     rows = []
     for _ in range(200):
         x = found.spread(np.where(allowed, rng.random(allowed.size) * (rng.random(allowed.size) < 0.4), 0.0))
-        rows += [*separator.rows(x, tasks, most=10), *patterns.rows(x)]
+        rows += [*separator.rows(x, requirements, most=10), *patterns.rows(x)]
     assert len(rows) > 50 and all(found.leads[row.cells].all() for row in rows)
     optimum = protect(given, "suppress-compact")
     hidden = found.complete(optimum.pattern.hidden).astype(float)

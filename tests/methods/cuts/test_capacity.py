@@ -22,7 +22,7 @@ from tablecloak.methods.cuts import CoverFinder, NetworkSeparator
 from tablecloak.methods.cuts.capacity import COVERS
 from tablecloak.methods.cuts.cut import capacity_row
 from tablecloak.methods.cuts.minimum_cuts import across
-from tablecloak.model import Side, open_tasks
+from tablecloak.model import Side, unmet_requirements
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem, generator_one
 
@@ -43,9 +43,9 @@ PROBLEMS = {
 def test_stars_are_cuts_that_safe_patterns_satisfy(make) -> None:  # type: ignore[no-untyped-def]
     problem = make()
     allowed = largest_pattern(problem, silent)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     separator = NetworkSeparator(problem, allowed)
-    rows = separator.stars(tasks)
+    rows = separator.stars(requirements)
     assert rows
     safe = protect(problem, "suppress-optimal", params={"seconds": 20.0}).pattern.touched(problem)
     rng = np.random.default_rng(1)
@@ -53,42 +53,42 @@ def test_stars_are_cuts_that_safe_patterns_satisfy(make) -> None:  # type: ignor
         more = safe | (allowed & (rng.random(safe.size) < 0.3))
         assert max(row.shortfall(more.astype(float)) for row in rows) <= 1e-9
     known = {row.key for row in rows}
-    for task in tasks:
-        for node in (separator.tail[task.cell], separator.head[task.cell]):
-            is_source = (node == separator.head[task.cell]) == (task.side is Side.UP)
+    for requirement in requirements:
+        for node in (separator.tail[requirement.cell], separator.head[requirement.cell]):
+            is_source = (node == separator.head[requirement.cell]) == (requirement.side is Side.UP)
             side = np.arange(separator.nodes) == node
-            box, sink_side = separator.boxes[task.attacker], ~side
+            box, sink_side = separator.boxes[requirement.attacker], ~side
             source_side = side if is_source else sink_side
-            carried = across(separator.graph, box, task.cell, source_side, task.side is Side.UP)
-            row = capacity_row(carried, task.level, problem.must_hide, allowed)
+            carried = across(separator.graph, box, requirement.cell, source_side, requirement.side is Side.UP)
+            row = capacity_row(carried, requirement.level, problem.must_hide, allowed)
             assert row is None or row.key in known
 
 
 def test_stars_are_missed_where_nothing_is_hidden() -> None:
     problem = small(0)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    rows = NetworkSeparator(problem, largest_pattern(problem, silent)).stars(tasks)
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    rows = NetworkSeparator(problem, largest_pattern(problem, silent)).stars(requirements)
     assert max(row.shortfall(problem.must_hide.astype(float)) for row in rows) > 0
 
 
 def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small(1)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     allowed = largest_pattern(problem, silent)
     at_once = NetworkSeparator(problem, allowed)
     for seed in range(5):
         x = np.where(allowed, np.random.default_rng(seed).random(allowed.size), 0.0)
-        whole = at_once.rows(x, tasks, most=1000)
+        whole = at_once.rows(x, requirements, most=1000)
         with monkeypatch.context() as patched:
             patched.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 3 * at_once.nodes)
             separator = NetworkSeparator(problem, allowed)
-            parts = separator.rows(x, tasks, most=1000)
+            parts = separator.rows(x, requirements, most=1000)
             assert {row.key for row in parts} == {row.key for row in whole}
             assert (separator.worst is None) == (not whole)
-            few = separator.rows(x, tasks, most=1)
+            few = separator.rows(x, requirements, most=1)
             assert bool(few) == bool(whole)
             assert len(few) <= len(whole)
-            assert separator.rows(allowed.astype(float), tasks, most=1) == []
+            assert separator.rows(allowed.astype(float), requirements, most=1) == []
 
 
 SPARSE = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
@@ -98,13 +98,13 @@ SPARSE = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
 def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped-def]
     problem = make()
     allowed = largest_pattern(problem, silent)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     separator = NetworkSeparator(problem, allowed)
     safe = protect(problem, "suppress-optimal", params={"seconds": 20.0}).pattern.touched(problem)
     rng, found = np.random.default_rng(2), 0
     for cover in COVERS * 4:
         x = np.where(allowed, rng.choice([0.0, 0.1, 0.4, 0.6, 0.8, 1.0], allowed.size, p=SPARSE), 0.0)
-        rows = separator.covers(x, tasks, cover, most=100)
+        rows = separator.covers(x, requirements, cover, most=100)
         found += len(rows)
         assert all(row.shortfall(x) > 0 for row in rows)
         for _ in range(5):
@@ -116,10 +116,10 @@ def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped
 def test_levels_that_any_cell_could_meet_have_no_covers() -> None:
     roomy, tight = class_problem("I", 20, 20, 1), generator_one(20, 20, 8, 0)
     for problem, some in ((roomy, False), (tight, True)):
-        tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-        finder = CoverFinder(NetworkSeparator(problem, largest_pattern(problem, silent)), tasks)
-        assert tasks
-        assert bool(finder.tasks) is some
+        requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+        finder = CoverFinder(NetworkSeparator(problem, largest_pattern(problem, silent)), requirements)
+        assert requirements
+        assert bool(finder.requirements) is some
 
 
 def at_the_root(problem: Problem) -> float:
@@ -141,8 +141,8 @@ def test_covers_close_a_good_part_of_the_gap_at_the_root(monkeypatch: pytest.Mon
 
 def test_covers_of_too_many_levels_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small(1)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     separator = NetworkSeparator(problem, largest_pattern(problem, silent))
     monkeypatch.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 1)
     x = problem.must_hide.astype(float)
-    assert not any(separator.covers(x, tasks, cover, most=10) for cover in COVERS)
+    assert not any(separator.covers(x, requirements, cover, most=10) for cover in COVERS)

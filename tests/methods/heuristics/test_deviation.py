@@ -1,4 +1,4 @@
-"""The cheapest deviation and the tasks it is for."""
+"""The cheapest deviation and the requirements it is for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fixtures import FIXTURES, fifty_attackers
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.methods.heuristics import Router, met_by
-from tablecloak.model import Problem, Side, Suppression, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_000, TwoWay
 
@@ -18,25 +18,25 @@ def router_of(problem: Problem) -> Router:
     return Router(problem, working_equations(problem.table), ~problem.forced)
 
 
-def tasks_of(problem: Problem) -> list[Task]:
-    return open_tasks(problem, audit(problem, Suppression.of(problem.table, problem.must_hide)))
+def tasks_of(problem: Problem) -> list[Requirement]:
+    return unmet_requirements(problem, audit(problem, Suppression.of(problem.table, problem.must_hide)))
 
 
-def check(problem: Problem, task: Task, witness) -> None:
-    """The witness keeps all equations, stays in the attacker's box and gives the task its level."""
-    low, high = problem.box(task.attacker)
+def check(problem: Problem, requirement: Requirement, witness) -> None:
+    """The witness keeps all equations, stays in the attacker's box and gives the requirement its level."""
+    low, high = problem.box(requirement.attacker)
     for part in (witness.forward, witness.backward):
         if part is not None:
             deviation = np.zeros(len(problem.table))
             deviation[witness.cells] = part
-            slack = 1e-6 * task.level
+            slack = 1e-6 * requirement.level
             assert np.abs(problem.table.equations @ deviation).max(initial=0.0) <= slack
             moved = problem.table.values + deviation
             assert (moved >= low - slack).all()
             assert (moved <= high + slack).all()
-    forward, backward = witness.moves(task.cell)
-    room = {Side.UP: forward, Side.DOWN: -forward, Side.SLIDE: forward - backward}[task.side]
-    assert room == pytest.approx(task.level, rel=1e-6) or room >= task.level
+    forward, backward = witness.moves(requirement.cell)
+    room = {Side.UP: forward, Side.DOWN: -forward, Side.SLIDE: forward - backward}[requirement.side]
+    assert room == pytest.approx(requirement.level, rel=1e-6) or room >= requirement.level
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def check(problem: Problem, task: Task, witness) -> None:
 def test_a_witness_is_a_deviation_the_attacker_cannot_exclude(fixture):
     problem = FIXTURES[fixture]()
     router, price = router_of(problem), problem.weights + 1.0
-    for task in tasks_of(problem):
-        witness = router.cheapest(task, price, reweight=2)
+    for requirement in tasks_of(problem):
+        witness = router.cheapest(requirement, price, reweight=2)
         assert witness is not None
-        check(problem, task, witness)
-        assert task in met_by(problem, witness, task.attacker, [task])
+        check(problem, requirement, witness)
+        assert requirement in met_by(problem, witness, requirement.attacker, [requirement])
 
 
 def test_the_cheapest_deviation_of_the_literature_s_table():
@@ -57,31 +57,34 @@ def test_the_cheapest_deviation_of_the_literature_s_table():
     problem = grid.problem([(1, 1)], 15, 15)
     up, down = tasks_of(problem)
     router = router_of(problem)
-    for task in (up, down):
-        witness = router.cheapest(task, problem.weights, reweight=3)
+    for requirement in (up, down):
+        witness = router.cheapest(requirement, problem.weights, reweight=3)
         assert problem.weights[witness.cells].sum() <= 100 + 58
 
 
 def test_a_closed_cell_is_not_moved_and_impossible_tasks_have_no_witness():
     grid = TwoWay(FIGURE_000)
     problem = grid.problem([(1, 1)], 15, 15)
-    router, (task, _) = router_of(problem), tasks_of(problem)
+    router, (requirement, _) = router_of(problem), tasks_of(problem)
     router.allowed[grid.cells([(1, 2), (1, 3)])] = False
-    witness = router.cheapest(task, problem.weights)
+    witness = router.cheapest(requirement, problem.weights)
     assert not set(grid.cells([(1, 2), (1, 3)])) & set(witness.cells.tolist())
     router.allowed[grid.cells([(1, 4), (1, -1)])] = False
-    assert router.cheapest(task, problem.weights) is None
+    assert router.cheapest(requirement, problem.weights) is None
 
 
 def test_tasks_of_weaker_attackers_are_left_to_the_stronger_ones():
     problem = fifty_attackers()
     found = audit(problem, Suppression.of(problem.table, problem.must_hide))
-    tasks = open_tasks(problem, found)
+    requirements = unmet_requirements(problem, found)
     every = {(int(c), int(k)) for c, k in zip(found.cells, found.attackers, strict=True)}
-    assert len({(task.cell, task.attacker) for task in tasks}) < len(every)
+    assert len({(requirement.cell, requirement.attacker) for requirement in requirements}) < len(every)
     for row in np.flatnonzero(~found.safe_rows):
         cell, attacker = int(found.cells[row]), int(found.attackers[row])
-        assert any(task.cell == cell and inside(problem, task.attacker, attacker) for task in tasks)
+        assert any(
+            requirement.cell == cell and inside(problem, requirement.attacker, attacker)
+            for requirement in requirements
+        )
 
 
 def inside(problem, one, other):
@@ -96,8 +99,8 @@ def test_protecting_the_kept_tasks_protects_the_dropped_ones(kind, seed):
     problem = random_problem(kind, rng, insiders=4)
     hidden = problem.must_hide.copy()
     router = router_of(problem)
-    for task in tasks_of(problem):
-        witness = router.cheapest(task, problem.weights)
+    for requirement in tasks_of(problem):
+        witness = router.cheapest(requirement, problem.weights)
         if witness is None:
             return
         hidden[witness.cells] = True

@@ -12,7 +12,16 @@ from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods import METHODS, largest_pattern, suppression
 from tablecloak.methods.heuristics import CubeSearch
-from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Status, Table, open_tasks
+from tablecloak.model import (
+    Attacker,
+    Dimension,
+    Hierarchy,
+    Levels,
+    Problem,
+    Status,
+    Table,
+    unmet_requirements,
+)
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected
@@ -41,12 +50,12 @@ def problem_of(seed: int, *, sliding: bool = False, insider: bool = False) -> Pr
 
 
 def search_of(problem: Problem, deadline: Deadline | None = None) -> CubeSearch:
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    assert tasks
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    assert requirements
     return CubeSearch(
         problem,
         largest_pattern(problem, silent),
-        tasks,
+        requirements,
         np.random.default_rng(1),
         silent,
         deadline or Deadline.after(None),
@@ -62,7 +71,7 @@ def test_levels_with_a_hypercube_are_safe_before_and_after_exchanges(options, se
     assert CubeSearch.fits(problem)
     search = search_of(problem)
     search.build()
-    unmet = {task.cell for task in search.unmet}
+    unmet = {requirement.cell for requirement in search.unmet}
     for step in (lambda: None, search.exchange):
         before = search.cost
         step()
@@ -133,7 +142,7 @@ def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
         if phase == "exchanges":
             raise KeyboardInterrupt
 
-    def amid_an_exchange(self, tasks, left_out, most):
+    def amid_an_exchange(self, requirements, left_out, most):
         raise KeyboardInterrupt
 
     result = protect(problem, "suppress-auto", progress=interrupt)

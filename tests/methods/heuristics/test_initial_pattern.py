@@ -12,7 +12,7 @@ from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods import largest_pattern, suppression
 from tablecloak.methods.heuristics import FIRST_KEPT, CubeSearch, first_pattern
-from tablecloak.model import Status, open_tasks
+from tablecloak.model import Status, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
@@ -30,8 +30,8 @@ STOPPED = [
 
 def found(problem, deadline=NEVER, progress=silent):
     """The first pattern of a problem."""
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    return first_pattern(problem, largest_pattern(problem), tasks, progress, deadline)
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    return first_pattern(problem, largest_pattern(problem), requirements, progress, deadline)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,9 @@ def test_grids_that_hypercubes_do_not_settle_get_deviations(monkeypatch):
     problem = FIXTURES["three way"]()
     search = CubeSearch._found
     monkeypatch.setattr(
-        CubeSearch, "_found", lambda self, task, price: search(self, task, price) if self._asked % 2 else None
+        CubeSearch,
+        "_found",
+        lambda self, requirement, price: search(self, requirement, price) if self._asked % 2 else None,
     )
     hidden = found(problem)
     assert hidden is not None

@@ -10,7 +10,7 @@ from tablecloak import Problem, audit, protect
 from tablecloak.methods import largest_pattern, suppression
 from tablecloak.methods.heuristics import FlowFinder, NetworkSearch, network_construction
 from tablecloak.methods.heuristics.network_construction import _Flows
-from tablecloak.model import open_tasks
+from tablecloak.model import unmet_requirements
 from tablecloak.model.requirement import undominated
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers.graphs import RoadMap
@@ -28,8 +28,8 @@ def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
 
 def searched(problem: Problem) -> NetworkSearch:
     first = audit(problem, suppression(problem.must_hide))
-    tasks = undominated(problem, open_tasks(problem, first))
-    search = NetworkSearch(problem, largest_pattern(problem, silent), tasks, silent, NEVER)
+    requirements = undominated(problem, unmet_requirements(problem, first))
+    search = NetworkSearch(problem, largest_pattern(problem, silent), requirements, silent, NEVER)
     search.construct()
     search.clean_up()
     return search

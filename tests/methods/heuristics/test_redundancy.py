@@ -14,7 +14,7 @@ from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern, suppression
 from tablecloak.methods.cuts import separator_of
 from tablecloak.methods.heuristics import Thinner
-from tablecloak.model import Problem, Side, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers.kernels import null_space_simplex
 from tablecloak.testing import KINDS, random_problem
@@ -34,19 +34,19 @@ TABLES = [
 ]  # fmt: skip
 
 
-def tasks_of(problem: Problem, hidden: np.ndarray) -> list[Task]:
+def tasks_of(problem: Problem, hidden: np.ndarray) -> list[Requirement]:
     """Every level of every attacker on the hidden cells, conditional widths among them."""
-    tasks = []
+    requirements = []
     for attacker in range(len(problem.attacker_names)):
         cells = np.flatnonzero(hidden)
         lower, upper, sliding = problem.required(attacker, cells)
         for side, levels in ((Side.DOWN, lower), (Side.UP, upper), (Side.SLIDE, sliding)):
-            tasks += [
-                Task(int(cell), attacker, side, float(level))
+            requirements += [
+                Requirement(int(cell), attacker, side, float(level))
                 for cell, level in zip(cells, levels, strict=True)
                 if level > 0
             ]
-    return tasks
+    return requirements
 
 
 def is_safe(problem: Problem, hidden: np.ndarray) -> bool:
@@ -137,13 +137,13 @@ def test_known_rows_only_save_work(fixture):
     problem = FIXTURES[fixture]()
     start = start_of(problem)
     separator = separator_of(problem, start)
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
     rng = np.random.default_rng(2)
     rows = []
     for share in (0.0, 0.1, 0.3, 0.5, 0.7):
         point = rng.random(start.size) * (rng.random(start.size) < share) * start
-        rows += separator.rows(point, tasks, most=50)
-        rows += separator.rows(np.rint(point), tasks, most=50)
+        rows += separator.rows(point, requirements, most=50)
+        rows += separator.rows(np.rint(point), requirements, most=50)
     assert rows
     check(problem, start, tuple(rows))
 
@@ -183,15 +183,15 @@ def test_out_of_time_it_is_safe_all_the_same():
 def test_the_dearest_cell_by_other_prices_goes_first():
     problem = FIXTURES["three way"]()
     start = start_of(problem)
-    tasks, free = tasks_of(problem, start), np.flatnonzero(start & ~problem.must_hide)
+    requirements, free = tasks_of(problem, start), np.flatnonzero(start & ~problem.must_hide)
     left = {}
     for favourite in free.tolist():
         price = problem.weights.copy()
         price[favourite] = 10.0 * price.max()
-        thinner = Thinner(problem, tasks, start, Deadline.after(None))
+        thinner = Thinner(problem, requirements, start, Deadline.after(None))
         assert thinner.run(silent, price)
         left[favourite] = bool(thinner.hidden[favourite])
-    by_weight = Thinner(problem, tasks, start, Deadline.after(None))
+    by_weight = Thinner(problem, requirements, start, Deadline.after(None))
     assert by_weight.run(silent)
     assert any(by_weight.hidden[cell] and not stays for cell, stays in left.items())
 
@@ -199,7 +199,7 @@ def test_the_dearest_cell_by_other_prices_goes_first():
 def test_large_problems_do_not_fit(monkeypatch):
     problem = FIXTURES["three way"]()
     start = start_of(problem)
-    tasks = tasks_of(problem, start)
-    assert Thinner.fits(problem, tasks, start)
+    requirements = tasks_of(problem, start)
+    assert Thinner.fits(problem, requirements, start)
     monkeypatch.setattr("tablecloak.methods.heuristics.redundancy.MOST_ENTRIES", 10)
-    assert not Thinner.fits(problem, tasks, start)
+    assert not Thinner.fits(problem, requirements, start)

@@ -11,7 +11,7 @@ from tablecloak.methods import largest_pattern, suppression
 from tablecloak.methods.heuristics import CubeSearch, QuickDeviations
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.methods.intervals import stated
-from tablecloak.model import all_levels, open_tasks, room_by_box
+from tablecloak.model import all_levels, room_by_box, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected
 from tablecloak.testing.random_cases import random_case, random_levels
@@ -19,8 +19,8 @@ from tablecloak.testing.random_cases import random_case, random_levels
 MONOTONE = [name for name, make in FIXTURES.items() if make().is_monotone]
 
 
-def built(problem, tasks, deadline=NEVER):
-    search = QuickDeviations(problem, largest_pattern(problem), tasks, silent, deadline)
+def built(problem, requirements, deadline=NEVER):
+    search = QuickDeviations(problem, largest_pattern(problem), requirements, silent, deadline)
     search.build()
     return search
 
@@ -28,10 +28,10 @@ def built(problem, tasks, deadline=NEVER):
 @pytest.mark.parametrize("fixture", MONOTONE)
 def test_all_requirements_get_a_witness(fixture):
     problem = FIXTURES[fixture]()
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    search = built(problem, tasks)
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    search = built(problem, requirements)
     assert not search.unmet
-    assert search.programs <= 4 * max(1, len(tasks))
+    assert search.programs <= 4 * max(1, len(requirements))
     assert_protected(problem, suppression(search.hidden))
 
 
@@ -66,17 +66,23 @@ def test_multiples_in_use_span_both_sides():
 
 def test_one_deviation_meets_both_sides_of_its_cell():
     problem = FIXTURES["two way"]()
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    sided = {(task.cell, task.attacker) for task in tasks}
-    assert len(built(problem, tasks).held) <= len(sided) <= len(tasks)
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    sided = {(requirement.cell, requirement.attacker) for requirement in requirements}
+    assert len(built(problem, requirements).held) <= len(sided) <= len(requirements)
 
 
 def test_a_passed_deadline_leaves_requirements_unmet():
     problem = FIXTURES["three way"]()
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    search = built(problem, tasks, Deadline.after(0.0))
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    search = built(problem, requirements, Deadline.after(0.0))
     assert search.unmet == sorted(
-        tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
+        requirements,
+        key=lambda requirement: (
+            requirement.attacker > 0,
+            -requirement.level,
+            requirement.attacker,
+            requirement.cell,
+        ),
     )
     assert not search.held and np.array_equal(search.hidden, problem.must_hide)
 
@@ -87,6 +93,6 @@ def test_a_width_that_one_deviation_of_a_pair_meets_alone(seed):
     rng = np.random.default_rng([4, seed])
     case = random_case(rng, size="tiny" if rng.random() < 0.3 else "usual")
     problem = random_levels(case.problem, rng, conditional=bool(rng.random() < 0.15))
-    search = built(problem, open_tasks(problem, audit(problem, suppression(problem.must_hide))))
+    search = built(problem, unmet_requirements(problem, audit(problem, suppression(problem.must_hide))))
     assert not search.unmet
     assert_protected(problem, suppression(search.hidden))

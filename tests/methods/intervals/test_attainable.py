@@ -10,7 +10,7 @@ from tablecloak.methods import suppression
 from tablecloak.methods.heuristics import Router
 from tablecloak.methods.intervals import on_grid, skewed, snapped, stated, tightened
 from tablecloak.methods.intervals.attainable import Widener, repaired
-from tablecloak.model import Intervals, Levels, Problem, open_tasks
+from tablecloak.model import Intervals, Levels, Problem, unmet_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay
@@ -100,8 +100,8 @@ def test_a_widener_that_is_late_asks_for_no_exact_deviations(monkeypatch):
     """Exact deviations take seconds each on large tables, and no program looks at the clock in them."""
     problem = FIXTURES["three way"]()
     asked = []
-    monkeypatch.setattr(Router, "any_deviation", lambda self, task: asked.append(task))
+    monkeypatch.setattr(Router, "any_deviation", lambda self, requirement: asked.append(requirement))
     zero = np.zeros(len(problem.table))
-    tasks = open_tasks(problem, audit(problem, suppression(problem.must_hide)))
-    assert Widener(problem, problem.weights, Deadline.after(0.0)).widen(zero, zero, tasks) is None
+    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    assert Widener(problem, problem.weights, Deadline.after(0.0)).widen(zero, zero, requirements) is None
     assert not asked

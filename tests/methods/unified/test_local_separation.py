@@ -29,22 +29,26 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, 19])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        tasks, boxes, asked = all_levels(problem), Boxes(problem), prover(problem)
+        requirements, boxes, asked = all_levels(problem), Boxes(problem), prover(problem)
         size = len(problem.table)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
         safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
         for room in rooms:
             share = np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
-            for proof in asked.proofs(*room, tasks, extent=np.ones(len(tasks)), most=100, share=share):
-                assert share is not None or _left(proof, boxes, room) < proof.task.level * (1 - 1e-8)
-                assert all(_left(proof, boxes, other) >= proof.task.level * (1 - 1e-6) for other in safe)
+            for proof in asked.proofs(
+                *room, requirements, extent=np.ones(len(requirements)), most=100, share=share
+            ):
+                assert share is not None or _left(proof, boxes, room) < proof.requirement.level * (1 - 1e-8)
+                assert all(
+                    _left(proof, boxes, other) >= proof.requirement.level * (1 - 1e-6) for other in safe
+                )
                 checked += 1
     assert checked > 20
 
 
 def _left(proof: Proof, boxes: Boxes, room: Floats) -> float:
-    down, up = boxes[proof.task.attacker]
+    down, up = boxes[proof.requirement.attacker]
     below, above = np.minimum(room[0], down), np.minimum(room[1], up)
     return float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
 
@@ -57,21 +61,24 @@ def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.Monke
     for seed in range(12):
         rng = np.random.default_rng([seed, 21])
         problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))
-        tasks, asked = all_levels(problem), prover(problem)
+        requirements, asked = all_levels(problem), prover(problem)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for _ in range(4):
             below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
-            found = asked.proofs(below, above, tasks, extent=np.ones(len(tasks)), most=1)
+            found = asked.proofs(below, above, requirements, extent=np.ones(len(requirements)), most=1)
             verdict = audit(problem, stated(problem, below, above))
             assert bool(found) == (not verdict.safe_rows.all())
 
 
 def test_nothing_is_asked_when_the_time_is_up() -> None:
     problem = random_problem("two-way", np.random.default_rng(1))
-    tasks, none = all_levels(problem), np.zeros(len(problem.table))
+    requirements, none = all_levels(problem), np.zeros(len(problem.table))
     passed = Deadline.after(0.0)
     assert (
-        prover(problem).proofs(none, none, tasks, extent=np.ones(len(tasks)), most=9, deadline=passed) == []
+        prover(problem).proofs(
+            none, none, requirements, extent=np.ones(len(requirements)), most=9, deadline=passed
+        )
+        == []
     )
 
 

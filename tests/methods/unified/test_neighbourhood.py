@@ -45,17 +45,17 @@ def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
     rng = np.random.default_rng(6)
     problem = random_problem(kind, rng, sliding=True)
     near, dense = Surroundings(problem.table), working_equations(problem.table).toarray()
-    task = all_levels(problem)[0]
+    requirement = all_levels(problem)[0]
     sides, above, below = [], *np.zeros((2, len(problem.table)))
     for upward in (True, False):
         equations = np.sort(rng.choice(dense.shape[0], size=min(3, dense.shape[0]), replace=False))
         y = rng.integers(-2, 3, equations.size).astype(float)
         rho = -dense[equations].T @ y
-        rho[task.cell] += 1.0 if upward else -1.0
+        rho[requirement.cell] += 1.0 if upward else -1.0
         above, below = above + np.maximum(rho, 0.0), below + np.maximum(-rho, 0.0)
         sides.append((upward, equations, y + 1e-8))
-    proof = near.proof(task, sides)
-    assert proof.task is task
+    proof = near.proof(requirement, sides)
+    assert proof.requirement is requirement
     assert proof.cells.tolist() == np.flatnonzero((above > 0) | (below > 0)).tolist()
     assert proof.above == pytest.approx(above[proof.cells])
     assert proof.below == pytest.approx(below[proof.cells])

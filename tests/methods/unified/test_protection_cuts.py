@@ -24,7 +24,7 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
     for seed in range(12):
         rng = np.random.default_rng([seed, 9])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        tasks, boxes = all_levels(problem), Boxes(problem)
+        requirements, boxes = all_levels(problem), Boxes(problem)
         size = len(problem.table)
         provers: list[Prover] = [LinearProver(problem)]
         provers += [NetworkProver(problem)] if is_network(problem) else []
@@ -37,10 +37,16 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
                     np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
                 )
                 found = prover.proofs(
-                    room[0], room[1], tasks, extent=np.ones(len(tasks)), most=100, share=share, depth=depth
+                    room[0],
+                    room[1],
+                    requirements,
+                    extent=np.ones(len(requirements)),
+                    most=100,
+                    share=share,
+                    depth=depth,
                 )
                 for proof in found:
-                    down, up = boxes[proof.task.attacker]
+                    down, up = boxes[proof.requirement.attacker]
 
                     def left(
                         other: Floats, proof: Proof = proof, down: Floats = down, up: Floats = up
@@ -48,8 +54,8 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
                         below, above = np.minimum(other[0], down), np.minimum(other[1], up)
                         return float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
 
-                    assert share is not None or left(room) < proof.task.level * (1 - 1e-8)
-                    assert all(left(other) >= proof.task.level * (1 - 1e-6) for other in safe)
+                    assert share is not None or left(room) < proof.requirement.level * (1 - 1e-8)
+                    assert all(left(other) >= proof.requirement.level * (1 - 1e-6) for other in safe)
                     checked += 1
     assert checked > 20
 
@@ -59,10 +65,12 @@ def test_no_proof_means_safe(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, 11])
         problem = random_problem(kind, rng, insiders=1)
-        tasks = all_levels(problem)
+        requirements = all_levels(problem)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
-        found = prover_of(problem).proofs(below, above, tasks, extent=np.ones(len(tasks)), most=1)
+        found = prover_of(problem).proofs(
+            below, above, requirements, extent=np.ones(len(requirements)), most=1
+        )
         verdict = audit(problem, stated(problem, below, above))
         assert bool(found) == (not verdict.safe_rows.all())
 
@@ -70,29 +78,31 @@ def test_no_proof_means_safe(kind: str) -> None:
 def test_conditional_widths_are_asked_of_free_cells_only() -> None:
     problem = random_problem("two-way", np.random.default_rng(3), conditional=True, insiders=1)
     free = ~problem.forced & ~problem.must_hide
-    tasks = conditional_widths(problem, free)
-    assert {task.cell for task in tasks} == set(
+    requirements = conditional_widths(problem, free)
+    assert {requirement.cell for requirement in requirements} == set(
         np.flatnonzero(free & (problem.levels.conditional > 0)).tolist()
     )
-    assert {task.attacker for task in tasks} == {0, 1}
+    assert {requirement.attacker for requirement in requirements} == {0, 1}
 
 
 def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
     """On a network with little room there are many cuts behind each other."""
     grid = TwoWay(np.arange(1, 65).reshape(8, 8).tolist())
     problem = grid.problem([(2, 3)], 5, 5)
-    tasks, none = all_levels(problem), np.zeros(len(problem.table))
+    requirements, none = all_levels(problem), np.zeros(len(problem.table))
     one, many = (
-        NetworkProver(problem).proofs(none, none, tasks, extent=np.ones(len(tasks)), most=9, depth=depth)
+        NetworkProver(problem).proofs(
+            none, none, requirements, extent=np.ones(len(requirements)), most=9, depth=depth
+        )
         for depth in (1, 5)
     )
     assert len(many) > len(one) > 0
-    assert {proof.task for proof in many} == {proof.task for proof in one}
+    assert {proof.requirement for proof in many} == {proof.requirement for proof in one}
     assert len({proof.cells.tobytes() for proof in many}) > len({proof.cells.tobytes() for proof in one})
 
 
 def test_a_cells_own_room_must_hold_its_levels() -> None:
     problem = random_problem("two-way", np.random.default_rng(5), sliding=True)
     for proof in own_proofs(all_levels(problem)):
-        assert proof.cells.tolist() == [proof.task.cell]
-        assert (proof.above[0] + proof.below[0] == 2.0) == (proof.task.side is Side.SLIDE)
+        assert proof.cells.tolist() == [proof.requirement.cell]
+        assert (proof.above[0] + proof.below[0] == 2.0) == (proof.requirement.side is Side.SLIDE)

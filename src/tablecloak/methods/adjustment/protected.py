@@ -247,17 +247,19 @@ def _solved(
 ) -> Attempt:
     shown = form_of(problem, ranges, counts_cells(problem))
     more, limit = margin * problem.table.unit, deadline.share(PROGRAM_SHARE)
-    tasks = [replace(task, level=task.level + more) for task in all_levels(problem)]
+    requirements = [
+        replace(requirement, level=requirement.level + more) for requirement in all_levels(problem)
+    ]
     widths = [
-        replace(task, level=task.level + more)
-        for task in conditional_widths(problem, ~problem.sensitive & ~problem.forced)
+        replace(requirement, level=requirement.level + more)
+        for requirement in conditional_widths(problem, ~problem.sensitive & ~problem.forced)
     ]
     if first:
         progress("first model", 0, 1)
-        answer = _answer(solve_first(problem, shown.form, tasks, widths, limit.left), shown.form)
+        answer = _answer(solve_first(problem, shown.form, requirements, widths, limit.left), shown.form)
     else:
         told = _priced(problem, progress)
-        answer = SecondModel(problem, shown.form, tasks, widths, limit, told).solve()
+        answer = SecondModel(problem, shown.form, requirements, widths, limit, told).solve()
     return _attempt(problem, ranges, shown, answer, deadline, progress)
 
 

@@ -43,7 +43,7 @@ from tablecloak.methods.branch_and_cut.state import ROOT_STAGES, Exact, Stage
 from tablecloak.methods.cuts import NetworkSeparator
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
-from tablecloak.model import Problem, Status, Task
+from tablecloak.model import Problem, Requirement, Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, scip
 
@@ -131,12 +131,14 @@ class ExactRun:
     def solve(self) -> None:
         """The steps of the recipe, until the optimum is proven or a limit is reached."""
         state = self.state
-        if not state.tasks and self.problem.most_touched is None:
+        if not state.requirements and self.problem.most_touched is None:
             state.hidden = self.problem.must_hide.copy()
             state.raise_bound(state.cost)
             return
         if self.start is None and not state.is_network:  # there the search is as quick
-            first = first_pattern(self.problem, state.allowed, state.tasks, state.quietly, state.deadline)
+            first = first_pattern(
+                self.problem, state.allowed, state.requirements, state.quietly, state.deadline
+            )
             if first is not None:
                 self._begin_with(first)
         if self.start is not None:
@@ -171,7 +173,7 @@ class ExactRun:
 
     def _begin_with(self, hidden: Bools) -> None:
         """Adopt a pattern that has witnesses; unaudited if the run is stopped meanwhile: `protect` audits it anyway."""
-        judged: list[list[Task]] = []
+        judged: list[list[Requirement]] = []
         with self.limits.stoppable():
             judged.append(self.state.adopt(hidden))
         if not judged:
@@ -194,8 +196,11 @@ class ExactRun:
         guiding, building = Occasions(state), Occasions(state)
         stages: Sequence[Stage] = ROOT_STAGES
         early = state.deadline.share(GRACE)
-        if isinstance(state.separator, NetworkSeparator) and len(state.tasks) * state.leads.sum() > DENSE:
-            relaxation.add(state.separator.stars(state.tasks))
+        if (
+            isinstance(state.separator, NetworkSeparator)
+            and len(state.requirements) * state.leads.sum() > DENSE
+        ):
+            relaxation.add(state.separator.stars(state.requirements))
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
             if outcome is Outcome.INFEASIBLE:
@@ -228,7 +233,7 @@ class ExactRun:
                 relaxation.price()
                 state.raise_bound(relaxation.bound)
                 guiding.take(lambda: state.search_near(state.point))
-                if not state.is_network and len(state.tasks) <= FEW_LEVELS:
+                if not state.is_network and len(state.requirements) <= FEW_LEVELS:
                     building.take(lambda: state.build_near(state.point))
                 if state.proven():
                     return True
@@ -289,7 +294,7 @@ class ExactRun:
             f"branch and cut ({engine}) on {structure_of(self.problem.table).description}",
             bound=state.cost if status is Status.OPTIMAL else state.bound,
             counters={
-                "levels": len(state.tasks),
+                "levels": len(state.requirements),
                 **state.counters,
                 **{f"{kind} rows": sum(row.kind == kind for row in pool) for kind in kinds},
             },

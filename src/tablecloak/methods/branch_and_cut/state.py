@@ -25,7 +25,7 @@ from tablecloak.methods.cuts import (
     weight_unit,
 )
 from tablecloak.methods.heuristics import NetworkSearch, Search, Thinner
-from tablecloak.model import Problem, Side, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, unmet_requirements
 from tablecloak.progress import Deadline, Progress, TimeUp, silent
 from tablecloak.solvers import Outcome
 
@@ -81,8 +81,8 @@ class Exact:
         self.alike = self._is_alike()
         """Whether this is a network with so many equal weights that patterns of the same cost abound
         (`improvement.edge_exchange`)."""
-        self.tasks = self._levels()
-        self._suspects: list[Task] = []
+        self.requirements = self._levels()
+        self._suspects: list[Requirement] = []
         self._safe_patterns: list[Bools] = []
         """The leaders that safe patterns hide: no row may cut them off."""
         self.relaxation = Relaxation(self.prices, self.leads, np.zeros_like(self.free))
@@ -103,7 +103,9 @@ class Exact:
     def prepare(self) -> None:
         """The engines that find rows, and the relaxation without any."""
         self.separator = separator = separator_of(self.problem, self.allowed, self.twins)
-        self._covers = CoverFinder(separator, self.tasks) if isinstance(separator, NetworkSeparator) else None
+        self._covers = (
+            CoverFinder(separator, self.requirements) if isinstance(separator, NetworkSeparator) else None
+        )
         self.patterns = PatternRows(self.problem, self.allowed, self.twins)
         start = self.patterns.cheapest(FIRST_COLUMNS, np.random.default_rng(0) if self.alike else None)
         if self.hidden is not None and not (self.hidden == self.allowed).all():
@@ -115,19 +117,27 @@ class Exact:
             touched = -self.twins.sizes[cells].astype(float)
             self.relaxation.add([Row(cells, touched, -float(room), "most touched")])
 
-    def _levels(self) -> list[Task]:
+    def _levels(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, the largest first, and conditional ones."""
         found = audit(self.problem, suppression(self.problem.must_hide), progress=self.report)
-        tasks = open_tasks(self.problem, found)
+        requirements = unmet_requirements(self.problem, found)
         cells = np.flatnonzero(self.free & (self.problem.levels.conditional > 0))
         for attacker in range(len(self.problem.attacker_names) if cells.size else 0):
             _, _, widths = self.problem.required(attacker, cells)
-            tasks += [
-                Task(cell, attacker, Side.SLIDE, width)
+            requirements += [
+                Requirement(cell, attacker, Side.SLIDE, width)
                 for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
                 if width > 0
             ]
-        return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell, task.side.value))
+        return sorted(
+            requirements,
+            key=lambda requirement: (
+                -requirement.level,
+                requirement.attacker,
+                requirement.cell,
+                requirement.side.value,
+            ),
+        )
 
     def _is_alike(self) -> bool:
         prices, asked = self.prices[self.leads], self.problem
@@ -138,8 +148,11 @@ class Exact:
 
     def is_roomy(self, cells: Ints) -> bool:
         """Whether each of these cells could carry any level by itself."""
-        most = max(task.level for task in self.tasks)
-        boxes = (self.separator.boxes[attacker] for attacker in {task.attacker for task in self.tasks})
+        most = max(requirement.level for requirement in self.requirements)
+        boxes = (
+            self.separator.boxes[attacker]
+            for attacker in {requirement.attacker for requirement in self.requirements}
+        )
         return all(float(side[cells].min(initial=np.inf)) >= most for box in boxes for side in box)
 
     # ------------------------------------------------------------------ cost and proof
@@ -200,7 +213,7 @@ class Exact:
         while True:
             inside = self._inside(x, stages[0], self.leads if among is None else among)
             most = most or self.rows_a_round
-            rows = self.separator.rows(inside, self.tasks, most=most, deadline=self.deadline)
+            rows = self.separator.rows(inside, self.requirements, most=most, deadline=self.deadline)
             if rows or len(stages) == 1 or self.deadline.passed():
                 return [*self.valid(rows), *self.patterns.rows(x)], stages
             stages = stages[1:]
@@ -233,14 +246,16 @@ class Exact:
 
     def check(self, x: Floats, most: int | None = None) -> list[Row]:
         """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""
-        found = self.separator.rows(x, self.tasks, most=most or self.rows_a_round, deadline=self.deadline)
+        found = self.separator.rows(
+            x, self.requirements, most=most or self.rows_a_round, deadline=self.deadline
+        )
         rows = self.valid(found)
         if not rows:
             if not found and self.deadline.passed():  # then not every level was asked
                 raise TimeUp
             sure = self.is_network and not found
             open_levels = self.adopt((x > 0.5) | self.problem.must_hide, sure=sure)
-            rows = [self.separator.another_cell(task, x) for task in open_levels]
+            rows = [self.separator.another_cell(requirement, x) for requirement in open_levels]
         return [*rows, *self.patterns.rows(x)] if rows else []
 
     def valid(self, rows: list[Row]) -> list[Row]:
@@ -270,7 +285,7 @@ class Exact:
 
     # ------------------------------------------------------------------ patterns
 
-    def adopt(self, hidden: Bools, *, sure: bool | None = None) -> list[Task]:
+    def adopt(self, hidden: Bools, *, sure: bool | None = None) -> list[Requirement]:
         """Keep a safe pattern if it is the best; `changed` counts how often that was so.
 
         Flows of whole numbers are `sure`. Elsewhere what floats call safe is audited first: gives the levels that are
@@ -281,7 +296,7 @@ class Exact:
             return []
         if not (self.is_network if sure is None else sure):
             judged = audit(self.problem, suppression(hidden), progress=self.deadline.watched(silent))
-            open_levels = open_tasks(self.problem, judged)
+            open_levels = unmet_requirements(self.problem, judged)
             if open_levels:
                 return open_levels
         self.hidden = hidden
@@ -305,7 +320,7 @@ class Exact:
         search: Search | NetworkSearch
         if self.is_network and not conditional:
             search = NetworkSearch(
-                self.problem, allowed, self.tasks, self.quietly, self.deadline, weights=weights
+                self.problem, allowed, self.requirements, self.quietly, self.deadline, weights=weights
             )
         else:
             search = Search(self.problem, allowed, self.quietly, self.deadline, weights=weights)
@@ -335,14 +350,14 @@ class Exact:
 
     def thins(self, hidden: Bools) -> bool:
         """Whether thinning is the way for a pattern: on networks, where searches are fast, it is not."""
-        fits = not self.is_network and Thinner.fits(self.problem, self.tasks, hidden)
+        fits = not self.is_network and Thinner.fits(self.problem, self.requirements, hidden)
         return fits and not self.problem.levels.conditional.any()
 
     def _thin(self, cells: Bools, prices: Floats) -> None:
         """Thin these cells and those of the best pattern, dearest first; where that is not the way, search in them."""
         within = None if self.hidden is None else cells | self.hidden
         if within is not None and self.thins(within):
-            thinner = Thinner(self.problem, self.tasks, within, self.deadline, self.relaxation.live())
+            thinner = Thinner(self.problem, self.requirements, within, self.deadline, self.relaxation.live())
             if thinner.run(self.quietly, prices):
                 self.adopt(thinner.hidden)
         else:

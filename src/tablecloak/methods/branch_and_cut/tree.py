@@ -78,7 +78,7 @@ def decide(
     seconds: float = math.inf,
 ) -> MixedSolution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
-    effort = HARD if state.is_network or len(state.tasks) > FEW_LEVELS else LITTLE
+    effort = HARD if state.is_network or len(state.requirements) > FEW_LEVELS else LITTLE
     tied = state.alike and state.is_roomy(columns.cells)
     if tied:  # only connections matter, and very many patterns have them: nodes must be fast
         effort = PLAIN

@@ -43,7 +43,7 @@ from tablecloak.attacker import (
 from tablecloak.methods.cuts.aggregation import Twins
 from tablecloak.methods.cuts.cut import Row, capacity_row, covered, no_good, sharper
 from tablecloak.methods.cuts.minimum_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole, snapped
-from tablecloak.model import Problem, Side, Task, sides
+from tablecloak.model import Problem, Requirement, Side, sides
 from tablecloak.progress import NEVER, Deadline
 
 CUT_ENTRIES = 200_000_000
@@ -67,16 +67,18 @@ class Separator(Protocol):
     """Finds rows that a point misses."""
 
     boxes: Boxes
-    worst: Task | None
+    worst: Requirement | None
     """A level that the last point missed, if there was one."""
 
-    def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
-        """Rows missed at x, for at most `most` of the tasks.
+    def rows(
+        self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
+    ) -> list[Row]:
+        """Rows missed at x, for at most `most` of the requirements.
 
         None at a whole point: it meets them all on networks in whole data units, elsewhere as far as floats tell.
         """
 
-    def another_cell(self, task: Task, x: Floats) -> Row:
+    def another_cell(self, requirement: Requirement, x: Floats) -> Row:
         """A row that a whole point misses which is known not to meet a level."""
 
 
@@ -94,34 +96,38 @@ class _Base:
         self.twins = Twins.none(allowed.size) if twins is None else twins
         self.allowed: Bools = allowed & self.twins.leads
         self.boxes = Boxes(problem)
-        self.worst: Task | None = None
+        self.worst: Requirement | None = None
 
-    def _row(self, task: Task, carried: Floats) -> Row | None:
+    def _row(self, requirement: Requirement, carried: Floats) -> Row | None:
         """The capacity row over leaders; None if the cells that are hidden anyway meet it."""
         together = self.twins.together(carried)
-        return capacity_row(together, task.level, self.hidden, self.allowed, self._only_if(task))
+        return capacity_row(
+            together, requirement.level, self.hidden, self.allowed, self._only_if(requirement)
+        )
 
-    def _only_if(self, task: Task) -> int | None:
+    def _only_if(self, requirement: Requirement) -> int | None:
         """The level of a cell that need not be hidden is asked only if it is."""
-        return None if self.hidden[task.cell] else int(self.twins.leader[task.cell])
+        return None if self.hidden[requirement.cell] else int(self.twins.leader[requirement.cell])
 
-    def _asked(self, tasks: Sequence[Task], x: Floats) -> Floats:
+    def _asked(self, requirements: Sequence[Requirement], x: Floats) -> Floats:
         """To what extent each level is asked at x."""
-        cells = np.array([task.cell for task in tasks], dtype=np.int64)
+        cells = np.array([requirement.cell for requirement in requirements], dtype=np.int64)
         return np.where(self.hidden[cells], 1.0, x[cells])
 
-    def _worth_adding(self, task: Task, carried: Floats, x: Floats, whole: bool) -> list[Row]:
+    def _worth_adding(self, requirement: Requirement, carried: Floats, x: Floats, whole: bool) -> list[Row]:
         """A row and what sharpens it, as far as the point misses them; at a whole point what proves that it does."""
-        row = self._row(task, carried)
+        row = self._row(requirement, carried)
         if whole:
             together = self.twins.together(carried)
-            proof = no_good(together, task.level, self.hidden | (x > 0.5), self.allowed, self._only_if(task))
+            proof = no_good(
+                together, requirement.level, self.hidden | (x > 0.5), self.allowed, self._only_if(requirement)
+            )
             return [] if proof is None else [proof] if row is None else [row, proof]
         return [row, *sharper(row, x, LEAST)] if row is not None and row.shortfall(x) > LEAST else []
 
-    def another_cell(self, task: Task, x: Floats) -> Row:
+    def another_cell(self, requirement: Requirement, x: Floats) -> Row:
         """Where a level is missed at a whole point, though no row shows it: one cell more must be hidden."""
-        cells, only_if = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5)), self._only_if(task)
+        cells, only_if = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5)), self._only_if(requirement)
         if only_if is None:
             return Row(cells, np.ones(cells.size), 1.0, "no good")
         both = np.union1d(cells, [only_if])
@@ -137,18 +143,20 @@ class NetworkSeparator(_Base):
         self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
         self._from = 0
 
-    def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+    def rows(
+        self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
+    ) -> list[Row]:
         """In portions whose cuts fit into memory, until enough levels are missed; the next call goes on from there."""
         x = snapped(x)
         size = max(1, CUT_ENTRIES // self.nodes)
-        if size >= len(tasks):
-            return self._rows(x, tasks, most, deadline)[0]
+        if size >= len(requirements):
+            return self._rows(x, requirements, most, deadline)[0]
         found: list[Row] = []
         missed = 0
-        starts = range(0, len(tasks), size)
+        starts = range(0, len(requirements), size)
         first, worst = self._from % len(starts), None
         for k in (*starts[first:], *starts[:first]):
-            rows, count = self._rows(x, tasks[k : k + size], most - missed, deadline)
+            rows, count = self._rows(x, requirements[k : k + size], most - missed, deadline)
             found, missed, worst = found + rows, missed + count, worst or self.worst
             self._from = k // size
             if missed >= most or (found and deadline.passed()):
@@ -156,56 +164,71 @@ class NetworkSeparator(_Base):
         self.worst = worst
         return found
 
-    def _rows(self, x: Floats, tasks: Sequence[Task], most: int, deadline: Deadline) -> tuple[list[Row], int]:
+    def _rows(
+        self, x: Floats, requirements: Sequence[Requirement], most: int, deadline: Deadline
+    ) -> tuple[list[Row], int]:
         """Rows, and of how many levels."""
-        cuts = self._cuts(x, tasks)
+        cuts = self._cuts(x, requirements)
         found: list[Row] = []
         order = cuts.missed()[:most]
-        self.worst = cuts.tasks[order[0]] if order.size else None
+        self.worst = cuts.requirements[order[0]] if order.size else None
         for t in order.tolist():
             if found and deadline.passed():
                 break
             for carried in cuts.carried(t):
-                found += self._worth_adding(cuts.tasks[t], carried, x, cuts.whole)
+                found += self._worth_adding(cuts.requirements[t], carried, x, cuts.whole)
         return found, order.size
 
-    def _cuts(self, x: Floats, tasks: Sequence[Task], rest: Sequence[float] | None = None) -> LevelCuts:
-        return LevelCuts(self.graph, self.boxes, self.hidden, x, tasks, rest)
+    def _cuts(
+        self, x: Floats, requirements: Sequence[Requirement], rest: Sequence[float] | None = None
+    ) -> LevelCuts:
+        return LevelCuts(self.graph, self.boxes, self.hidden, x, requirements, rest)
 
     def covers(
-        self, x: Floats, tasks: Sequence[Task], cover: Cover, *, most: int, deadline: Deadline = NEVER
+        self,
+        x: Floats,
+        requirements: Sequence[Requirement],
+        cover: Cover,
+        *,
+        most: int,
+        deadline: Deadline = NEVER,
     ) -> list[Row]:
         """Covers that a fractional point misses, of at most `most` levels; none if there are too many levels."""
         found: list[Row] = []
-        if len(tasks) * self.nodes > CUT_ENTRIES:
+        if len(requirements) * self.nodes > CUT_ENTRIES:
             return found
-        tasks, moved = [task for task in tasks if self.hidden[task.cell]], (x > cover.above) | self.hidden
-        rest = {task: cover.rest * task.level for task in tasks}
+        requirements, moved = (
+            [requirement for requirement in requirements if self.hidden[requirement.cell]],
+            (x > cover.above) | self.hidden,
+        )
+        rest = {requirement: cover.rest * requirement.level for requirement in requirements}
         for _ in range(PASSES):
-            cuts = self._cuts(np.where(moved, 1.0, x), tasks, [rest[task] for task in tasks])
+            cuts = self._cuts(
+                np.where(moved, 1.0, x), requirements, [rest[requirement] for requirement in requirements]
+            )
             again = []
             for t in cuts.missed()[:most].tolist():
                 if deadline.passed():
                     return found
-                task = cuts.tasks[t]
-                left = rest[task]
+                requirement = cuts.requirements[t]
+                left = rest[requirement]
                 for carried in cuts.carried(t):
-                    row = self._row(task, carried)
+                    row = self._row(requirement, carried)
                     cover_of = None if row is None else covered(row, x[row.cells] > cover.above)
                     if row is None or cover_of is None:
                         continue
                     rows = [row, cover_of, *sharper(row, x, LEAST), *sharper(cover_of, x, LEAST)]
                     found += [row for row in rows if row.shortfall(x) > LEAST]
-                    left = min(left, task.level - float(carried[moved].sum()))
-                if left < rest[task] * (1 - 1e-9):
-                    rest[task] = left
-                    again.append(task)
+                    left = min(left, requirement.level - float(carried[moved].sum()))
+                if left < rest[requirement] * (1 - 1e-9):
+                    rest[requirement] = left
+                    again.append(requirement)
             if not again:
                 break
-            tasks = again
+            requirements = again
         return found
 
-    def stars(self, tasks: Sequence[Task]) -> list[Row]:
+    def stars(self, requirements: Sequence[Requirement]) -> list[Row]:
         """The cuts around both ends of each level's cell, that is the rows of its equations: short ones to begin with.
 
         Of upper and lower levels; none where cells are twins.
@@ -214,21 +237,21 @@ class NetworkSeparator(_Base):
             return []
         leaving, entering = (_grouped(ends, self.nodes) for ends in (self.tail, self.head))
         found = []
-        for task in tasks:
-            if task.side is Side.SLIDE or not self.hidden[task.cell]:
+        for requirement in requirements:
+            if requirement.side is Side.SLIDE or not self.hidden[requirement.cell]:
                 continue
-            down, up = self.boxes[task.attacker]
-            first, second = (up, down) if task.side is Side.UP else (down, up)
+            down, up = self.boxes[requirement.attacker]
+            first, second = (up, down) if requirement.side is Side.UP else (down, up)
             for node, (out, back) in {
-                int(self.head[task.cell]): (first, second),
-                int(self.tail[task.cell]): (second, first),
+                int(self.head[requirement.cell]): (first, second),
+                int(self.tail[requirement.cell]): (second, first),
             }.items():
                 cells = np.concatenate([leaving[node], entering[node]])
                 carried = np.concatenate([out[leaving[node]], back[entering[node]]])
-                carried[cells == task.cell] = 0.0
+                carried[cells == requirement.cell] = 0.0
                 order = np.argsort(cells, kind="stable")
                 cells, carried = cells[order], carried[order]
-                row = capacity_row(carried, task.level, self.hidden[cells], self.allowed[cells])
+                row = capacity_row(carried, requirement.level, self.hidden[cells], self.allowed[cells])
                 if row is not None:
                     found.append(replace(row, cells=cells[row.cells]))
         return found
@@ -243,27 +266,32 @@ def _grouped(ends: NDArray[np.int32], nodes: int) -> list[Ints]:
 class CoverFinder:
     """Covers of one kind after the other. Levels that any single cell could meet have none."""
 
-    def __init__(self, separator: NetworkSeparator, tasks: Sequence[Task]) -> None:
+    def __init__(self, separator: NetworkSeparator, requirements: Sequence[Requirement]) -> None:
         self.separator, self._turn = separator, 0
         free = separator.allowed & ~separator.hidden
-        boxes = {attacker: separator.boxes[attacker] for attacker in {task.attacker for task in tasks}}
+        boxes = {
+            attacker: separator.boxes[attacker]
+            for attacker in {requirement.attacker for requirement in requirements}
+        }
         least = {
             attacker: min(float(side[free].min(initial=np.inf)) for side in box)
             for attacker, box in boxes.items()
         }
-        self.tasks = [task for task in tasks if task.level > least[task.attacker]]
+        self.requirements = [
+            requirement for requirement in requirements if requirement.level > least[requirement.attacker]
+        ]
 
     def rows(
         self, x: Floats, *, most: int, kinds: int | None = None, deadline: Deadline = NEVER
     ) -> list[Row]:
         """Those of the first kind of which some are missed; at most so many `kinds` are tried, all if not said."""
         rows: list[Row] = []
-        if not self.tasks:
+        if not self.requirements:
             return rows
         for _ in range(len(COVERS) if kinds is None else kinds):
             cover = COVERS[self._turn % len(COVERS)]
             self._turn += 1
-            rows = self.separator.covers(x, self.tasks, cover, most=most, deadline=deadline)
+            rows = self.separator.covers(x, self.requirements, cover, most=most, deadline=deadline)
             if rows or deadline.passed():
                 break
         return rows
@@ -279,10 +307,12 @@ class LinearSeparator(_Base):
         super().__init__(problem, allowed, twins)
         self.columns = working_columns(problem.table)
         self.transposed = csc_array(working_equations(problem.table)).T.tocsr()
-        self._missed: dict[Task, int] = {}
+        self._missed: dict[Requirement, int] = {}
         self._calls = 0
 
-    def rows(self, x: Floats, tasks: Sequence[Task], *, most: int, deadline: Deadline = NEVER) -> list[Row]:
+    def rows(
+        self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
+    ) -> list[Row]:
         x = snapped(x)
         cells = np.flatnonzero((x > SUPPORT) | self.hidden)
         at = np.where(self.hidden[cells], 1.0, np.minimum(x[cells], 1.0))
@@ -291,31 +321,35 @@ class LinearSeparator(_Base):
         used = np.unique(matrix.indices).astype(np.int64)
         attack = attack_on(without_empty_rows(csc_array(matrix)))
         found: list[Row] = []
-        asked = [task for task in tasks if self.hidden[task.cell] or x[task.cell] > SUPPORT]
-        asked.sort(key=lambda task: -self._missed.get(task, 0))
+        asked = [
+            requirement
+            for requirement in requirements
+            if self.hidden[requirement.cell] or x[requirement.cell] > SUPPORT
+        ]
+        asked.sort(key=lambda requirement: -self._missed.get(requirement, 0))
         self._calls += 1
         for group in _by_attacker_and_level(asked):
             probe = _Probe(attack, cells, at, self.boxes[group[0].attacker], group[0].level, whole)
-            for task in group:
+            for requirement in group:
                 if len(found) >= most or deadline.passed():
                     break
-                extent = 1.0 if self.hidden[task.cell] else float(x[task.cell])
-                multipliers = probe.multipliers(task, extent)
+                extent = 1.0 if self.hidden[requirement.cell] else float(x[requirement.cell])
+                multipliers = probe.multipliers(requirement, extent)
                 if multipliers is None:
                     continue
-                self.worst, self._missed[task] = task, self._calls
+                self.worst, self._missed[requirement] = requirement, self._calls
                 carried = np.zeros(x.size)
-                for upward, duals in zip(sides(task), multipliers, strict=True):
-                    carried += self._carried(task, used, duals, upward)
-                found += self._worth_adding(task, carried, x, whole)
+                for upward, duals in zip(sides(requirement), multipliers, strict=True):
+                    carried += self._carried(requirement, used, duals, upward)
+                found += self._worth_adding(requirement, carried, x, whole)
         return found
 
-    def _carried(self, task: Task, used: Ints, duals: Floats, upward: bool) -> Floats:
+    def _carried(self, requirement: Requirement, used: Ints, duals: Floats, upward: bool) -> Floats:
         """c_i from multipliers of the equations; any multipliers are valid, so simple ones nearby are taken."""
         multipliers = np.zeros(self.columns.shape[0])
         multipliers[used] = duals
-        rho = residual(self.transposed, simplified(multipliers), task.cell, upward)
-        down, up = self.boxes[task.attacker]
+        rho = residual(self.transposed, simplified(multipliers), requirement.cell, upward)
+        down, up = self.boxes[requirement.attacker]
         carried = np.zeros(rho.size)
         rising, falling = rho > 0, rho < 0
         carried[rising] = rho[rising] * up[rising]
@@ -323,11 +357,11 @@ class LinearSeparator(_Base):
         return carried
 
 
-def _by_attacker_and_level(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Tasks that can share one program, in units of the level."""
-    groups: dict[tuple[int, float], list[Task]] = {}
-    for task in tasks:
-        groups.setdefault((task.attacker, task.level), []).append(task)
+def _by_attacker_and_level(requirements: Sequence[Requirement]) -> list[list[Requirement]]:
+    """Requirements that can share one program, in units of the level."""
+    groups: dict[tuple[int, float], list[Requirement]] = {}
+    for requirement in requirements:
+        groups.setdefault((requirement.attacker, requirement.level), []).append(requirement)
     return list(groups.values())
 
 
@@ -345,14 +379,14 @@ class _Probe:
         attack.set_bounds(-down, up)
         self.most_up, self.most_down = np.zeros((2, cells.size))
 
-    def multipliers(self, task: Task, extent: float) -> list[Floats] | None:
+    def multipliers(self, requirement: Requirement, extent: float) -> list[Floats] | None:
         """Multipliers for each direction if the level (times `extent`) is missed; None if it is met."""
-        place = int(np.searchsorted(self.cells, task.cell))
+        place = int(np.searchsorted(self.cells, requirement.cell))
         need = extent - self.slack
-        if self._known(task, place) >= need:
+        if self._known(requirement, place) >= need:
             return None
         got, duals = 0.0, []
-        for upward in sides(task):
+        for upward in sides(requirement):
             missing = need - got
             reached = self.attack.reach(place, upward, missing)
             got = need if reached >= missing else got + reached
@@ -363,7 +397,7 @@ class _Probe:
             duals.append(self.attack.multipliers(place, upward))
         return duals
 
-    def _known(self, task: Task, place: int) -> float:
+    def _known(self, requirement: Requirement, place: int) -> float:
         """What deviations found so far give the level."""
         up, down = float(self.most_up[place]), float(self.most_down[place])
-        return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[task.side]
+        return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[requirement.side]

@@ -19,7 +19,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import CellNetwork
-from tablecloak.model import Side, Task
+from tablecloak.model import Requirement, Side
 from tablecloak.solvers import MixedSolution, solve_mixed
 
 
@@ -38,11 +38,15 @@ class FlowProgram:
         self.column[cells] = np.arange(cells.size)
 
     def solve(
-        self, weights: Floats, rows: tuple[csr_array, Floats], tasks: Sequence[Task], seconds: float
+        self,
+        weights: Floats,
+        rows: tuple[csr_array, Floats],
+        requirements: Sequence[Requirement],
+        seconds: float,
     ) -> MixedSolution:
         """The best binary point, its flows behind it; `rows` are A over all cells, and b."""
         matrix, right = rows
-        blocks = [self._block(task) for task in tasks]
+        blocks = [self._block(requirement) for requirement in requirements]
         size, width = self.cells.size, sum(block.low.size for block in blocks)
         parts = [hstack([matrix[:, self.cells], csr_array((matrix.shape[0], width))], format="csr")]
         low, high = [right], [np.full(right.size, np.inf)]
@@ -64,20 +68,20 @@ class FlowProgram:
         limits = (np.concatenate(low), np.concatenate(high))
         return solve_mixed(vstack(parts, format="csr"), columns, limits, cost, integral, seconds)
 
-    def _block(self, task: Task) -> _Block:
-        arcs = self.arcs[self.arcs != task.cell]
+    def _block(self, requirement: Requirement) -> _Block:
+        arcs = self.arcs[self.arcs != requirement.cell]
         tail, head = self.graph.tail, self.graph.head
         arcs = arcs[tail[arcs] != head[arcs]]
-        up = np.minimum(self.up[arcs] / task.level, 1.0)
-        down = np.minimum(self.down[arcs] / task.level, 1.0)
+        up = np.minimum(self.up[arcs] / requirement.level, 1.0)
+        down = np.minimum(self.down[arcs] / requirement.level, 1.0)
         place, one = np.arange(arcs.size), np.ones(arcs.size)
         nodes, shape = self.graph.nodes, (self.graph.nodes, arcs.size)
         ends = np.concatenate([tail[arcs], head[arcs]])
         balance = coo_array((np.concatenate([one, -one]), (ends, np.tile(place, 2))), shape=shape)
-        moved = 1.0 if task.side is Side.UP else -1.0
+        moved = 1.0 if requirement.side is Side.UP else -1.0
         taken = np.zeros(nodes)
-        taken[tail[task.cell]] -= moved
-        taken[head[task.cell]] += moved
+        taken[tail[requirement.cell]] -= moved
+        taken[head[requirement.cell]] += moved
         optional = np.flatnonzero(self.column[arcs] >= 0)
         above, below = optional[up[optional] > 0], optional[down[optional] > 0]
         bound = np.concatenate([above, below])

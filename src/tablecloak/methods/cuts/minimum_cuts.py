@@ -13,7 +13,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork
-from tablecloak.model import Task, sides
+from tablecloak.model import Requirement, sides
 from tablecloak.solvers.graphs import Network
 
 LEAST = 1e-4
@@ -66,36 +66,43 @@ class LevelCuts:
         boxes: Boxes,
         hidden: Bools,
         x: Floats,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         rest: Sequence[float] | None = None,
     ) -> None:
         self.graph, self.boxes, self.unit = graph, boxes, boxes.problem.table.unit
         x = snapped(x)
         asked = np.array(
-            [k for k, task in enumerate(tasks) if hidden[task.cell] or x[task.cell] > SUPPORT], int
+            [
+                k
+                for k, requirement in enumerate(requirements)
+                if hidden[requirement.cell] or x[requirement.cell] > SUPPORT
+            ],
+            int,
         )
-        self.tasks = [tasks[k] for k in asked]
+        self.requirements = [requirements[k] for k in asked]
         cells = np.flatnonzero((x > SUPPORT) | hidden)
         at = np.where(hidden[cells], 1.0, x[cells])
         self.whole = is_whole(at)
-        if self.tasks:
+        if self.requirements:
             self._solve(cells, at, hidden, x, None if rest is None else np.asarray(rest)[asked])
 
     def _solve(self, cells: Ints, at: Floats, hidden: Bools, x: Floats, rest: Floats | None) -> None:
-        tasks, graph = self.tasks, self.graph
-        self.level = np.array([task.level for task in tasks])
-        self.queries = [(t, upward) for t, task in enumerate(tasks) for upward in sides(task)]
+        requirements, graph = self.requirements, self.graph
+        self.level = np.array([requirement.level for requirement in requirements])
+        self.queries = [
+            (t, upward) for t, requirement in enumerate(requirements) for upward in sides(requirement)
+        ]
         of = np.array([t for t, _ in self.queries])
-        who = sorted({task.attacker for task in tasks})
+        who = sorted({requirement.attacker for requirement in requirements})
         down = np.array([self.boxes[k][0][cells] for k in who]).reshape(len(who), cells.size)
         up = np.array([self.boxes[k][1][cells] for k in who]).reshape(len(who), cells.size)
         ones = np.ones(cells.size)
         network = Network(graph.nodes, graph.tail[cells], graph.head[cells], ones, ones)
-        own_cells = np.array([task.cell for task in tasks], dtype=np.int64)
+        own_cells = np.array([requirement.cell for requirement in requirements], dtype=np.int64)
         arcs = np.searchsorted(cells, own_cells[of]).astype(np.int32)
         extent = np.where(hidden[own_cells], 1.0, x[own_cells])
         self.asked = self.level * extent
-        attackers = np.array([who.index(tasks[t].attacker) for t in of], dtype=np.int32)
+        attackers = np.array([who.index(requirements[t].attacker) for t in of], dtype=np.int32)
         upward = np.array([upward for _, upward in self.queries])
         own = np.where(upward, up[attackers, arcs], down[attackers, arcs]) * extent[of]
         limits, cap = np.minimum(self.asked[of], own), self.level[of]
@@ -108,12 +115,12 @@ class LevelCuts:
         self.places: dict[int, list[int]] = {}
         for q, (t, _) in enumerate(self.queries):
             self.places.setdefault(t, []).append(q)
-        self.got = np.zeros(len(tasks))
+        self.got = np.zeros(len(requirements))
         np.add.at(self.got, of, flows)
 
     def missed(self) -> Ints:
         """The levels that are missed, the worst first."""
-        if not self.tasks:
+        if not self.requirements:
             return np.zeros(0, dtype=np.int64)
         slack = np.minimum(WHOLE * self.level, 0.5 * self.unit) if self.whole else LEAST * self.level
         missed = np.flatnonzero(self.got < self.asked - slack)
@@ -121,13 +128,17 @@ class LevelCuts:
 
     def carried(self, t: int) -> list[Floats]:
         """What cells carry across the cut of a level nearest to its source, and across the one nearest to its sink."""
-        task, found = self.tasks[t], []
+        requirement, found = self.requirements[t], []
         for cuts in self.sides:
             carried = np.zeros(self.graph.tail.size)
             for q in self.places[t]:
                 source_side = None if self.binding[q] else cuts[q]
                 carried += across(
-                    self.graph, self.boxes[task.attacker], task.cell, source_side, self.queries[q][1]
+                    self.graph,
+                    self.boxes[requirement.attacker],
+                    requirement.cell,
+                    source_side,
+                    self.queries[q][1],
                 )
             found.append(carried)
         return found

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import WitnessFinder, without_empty_rows
-from tablecloak.model import Problem, Side, Task, room_by_box, sides
+from tablecloak.model import Problem, Requirement, Side, room_by_box, sides
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
 
@@ -34,17 +34,17 @@ FURTHEST = (100.0, np.inf)
 """Other cells deviate by at most these multiples of the level; the last one is no limit."""
 
 
-def negligible(task: Task) -> float:
+def negligible(requirement: Requirement) -> float:
     """What may be missing of a level that is met: rounding noise, which is less than half a data unit.
 
     On networks in whole data units nothing is missing then; levels of other problems are met up to noise.
     """
-    return min(NOISE * task.level, HALF)
+    return min(NOISE * requirement.level, HALF)
 
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """Deviations that meet a task: f alone, or f and g for a sliding level, over the cells that move."""
+    """Deviations that meet a requirement: f alone, or f and g for a sliding level, over the cells that move."""
 
     cells: Ints
     """Sorted."""
@@ -67,17 +67,19 @@ class Witness:
         return moved if self.backward is None else np.maximum(moved, np.abs(self.backward))
 
 
-def exact_witness(problem: Problem, allowed: Bools, task: Task) -> Witness | None:
-    """An exact deviation of some cells that meets a task, whatever it costs; None if there is none."""
-    unit, found, missing = problem.table.unit, list[Floats](), task.level
+def exact_witness(problem: Problem, allowed: Bools, requirement: Requirement) -> Witness | None:
+    """An exact deviation of some cells that meets a requirement, whatever it costs; None if there is none."""
+    unit, found, missing = problem.table.unit, list[Floats](), requirement.level
     finder = WitnessFinder(problem, allowed)
-    for upward in sides(task):
-        if missing > negligible(task):
-            deviation = finder.find(task.cell, task.attacker, upward, np.ceil(missing / unit - NOISE))
+    for upward in sides(requirement):
+        if missing > negligible(requirement):
+            deviation = finder.find(
+                requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - NOISE)
+            )
             if deviation is not None:
                 found.append(deviation * unit)
-                missing -= abs(float(found[-1][task.cell]))
-    if missing > negligible(task):
+                missing -= abs(float(found[-1][requirement.cell]))
+    if missing > negligible(requirement):
         return None
     cells = np.flatnonzero(np.logical_or.reduce([deviation != 0.0 for deviation in found]))
     return Witness(cells, *(deviation[cells] for deviation in found))
@@ -86,8 +88,8 @@ def exact_witness(problem: Problem, allowed: Bools, task: Task) -> Witness | Non
 class Router:
     """Finds cheapest deviations, looking near the cell first: programs stay small however large the table is.
 
-    Distances between equations are those of the cheapest chain of cells from one to the next. The program of a task
-    takes the nearest equations and all cells that lie entirely in them; if it is infeasible it is widened.
+    Distances between equations are those of the cheapest chain of cells from one to the next. The program of a
+    requirement takes the nearest equations and all cells that lie entirely in them; if it is infeasible it is widened.
     """
 
     def __init__(
@@ -113,18 +115,18 @@ class Router:
         return self._capacity[attacker]
 
     def cheapest(
-        self, task: Task, price: Floats, *, reweight: int = 0, widest: int | None = None
+        self, requirement: Requirement, price: Floats, *, reweight: int = 0, widest: int | None = None
     ) -> Witness | None:
-        """The cheapest deviation for a task at these prices (a weight a cell, 0 where hidden).
+        """The cheapest deviation for a requirement at these prices (a weight a cell, 0 where hidden).
 
         None if there is none, or when the deadline passes. `reweight` solves again at prices w / |d|, which
         concentrates the deviation on fewer cells; `widest` bounds the number of cells looked at.
         """
-        down, up = self.capacity(task.attacker)
+        down, up = self.capacity(requirement.attacker)
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope_up = price / np.minimum(task.level, up)
-            slope_down = price / np.minimum(task.level, down)
-        rank = self._rank(task.cell, np.fmin(slope_up, slope_down))
+            slope_up = price / np.minimum(requirement.level, up)
+            slope_down = price / np.minimum(requirement.level, down)
+        rank = self._rank(requirement.cell, np.fmin(slope_up, slope_down))
         usable = np.flatnonzero(self.allowed & np.isfinite(rank) & ((up > 0) | (down > 0)))
         order = usable[np.argsort(rank[usable], kind="stable")]
         size, furthest = self.first_size, list(FURTHEST)
@@ -132,7 +134,7 @@ class Router:
             self.last_size = size
             last = rank[order[min(size, order.size) - 1]] if order.size else 0.0
             cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
-            near = _Neighbourhood(self, task, cells, furthest[0])
+            near = _Neighbourhood(self, requirement, cells, furthest[0])
             witness = near.solve(slope_up, slope_down, price, reweight)
             self.solves += 1
             if witness is not None or self.is_late():
@@ -144,12 +146,12 @@ class Router:
             elif len(furthest) > 1:
                 furthest.pop(0)
             else:
-                return self.any_deviation(task)
+                return self.any_deviation(requirement)
 
-    def any_deviation(self, task: Task) -> Witness | None:
-        """An exact deviation that meets a task, whatever it costs; None if there is none."""
+    def any_deviation(self, requirement: Requirement) -> Witness | None:
+        """An exact deviation that meets a requirement, whatever it costs; None if there is none."""
         self.solves += 1
-        return exact_witness(self.problem, self.allowed, task)
+        return exact_witness(self.problem, self.allowed, requirement)
 
     def is_late(self) -> bool:
         """Whether the time is up."""
@@ -180,20 +182,20 @@ class Router:
 
 
 class _Neighbourhood:
-    """The linear program of one task over some cells: d+ and d- of each, twice for a sliding level."""
+    """The linear program of one requirement over some cells: d+ and d- of each, twice for a sliding level."""
 
-    def __init__(self, router: Router, task: Task, cells: Ints, furthest: float) -> None:
-        self.task, self.cells, self.deadline, self.router = task, cells, router.deadline, router
-        self.copies = 2 if task.side is Side.SLIDE else 1
+    def __init__(self, router: Router, requirement: Requirement, cells: Ints, furthest: float) -> None:
+        self.requirement, self.cells, self.deadline, self.router = requirement, cells, router.deadline, router
+        self.copies = 2 if requirement.side is Side.SLIDE else 1
         matrix = without_empty_rows(router.columns[:, cells])
         half = hstack([matrix, -matrix], format="csr")
-        down, up = router.capacity(task.attacker)
-        room = np.concatenate([up[cells], down[cells]]) / task.level
+        down, up = router.capacity(requirement.attacker)
+        room = np.concatenate([up[cells], down[cells]]) / requirement.level
         high = np.tile(np.minimum(room, furthest), self.copies)
         low = np.zeros(high.size)
-        place, count = int(np.searchsorted(cells, task.cell)), cells.size
+        place, count = int(np.searchsorted(cells, requirement.cell)), cells.size
         if self.copies == 1:
-            forced, fixed = (place, count + place) if task.side is Side.UP else (count + place, place)
+            forced, fixed = (place, count + place) if requirement.side is Side.UP else (count + place, place)
             low[forced] = high[forced] = 1.0
             high[fixed] = 0.0
         whole = half if self.copies == 1 else block_diag([half, half], format="csr")
@@ -211,7 +213,9 @@ class _Neighbourhood:
         for _ in range(reweight if price[best.cells].any() and self.cells.size <= REWEIGHTED else 0):
             moved = np.zeros(self.cells.size)
             moved[np.searchsorted(self.cells, best.cells)] = best.furthest
-            factor = np.where(moved > 0, self.task.level / np.maximum(moved, 1e-3 * self.task.level), 2.0)
+            factor = np.where(
+                moved > 0, self.requirement.level / np.maximum(moved, 1e-3 * self.requirement.level), 2.0
+            )
             sharper = self._solve(slopes * np.tile(factor, 2))
             if sharper is None or price[sharper.cells].sum() >= price[best.cells].sum():
                 break
@@ -228,12 +232,12 @@ class _Neighbourhood:
         if solution.outcome is not Outcome.OPTIMAL:
             return None
         count = self.cells.size
-        values = solution.values * self.task.level
+        values = solution.values * self.requirement.level
         copies = [
             values[at : at + count] - values[at + count : at + 2 * count]
             for at in range(0, values.size, 2 * count)
         ]
-        moved = np.maximum.reduce([np.abs(copy) for copy in copies]) > SUPPORT * self.task.level
+        moved = np.maximum.reduce([np.abs(copy) for copy in copies]) > SUPPORT * self.requirement.level
         return Witness(self.cells[moved], *(copy[moved] for copy in copies))
 
 
@@ -263,24 +267,28 @@ def _lightest(one: Ints, other: Ints, length: Floats, count: int) -> csr_array:
     return csr_array((length[chosen], (key[chosen] // count, key[chosen] % count)), shape=(count, count))
 
 
-def met_by(problem: Problem, witness: Witness, found_for: int, tasks: list[Task]) -> list[Task]:
-    """The tasks that a witness meets besides the one it was found for, also of other attackers it is possible for."""
+def met_by(
+    problem: Problem, witness: Witness, found_for: int, requirements: list[Requirement]
+) -> list[Requirement]:
+    """The requirements that a witness meets besides its own, also of other attackers whose boxes it fits."""
     possible: dict[int, bool] = {found_for: True}
     met = []
-    for task in tasks:
-        if task.attacker not in possible:
-            possible[task.attacker] = _inside(problem, witness, task.attacker)
-        if possible[task.attacker] and _room(witness, task) >= task.level * (1 - SUPPORT):
-            met.append(task)
+    for requirement in requirements:
+        if requirement.attacker not in possible:
+            possible[requirement.attacker] = _inside(problem, witness, requirement.attacker)
+        if possible[requirement.attacker] and _room(witness, requirement) >= requirement.level * (
+            1 - SUPPORT
+        ):
+            met.append(requirement)
     return met
 
 
-def _room(witness: Witness, task: Task) -> float:
-    """How much of a task's level the witness gives."""
-    forward, backward = witness.moves(task.cell)
-    if task.side is Side.UP:
+def _room(witness: Witness, requirement: Requirement) -> float:
+    """How much of a requirement's level the witness gives."""
+    forward, backward = witness.moves(requirement.cell)
+    if requirement.side is Side.UP:
         return max(forward, backward)
-    if task.side is Side.DOWN:
+    if requirement.side is Side.DOWN:
         return max(-forward, -backward)
     return max(abs(forward), abs(backward), abs(forward - backward))
 

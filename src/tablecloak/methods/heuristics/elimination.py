@@ -19,7 +19,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Ints
 from tablecloak.methods.heuristics.deviation import exact_witness
 from tablecloak.methods.heuristics.witnesses import finder_of
-from tablecloak.model import Problem, Task
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 
 
@@ -33,7 +33,7 @@ class Elimination:
     def __init__(
         self,
         problem: Problem,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         hidden: Bools,
         deadline: Deadline,
         progress: Progress,
@@ -41,16 +41,18 @@ class Elimination:
         tell: bool = False,
     ) -> None:
         self.problem, self.deadline, self.progress, self.tell = problem, deadline, progress, tell
-        self.tasks = sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell))
+        self.requirements = sorted(
+            requirements, key=lambda requirement: (-requirement.level, requirement.attacker, requirement.cell)
+        )
         self.hidden: Bools = hidden.copy()
-        self.finder = finder_of(problem, self.tasks, hidden, deadline)
+        self.finder = finder_of(problem, self.requirements, hidden, deadline)
         self.asked = self.saved = self.at_once = self.after_asking = 0
-        self._by_cell: dict[int, list[Task]] = {}
-        for task in self.tasks:
-            self._by_cell.setdefault(task.cell, []).append(task)
-        self.moved: dict[Task, Ints] = {}
-        self._leaning: dict[int, dict[Task, None]] = {}
-        self._failed: dict[Task, int] = {}
+        self._by_cell: dict[int, list[Requirement]] = {}
+        for requirement in self.requirements:
+            self._by_cell.setdefault(requirement.cell, []).append(requirement)
+        self.moved: dict[Requirement, Ints] = {}
+        self._leaning: dict[int, dict[Requirement, None]] = {}
+        self._failed: dict[Requirement, int] = {}
 
     @property
     def cost(self) -> float:
@@ -60,7 +62,7 @@ class Elimination:
     @property
     def counters(self) -> dict[str, float]:
         return {
-            "levels": len(self.tasks),
+            "levels": len(self.requirements),
             "levels asked": self.asked,
             "saved by witnesses": self.saved,
             "published at once": self.at_once,
@@ -94,26 +96,28 @@ class Elimination:
 
     def _witnessed(self) -> bool:
         """A witness for every level; False if the time is up before, or one is lost in rounding."""
-        for number, task in enumerate(self.tasks):
+        for number, requirement in enumerate(self.requirements):
             if number % 64 == 0:
-                self.progress("witnesses", number, len(self.tasks))
-            if task in self.moved:
+                self.progress("witnesses", number, len(self.requirements))
+            if requirement in self.moved:
                 continue
-            moved = None if self.deadline.passed() else self._found(task, far=True)
+            moved = None if self.deadline.passed() else self._found(requirement, far=True)
             if moved is None:
-                exact = None if self.deadline.passed() else exact_witness(self.problem, self.hidden, task)
+                exact = (
+                    None if self.deadline.passed() else exact_witness(self.problem, self.hidden, requirement)
+                )
                 if exact is None:
                     return False
-                self._keep({task: exact.cells})
+                self._keep({requirement: exact.cells})
                 continue
             near = [other for cell in moved.tolist() for other in self._by_cell.get(cell, ())]
             met = self.finder.also([other for other in near if other not in self.moved])
-            self._keep(dict.fromkeys([task, *met], moved))
+            self._keep(dict.fromkeys([requirement, *met], moved))
         return True
 
-    def _found(self, task: Task, *, far: bool) -> Ints | None:
+    def _found(self, requirement: Requirement, *, far: bool) -> Ints | None:
         self.asked += 1
-        return self.finder.find(task, far=far)
+        return self.finder.find(requirement, far=far)
 
     def _try(self, cell: int) -> None:
         """Publish a cell if every level can do without it."""
@@ -124,41 +128,43 @@ class Elimination:
             self.hidden[cell] = False
             self.at_once += 1
             return
-        found = self._others([task for task in leaning if task.cell != cell])
+        found = self._others([requirement for requirement in leaning if requirement.cell != cell])
         if found is None:
             self.finder.open(cell)
             return
         self._keep(found)
-        for task in [task for task in leaning if task.cell == cell]:  # asked only while the cell is hidden
-            self._forget(task)
+        for requirement in [
+            requirement for requirement in leaning if requirement.cell == cell
+        ]:  # asked only while the cell is hidden
+            self._forget(requirement)
         self.hidden[cell] = False
         self.after_asking += 1
 
-    def _others(self, leaning: list[Task]) -> dict[Task, Ints] | None:
+    def _others(self, leaning: list[Requirement]) -> dict[Requirement, Ints] | None:
         """Other witnesses of these levels without the cell just closed; None if one of them has none."""
-        watched = np.array([task.cell for task in leaning], dtype=np.int64)
+        watched = np.array([requirement.cell for requirement in leaning], dtype=np.int64)
         if self.finder.gives_away(watched):
             return None
-        found: dict[Task, Ints] = {}
-        for task in sorted(leaning, key=lambda task: -self._failed.get(task, 0)):
-            if task in found:
+        found: dict[Requirement, Ints] = {}
+        for requirement in sorted(leaning, key=lambda requirement: -self._failed.get(requirement, 0)):
+            if requirement in found:
                 continue
-            moved = self._found(task, far=False)
+            moved = self._found(requirement, far=False)
             if moved is None:
-                self._failed[task] = self._failed.get(task, 0) + 1
+                self._failed[requirement] = self._failed.get(requirement, 0) + 1
                 return None
             met = self.finder.also([other for other in leaning if other not in found])
-            found |= dict.fromkeys([task, *met], moved)
+            found |= dict.fromkeys([requirement, *met], moved)
         return found
 
-    def _keep(self, found: dict[Task, Ints]) -> None:
-        for task, cells in found.items():
+    def _keep(self, found: dict[Requirement, Ints]) -> None:
+        for requirement, cells in found.items():
             self.deadline.check()  # witnesses of large tables move thousands of cells; the cell is still hidden here
-            self._forget(task)
-            self.moved[task] = cells
+            self._forget(requirement)
+            self.moved[requirement] = cells
             for cell in cells.tolist():
-                self._leaning.setdefault(cell, {})[task] = None
+                self._leaning.setdefault(cell, {})[requirement] = None
 
-    def _forget(self, task: Task) -> None:
-        for cell in self.moved.pop(task, np.zeros(0, dtype=np.int64)).tolist():
-            del self._leaning[cell][task]
+    def _forget(self, requirement: Requirement) -> None:
+        for cell in self.moved.pop(requirement, np.zeros(0, dtype=np.int64)).tolist():
+            del self._leaning[cell][requirement]

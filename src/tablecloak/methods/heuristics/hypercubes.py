@@ -22,7 +22,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Block, Boxes, structure_of, working_columns
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
 STARTS = 4
@@ -40,17 +40,17 @@ class _Held:
 
     cells: Ints
     signs: Floats
-    serves: set[Task] = field(default_factory=set)
+    serves: set[Requirement] = field(default_factory=set)
 
 
 class CubeSearch:
-    """Hypercubes for levels of one problem. `tasks`: the levels that the cells hidden anyway do not meet."""
+    """Hypercubes for levels of one problem. `requirements`: the levels that the cells hidden anyway do not meet."""
 
     def __init__(
         self,
         problem: Problem,
         allowed: Bools,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         rng: np.random.Generator,
         progress: Progress,
         deadline: Deadline,
@@ -69,20 +69,26 @@ class CubeSearch:
         self._price = np.where(allowed, np.maximum(weights, floor), FORBIDDEN)
         self._price[problem.must_hide] = 0.0
         self._queue = sorted(
-            tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
+            requirements,
+            key=lambda requirement: (
+                requirement.attacker > 0,
+                -requirement.level,
+                requirement.attacker,
+                requirement.cell,
+            ),
         )
-        self._tasks_of: dict[int, list[Task]] = {}
-        for task in self._queue:
-            self._tasks_of.setdefault(task.cell, []).append(task)
+        self._requirements_of: dict[int, list[Requirement]] = {}
+        for requirement in self._queue:
+            self._requirements_of.setdefault(requirement.cell, []).append(requirement)
         boxes = Boxes(problem)
         self._rooms = {
             attacker: tuple(np.ascontiguousarray(side, dtype=np.float64) for side in boxes[attacker])
-            for attacker in {task.attacker for task in tasks}
+            for attacker in {requirement.attacker for requirement in requirements}
         }
         """How far down and up every cell can go, for each attacker."""
         self._count = np.zeros(weights.size, dtype=np.int64)
         self._held_at: dict[int, set[_Held]] = {}
-        self._witness: dict[Task, _Held] = {}
+        self._witness: dict[Requirement, _Held] = {}
         self.exchanged = 0
 
     @staticmethod
@@ -102,18 +108,21 @@ class CubeSearch:
         return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
 
     @property
-    def unmet(self) -> list[Task]:
+    def unmet(self) -> list[Requirement]:
         """Levels that have no hypercube."""
-        return [task for task in self._queue if task not in self._witness]
+        return [requirement for requirement in self._queue if requirement not in self._witness]
 
     def spans(self) -> tuple[Floats, Floats]:
         """How far below and above its value each cell is moved by the hypercubes, as far as levels lean on them."""
         held = []
         for cube in {id(cube): cube for cube in self._witness.values()}.values():
             one = HeldDeviation(cube.cells, cube.signs)
-            rooms = {task.attacker: self._both_ways(cube, task.attacker) for task in cube.serves}
-            for task in cube.serves:
-                along, against = _multiples(cube, rooms[task.attacker], task)
+            rooms = {
+                requirement.attacker: self._both_ways(cube, requirement.attacker)
+                for requirement in cube.serves
+            }
+            for requirement in cube.serves:
+                along, against = _multiples(cube, rooms[requirement.attacker], requirement)
                 one.along, one.against = max(one.along, along), max(one.against, against)
             held.append(one)
         return spanned(self._count.size, held)
@@ -123,17 +132,17 @@ class CubeSearch:
     def build(self) -> None:
         """A hypercube for every level that has one, until the time is up."""
         price = self._prices()
-        for number, task in enumerate(self._queue):
-            if task in self._witness:
+        for number, requirement in enumerate(self._queue):
+            if requirement in self._witness:
                 continue
             if self.deadline.passed():
                 return
-            found = self._found(task, price)
+            found = self._found(requirement, price)
             if found is not None:
                 self._hold(found)
                 price[found.cells] = 0.0
                 self._assign(
-                    found, (t for cell in found.cells.tolist() for t in self._tasks_of.get(cell, ()))
+                    found, (t for cell in found.cells.tolist() for t in self._requirements_of.get(cell, ()))
                 )
             if number % 64 == 0:
                 self.progress("hypercubes", number, len(self._queue))
@@ -141,14 +150,16 @@ class CubeSearch:
     def _prices(self) -> Floats:
         return np.where(self._count > 0, 0.0, self._price)
 
-    def _found(self, task: Task, price: Floats) -> _Held | None:
+    def _found(self, requirement: Requirement, price: Floats) -> _Held | None:
         """A hypercube for a level at these prices."""
         self._asked += 1
-        down, up = self._rooms[task.attacker]
-        if task.side is Side.DOWN:
+        down, up = self._rooms[requirement.attacker]
+        if requirement.side is Side.DOWN:
             down, up = up, down
-        level = task.level * ENOUGH
-        cube = self._cubes.cheapest(task.cell, level, price, up, down, STARTS, self._seed + self._asked)
+        level = requirement.level * ENOUGH
+        cube = self._cubes.cheapest(
+            requirement.cell, level, price, up, down, STARTS, self._seed + self._asked
+        )
         return None if cube is None else _Held(cube.cells, cube.signs.astype(np.float64))
 
     def _hold(self, cube: _Held) -> None:
@@ -161,19 +172,19 @@ class CubeSearch:
         for cell in cube.cells.tolist():
             self._held_at[cell].discard(cube)
 
-    def _assign(self, cube: _Held, tasks: Iterable[Task]) -> list[Task]:
+    def _assign(self, cube: _Held, requirements: Iterable[Requirement]) -> list[Requirement]:
         """The levels without a witness that a hypercube meets: from now on they lean on it."""
         rooms: dict[int, tuple[float, float]] = {}
         taken = []
-        for task in tasks:
-            if task in self._witness:
+        for requirement in requirements:
+            if requirement in self._witness:
                 continue
-            if task.attacker not in rooms:
-                rooms[task.attacker] = self._both_ways(cube, task.attacker)
-            if _gives(cube, rooms[task.attacker], task) >= task.level * ENOUGH:
-                self._witness[task] = cube
-                cube.serves.add(task)
-                taken.append(task)
+            if requirement.attacker not in rooms:
+                rooms[requirement.attacker] = self._both_ways(cube, requirement.attacker)
+            if _gives(cube, rooms[requirement.attacker], requirement) >= requirement.level * ENOUGH:
+                self._witness[requirement] = cube
+                cube.serves.add(requirement)
+                taken.append(requirement)
         return taken
 
     def _both_ways(self, cube: _Held, attacker: int) -> tuple[float, float]:
@@ -205,13 +216,18 @@ class CubeSearch:
         """Publish a cell if the levels that lean on it get along with less."""
         old = sorted(self._held_at[cell], key=lambda cube: cube.cells.tolist())
         affected = sorted(
-            {task for cube in old for task in cube.serves},
-            key=lambda task: (-task.level, task.attacker, task.cell, task.side.value),
+            {requirement for cube in old for requirement in cube.serves},
+            key=lambda requirement: (
+                -requirement.level,
+                requirement.attacker,
+                requirement.cell,
+                requirement.side.value,
+            ),
         )
         for cube in old:
             self._release(cube)
-        for task in affected:
-            del self._witness[task]
+        for requirement in affected:
+            del self._witness[requirement]
         touched = np.unique(np.concatenate([cube.cells for cube in old]))
         freed = float(self._price[touched[self._count[touched] == 0]].sum())
         new, spent = self._routed(affected, cell, freed)
@@ -222,17 +238,19 @@ class CubeSearch:
             self._release(cube)
         for cube in old:
             self._hold(cube)
-            for task in cube.serves:
-                self._witness[task] = cube
+            for requirement in cube.serves:
+                self._witness[requirement] = cube
 
-    def _routed(self, tasks: list[Task], left_out: int, most: float) -> tuple[list[_Held], float]:
+    def _routed(
+        self, requirements: list[Requirement], left_out: int, most: float
+    ) -> tuple[list[_Held], float]:
         """Hypercubes without a cell for these levels, and what they cost; infinite if there are none below `most`."""
         price, new, spent = self._prices(), list[_Held](), 0.0
         price[left_out] = self._forbidden
-        for task in tasks:
-            if task in self._witness:
+        for requirement in requirements:
+            if requirement in self._witness:
                 continue
-            cube = self._found(task, price)
+            cube = self._found(requirement, price)
             if cube is None:
                 return new, np.inf
             spent += float(price[cube.cells].sum())
@@ -241,25 +259,27 @@ class CubeSearch:
             price[cube.cells] = 0.0
             self._hold(cube)
             new.append(cube)
-            self._assign(cube, tasks)
+            self._assign(cube, requirements)
         return new, spent
 
 
-def _gives(cube: _Held, rooms: tuple[float, float], task: Task) -> float:
+def _gives(cube: _Held, rooms: tuple[float, float], requirement: Requirement) -> float:
     """How much of a level a hypercube gives."""
-    sign = cube.signs[np.searchsorted(cube.cells, task.cell)] if task.cell in cube.cells else 0.0
+    sign = (
+        cube.signs[np.searchsorted(cube.cells, requirement.cell)] if requirement.cell in cube.cells else 0.0
+    )
     if sign == 0.0:
         return 0.0
     up, down = rooms if sign > 0 else rooms[::-1]
-    return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[task.side]
+    return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[requirement.side]
 
 
-def _multiples(cube: _Held, rooms: tuple[float, float], task: Task) -> tuple[float, float]:
+def _multiples(cube: _Held, rooms: tuple[float, float], requirement: Requirement) -> tuple[float, float]:
     """The multiples of a hypercube, by its signs and against them, that a level which leans on it uses."""
-    sign = cube.signs[np.searchsorted(cube.cells, task.cell)]
+    sign = cube.signs[np.searchsorted(cube.cells, requirement.cell)]
     up, down = rooms if sign > 0 else rooms[::-1]
-    rise = 0.0 if task.side is Side.DOWN else min(task.level, up)
-    fall = 0.0 if task.side is Side.UP else min(task.level - rise, down)
+    rise = 0.0 if requirement.side is Side.DOWN else min(requirement.level, up)
+    fall = 0.0 if requirement.side is Side.UP else min(requirement.level - rise, down)
     return (rise, fall) if sign > 0 else (fall, rise)
 
 

@@ -22,7 +22,7 @@ from tablecloak.methods.heuristics.lp_construction import Search
 from tablecloak.methods.heuristics.network_construction import NetworkSearch
 from tablecloak.methods.heuristics.redundancy import Thinner, elimination_seconds
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.model import Problem, Task
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 
 FIRST_KEPT = "stopped before the method had a pattern of its own: this is the quick one that it began with"
@@ -51,19 +51,19 @@ SETTINGS = FirstPatternSettings()
 def first_pattern(
     problem: Problem,
     allowed: Bools,
-    tasks: Sequence[Task],
+    requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
     settings: FirstPatternSettings = SETTINGS,
 ) -> Bools | None:
     """The cells hidden by a safe pattern; None where there is no quick one, or not in time.
 
-    `tasks`: the levels that the cells which must be hidden do not meet by themselves. Costs are reported to `progress`.
+    `requirements`: what the cells that must be hidden do not meet by themselves. Costs are reported to `progress`.
     """
     if problem.most_touched is not None or problem.levels.conditional.any():
         return None
     found = _routes if is_network(problem) else _cubes if CubeSearch.fits(problem) else by_deviations
-    hidden = found(problem, allowed, tasks, progress, deadline, settings)
+    hidden = found(problem, allowed, requirements, progress, deadline, settings)
     if hidden is not None:
         _report(problem, hidden, progress)
     return hidden
@@ -76,13 +76,13 @@ def _report(problem: Problem, hidden: Bools, progress: Progress) -> None:
 def _routes(
     problem: Problem,
     allowed: Bools,
-    tasks: Sequence[Task],
+    requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
     settings: FirstPatternSettings,
 ) -> Bools | None:
     """Cheapest routes through a network."""
-    routes = NetworkSearch(problem, allowed, tasks, progress, deadline)
+    routes = NetworkSearch(problem, allowed, requirements, progress, deadline)
     routes.construct()
     return routes.hidden if routes.complete else None
 
@@ -90,19 +90,21 @@ def _routes(
 def _cubes(
     problem: Problem,
     allowed: Bools,
-    tasks: Sequence[Task],
+    requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
     settings: FirstPatternSettings,
 ) -> Bools | None:
     """Hypercubes, deviations for the requirements that have none, exchanges, and elimination."""
-    cubes = CubeSearch(problem, allowed, tasks, np.random.default_rng(settings.seed), progress, deadline)
+    cubes = CubeSearch(
+        problem, allowed, requirements, np.random.default_rng(settings.seed), progress, deadline
+    )
     cubes.build()
     if cubes.unmet:
         if deadline.passed():
             return None
         return by_deviations(
-            problem, allowed, tasks, progress, deadline, settings, (cubes.hidden, cubes.unmet)
+            problem, allowed, requirements, progress, deadline, settings, (cubes.hidden, cubes.unmet)
         )
     built = cubes.hidden
     _report(problem, built, progress)
@@ -110,17 +112,17 @@ def _cubes(
         cubes.exchange(settings.exchange_searches)
     if not cubes.unmet:  # an interrupt may come within an exchange
         built = cubes.hidden
-    return eliminated(problem, tasks, built, progress, deadline, settings)
+    return eliminated(problem, requirements, built, progress, deadline, settings)
 
 
 def by_deviations(
     problem: Problem,
     allowed: Bools,
-    tasks: Sequence[Task],
+    requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
     settings: FirstPatternSettings = SETTINGS,
-    start: tuple[Bools, Sequence[Task]] | None = None,
+    start: tuple[Bools, Sequence[Requirement]] | None = None,
 ) -> Bools | None:
     """Deviations that serve many requirements each, and elimination; None: not in time.
 
@@ -128,7 +130,7 @@ def by_deviations(
     an audit of a large table can take longer than the time that is left.
     `start`: cells hidden to begin with and the requirements that they do not meet.
     """
-    hidden, unmet = (problem.must_hide, tasks) if start is None else start
+    hidden, unmet = (problem.must_hide, requirements) if start is None else start
     quick = QuickDeviations(problem, allowed, unmet, progress, deadline, start=hidden)
     quick.build()
     if quick.unmet:
@@ -137,7 +139,7 @@ def by_deviations(
     if deadline.moment is None:
         hidden = _confirmed(problem, allowed, hidden, progress, deadline)
     _report(problem, hidden, progress)
-    return eliminated(problem, tasks, hidden, progress, deadline, settings)
+    return eliminated(problem, requirements, hidden, progress, deadline, settings)
 
 
 def _confirmed(
@@ -152,17 +154,19 @@ def _confirmed(
 
 def eliminated(
     problem: Problem,
-    tasks: Sequence[Task],
+    requirements: Sequence[Requirement],
     hidden: Bools,
     progress: Progress,
     deadline: Deadline,
     settings: FirstPatternSettings = SETTINGS,
 ) -> Bools:
     """Without the redundant suppressions that are found within a share of the time; as it was after an interrupt."""
-    work = len(tasks) * int(hidden.sum())
+    work = len(requirements) * int(hidden.sum())
     if deadline.moment is None and work > settings.elimination_work:
         return hidden
-    if deadline.left < elimination_seconds(problem, hidden) or not Thinner.fits(problem, tasks, hidden):
+    if deadline.left < elimination_seconds(problem, hidden) or not Thinner.fits(
+        problem, requirements, hidden
+    ):
         return hidden
     within = deadline
     if deadline.moment is not None:
@@ -176,7 +180,7 @@ def eliminated(
         progress("first pattern", done, total)
 
     with deadline.stoppable():
-        thinner = Thinner(problem, tasks, hidden, within)
+        thinner = Thinner(problem, requirements, hidden, within)
         if thinner.run(report):
             found = thinner.hidden
     return found

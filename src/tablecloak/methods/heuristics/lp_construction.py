@@ -16,7 +16,7 @@ from tablecloak.methods.base import GRACE, suppression
 from tablecloak.methods.heuristics.deviation import Router, Witness, met_by
 from tablecloak.methods.heuristics.redundancy import Thinner, elimination_seconds
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.model import Problem, Side, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Side, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 MOST_ROUNDS = 50
@@ -41,7 +41,7 @@ class Search:
         *,
         weights: Floats | None = None,
         start: Bools | None = None,
-        met: Sequence[Task] = (),
+        met: Sequence[Requirement] = (),
         reweight: int = 2,
     ) -> None:
         self.problem, self.allowed, self.reweight, self.met = problem, allowed, reweight, met
@@ -49,9 +49,9 @@ class Search:
         self.progress, self.deadline = progress, deadline
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.complete = False
-        self.witness: dict[Task, Witness] = {}
+        self.witness: dict[Requirement, Witness] = {}
         self.router: Router | None = None
-        self.tasks_seen = self.published_again = self.rounds = 0
+        self.requirements_seen = self.published_again = self.rounds = 0
         positive = self.weights[self.weights > 0]
         self.floor = 1e-3 * float(np.median(positive)) if positive.size else 1.0
 
@@ -72,22 +72,22 @@ class Search:
             found = audit_within(self.problem, suppression(self.hidden), self.deadline, self.progress)
             if found is None:  # the time is up
                 return
-            tasks = open_tasks(self.problem, found)
-            self.tasks_seen += len(tasks)
-            if not tasks:
+            requirements = unmet_requirements(self.problem, found)
+            self.requirements_seen += len(requirements)
+            if not requirements:
                 self.complete = True
                 self.progress("safe", 1, 1, self.cost)
                 return
             before = int(self.hidden.sum())
-            self._protect(tasks)
+            self._protect(requirements)
             if self._router().is_late():
                 return
             if (
                 int(self.hidden.sum()) == before
             ):  # nothing to add and yet not safe: small moves were taken for noise
-                self._protect_exactly(tasks)
+                self._protect_exactly(requirements)
             if int(self.hidden.sum()) == before:
-                self._hide_all(tasks)
+                self._hide_all(requirements)
         raise SolverError(f"no safe pattern was found in {MOST_ROUNDS} rounds of audit and repair")
 
     def _router(self) -> Router:
@@ -97,54 +97,62 @@ class Search:
             self.router = Router(self.problem, equations, self.allowed, self.deadline)
         return self.router
 
-    def _protect(self, tasks: list[Task]) -> None:
+    def _protect(self, requirements: list[Requirement]) -> None:
         router = self._router()
-        queue = sorted(tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell))
-        waiting: dict[int, list[Task]] = {}
-        for task in queue:
-            waiting.setdefault(task.cell, []).append(task)
+        queue = sorted(
+            requirements,
+            key=lambda requirement: (
+                requirement.attacker > 0,
+                -requirement.level,
+                requirement.attacker,
+                requirement.cell,
+            ),
+        )
+        waiting: dict[int, list[Requirement]] = {}
+        for requirement in queue:
+            waiting.setdefault(requirement.cell, []).append(requirement)
         done = 0
-        for task in queue:
+        for requirement in queue:
             if self.deadline.passed():
                 return
-            if task not in waiting[task.cell]:  # met by a deviation for another one
+            if requirement not in waiting[requirement.cell]:  # met by a deviation for another one
                 continue
-            witness = router.cheapest(task, self._price(), reweight=self.reweight)
+            witness = router.cheapest(requirement, self._price(), reweight=self.reweight)
             if witness is None and router.is_late():
                 return
             if witness is None:
-                self._hide_all(tasks)
+                self._hide_all(requirements)
                 return
-            self._adopt(task, witness)
-            waiting[task.cell].remove(task)
+            self._adopt(requirement, witness)
+            waiting[requirement.cell].remove(requirement)
             near = [other for cell in witness.cells.tolist() for other in waiting.get(cell, ())]
-            met = met_by(self.problem, witness, task.attacker, near)
+            met = met_by(self.problem, witness, requirement.attacker, near)
             for other in met:
                 self.witness[other] = witness
                 waiting[other.cell].remove(other)
             done += 1 + len(met)
             self.progress("protecting levels", done, len(queue))  # not safe yet: it has no cost to tell
 
-    def _protect_exactly(self, tasks: list[Task]) -> None:
+    def _protect_exactly(self, requirements: list[Requirement]) -> None:
         """Hide every cell of some deviation for each level, however little it moves."""
-        for task in tasks:
+        for requirement in requirements:
             if self.deadline.passed():
                 return
-            witness = self._router().any_deviation(task)
+            witness = self._router().any_deviation(requirement)
             if witness is not None:
-                self._adopt(task, witness)
+                self._adopt(requirement, witness)
 
-    def _hide_all(self, tasks: list[Task]) -> None:
+    def _hide_all(self, requirements: list[Requirement]) -> None:
         """Everything that may be hidden: what single deviations do not settle is left to the clean-up."""
         self.hidden |= self.allowed
-        self.met = [*self.met, *tasks]
+        self.met = [*self.met, *requirements]
 
     def _price(self) -> Floats:
         """Weights of cells not hidden yet (a small floor so that cells of weight zero are not free)."""
         return np.where(self.hidden, 0.0, np.maximum(self.weights, self.floor))
 
-    def _adopt(self, task: Task, witness: Witness) -> None:
-        self.witness[task] = witness
+    def _adopt(self, requirement: Requirement, witness: Witness) -> None:
+        self.witness[requirement] = witness
         self.hidden[witness.cells] = True
 
     # ------------------------------------------------------------------ clean-up
@@ -153,10 +161,10 @@ class Search:
         """Publish again what no level needs, dearest first."""
         if self.router is None and not self.met:
             return
-        tasks = [*self.witness, *self._unwatched()]
+        requirements = [*self.witness, *self._unwatched()]
         in_time = elimination_seconds(self.problem, self.hidden) <= self.deadline.left + GRACE
-        if in_time and Thinner.fits(self.problem, tasks, self.hidden):
-            thinner = Thinner(self.problem, tasks, self.hidden, self.deadline)
+        if in_time and Thinner.fits(self.problem, requirements, self.hidden):
+            thinner = Thinner(self.problem, requirements, self.hidden, self.deadline)
             thinner.run(self.progress)
             self.hidden, self.published_again = thinner.hidden, thinner.published
             self.progress("cleaned up", 1, 1, self.cost)
@@ -174,18 +182,18 @@ class Search:
                 self.published_again += 1
             self.progress("cleaning up", number + 1, order.size, self.cost)
 
-    def _unwatched(self) -> list[Task]:
+    def _unwatched(self) -> list[Requirement]:
         """The levels met from the start and the conditional widths in force that have no witness yet."""
         cells = np.flatnonzero((self.problem.levels.conditional > 0) & self.hidden)
-        tasks = list(self.met)
+        requirements = list(self.met)
         for attacker in range(len(self.problem.attacker_names)):
             _, _, widths = self.problem.required(attacker, cells)
-            tasks += [
-                Task(cell, attacker, Side.SLIDE, width)
+            requirements += [
+                Requirement(cell, attacker, Side.SLIDE, width)
                 for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
                 if width > 0
             ]
-        return [task for task in dict.fromkeys(tasks) if task not in self.witness]
+        return [requirement for requirement in dict.fromkeys(requirements) if requirement not in self.witness]
 
     def _watch(self) -> bool:
         """A witness for every level met without anybody's doing.
@@ -194,14 +202,16 @@ class Search:
         """
         router = self._router()
         router.allowed[:] = self.hidden
-        for task in self._unwatched():
-            if task not in self.witness:
-                witness = router.cheapest(task, np.zeros(self.hidden.size))
+        for requirement in self._unwatched():
+            if requirement not in self.witness:
+                witness = router.cheapest(requirement, np.zeros(self.hidden.size))
                 if witness is None:
                     return False
-                self.witness[task] = witness
+                self.witness[requirement] = witness
                 rest = [other for other in self.met if other not in self.witness]
-                self.witness |= dict.fromkeys(met_by(self.problem, witness, task.attacker, rest), witness)
+                self.witness |= dict.fromkeys(
+                    met_by(self.problem, witness, requirement.attacker, rest), witness
+                )
         return True
 
     def _drop_unused(self) -> None:
@@ -225,28 +235,33 @@ class Search:
         assert self.router is not None
         conditional = self.problem.levels.conditional[cell] > 0
         waiting = [
-            task
-            for task, w in self.witness.items()
-            if cell in w.cells and not (conditional and task.cell == cell)
+            requirement
+            for requirement, w in self.witness.items()
+            if cell in w.cells and not (conditional and requirement.cell == cell)
         ]
-        if waiting and self._unpicks(cell, [task.cell for task in self.witness if task.cell != cell]):
+        if waiting and self._unpicks(
+            cell, [requirement.cell for requirement in self.witness if requirement.cell != cell]
+        ):
             return False
         self.router.allowed[cell] = False
-        replaced: dict[Task, Witness] = {}
+        replaced: dict[Requirement, Witness] = {}
         price = np.where(self.problem.must_hide, 0.0, np.maximum(self.problem.weights, self.floor))
         # Those that lean on the cell most are the likeliest to fail: ask them first.
-        for task in sorted(waiting, key=lambda task: -abs(self.witness[task].moves(cell)[0]) / task.level):
-            if task in replaced:
+        for requirement in sorted(
+            waiting,
+            key=lambda requirement: -abs(self.witness[requirement].moves(cell)[0]) / requirement.level,
+        ):
+            if requirement in replaced:
                 continue
-            witness = self.router.cheapest(task, price, widest=CLEAN_UP_WIDTH)
+            witness = self.router.cheapest(requirement, price, widest=CLEAN_UP_WIDTH)
             if witness is None:
                 self.router.allowed[cell] = True
                 return False
-            replaced[task] = witness
+            replaced[requirement] = witness
             rest = [other for other in waiting if other not in replaced]
-            replaced |= dict.fromkeys(met_by(self.problem, witness, task.attacker, rest), witness)
+            replaced |= dict.fromkeys(met_by(self.problem, witness, requirement.attacker, rest), witness)
         self.witness |= replaced
         self.hidden[cell] = False
-        for task in [task for task in self.witness if task.cell == cell]:
-            del self.witness[task]
+        for requirement in [requirement for requirement in self.witness if requirement.cell == cell]:
+            del self.witness[requirement]
         return True

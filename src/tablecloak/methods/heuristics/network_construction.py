@@ -16,7 +16,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.methods.heuristics.deviation import negligible
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers.graphs import Network, RoadMap, Rooms
 
@@ -25,7 +25,7 @@ CUT_ENTRIES = 50_000_000
 
 
 class NetworkSearch:
-    """The hidden cells so far; `tasks` are the levels that need work.
+    """The hidden cells so far; `requirements` are the levels that need work.
 
     `weights` are the prices of the construction, `start` the cells hidden to begin with, and `met` the levels that they
     meet already, as in `lp_construction`.
@@ -35,17 +35,17 @@ class NetworkSearch:
         self,
         problem: Problem,
         allowed: Bools,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         progress: Progress,
         deadline: Deadline,
         *,
         weights: Floats | None = None,
         start: Bools | None = None,
-        met: Sequence[Task] = (),
+        met: Sequence[Requirement] = (),
     ) -> None:
         self.problem, self.allowed, self.progress, self.deadline = problem, allowed, progress, deadline
         self.weights = problem.weights if weights is None else weights
-        self.tasks = _largest_first(tasks)
+        self.requirements = _largest_first(requirements)
         self.met = met
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.complete = False
@@ -65,14 +65,16 @@ class NetworkSearch:
         roads = RoadMap(
             self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
         )
-        boxes = {task.attacker: self.boxes[task.attacker] for task in self.tasks}
+        boxes = {requirement.attacker: self.boxes[requirement.attacker] for requirement in self.requirements}
         rooms = {attacker: (up[cells], down[cells]) for attacker, (down, up) in boxes.items()}
-        for done, task in enumerate(self.tasks):
+        for done, requirement in enumerate(self.requirements):
             if done % 64 == 0:
                 if self.deadline.passed():
                     return
-                self.progress("protecting levels", done, len(self.tasks))
-            if not self._routed(roads, task, int(place[task.cell]), rooms[task.attacker]):
+                self.progress("protecting levels", done, len(self.requirements))
+            if not self._routed(
+                roads, requirement, int(place[requirement.cell]), rooms[requirement.attacker]
+            ):
                 if self.deadline.passed():
                     return
                 self.hidden |= (
@@ -82,16 +84,16 @@ class NetworkSearch:
         self.hidden[cells[roads.is_open]] = True
         self.complete = True
 
-    def _routed(self, roads: RoadMap, task: Task, arc: int, rooms: Rooms) -> bool:
+    def _routed(self, roads: RoadMap, requirement: Requirement, arc: int, rooms: Rooms) -> bool:
         """Open a route for a level; a sliding one goes up as far as box and network allow, then down."""
         stop = self.deadline.passed
-        if task.side is not Side.SLIDE:
-            return roads.route(arc, task.side is Side.UP, task.level, rooms, stop)
-        rise = min(task.level, float(rooms[0][arc]))
+        if requirement.side is not Side.SLIDE:
+            return roads.route(arc, requirement.side is Side.UP, requirement.level, rooms, stop)
+        rise = min(requirement.level, float(rooms[0][arc]))
         if rise > 0:
             rise -= roads.missing(arc, True, rise, rooms, stop)
-        rest = task.level - rise
-        return rest <= negligible(task) or roads.route(arc, False, rest, rooms, stop)
+        rest = requirement.level - rise
+        return rest <= negligible(requirement) or roads.route(arc, False, rest, rooms, stop)
 
     # ------------------------------------------------------------------ clean-up
 
@@ -113,8 +115,10 @@ class NetworkSearch:
                 self.progress("cleaning up", number, order.size, cost)
 
 
-def _largest_first(tasks: Iterable[Task]) -> list[Task]:
-    return sorted(tasks, key=lambda task: (-task.level, task.attacker, task.cell))
+def _largest_first(requirements: Iterable[Requirement]) -> list[Requirement]:
+    return sorted(
+        requirements, key=lambda requirement: (-requirement.level, requirement.attacker, requirement.cell)
+    )
 
 
 class _Flows:
@@ -122,31 +126,34 @@ class _Flows:
 
     def __init__(self, search: NetworkSearch, cells: Ints) -> None:
         graph = search.graph
-        self.tasks = _largest_first(dict.fromkeys([*search.tasks, *search.met]))
+        self.requirements = _largest_first(dict.fromkeys([*search.requirements, *search.met]))
         self.networks = {}
         self.rooms = {}
-        for attacker in {task.attacker for task in self.tasks}:
+        for attacker in {requirement.attacker for requirement in self.requirements}:
             down, up = (side[cells] for side in search.boxes[attacker])
             self.rooms[attacker] = (up, down)
             self.networks[attacker] = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
-        self.arcs, self.count = np.searchsorted(cells, [task.cell for task in self.tasks]), cells.size
-        self.used: list[list[int]] = [[] for _ in self.tasks]
-        """The arcs that move when a task is met, and the tasks that lean on an arc."""
+        self.arcs, self.count = (
+            np.searchsorted(cells, [requirement.cell for requirement in self.requirements]),
+            cells.size,
+        )
+        self.used: list[list[int]] = [[] for _ in self.requirements]
+        """The arcs that move when a requirement is met, and the requirements that lean on an arc."""
         self.leaning: list[set[int]] = [set() for _ in range(cells.size)]
         self.cuts: dict[int, Bools] = {}
-        """By task, a minimum cut of the last arc that it could not do without: the side where its flow starts."""
-        self.meet_all = all(self._starts(t) for t in range(len(self.tasks)))
+        """By requirement, a minimum cut of the last arc that it needed: the side where its flow starts."""
+        self.meet_all = all(self._starts(t) for t in range(len(self.requirements)))
         """Whether every level has a flow; in whole data units those that are met have one."""
 
     def _starts(self, t: int) -> bool:
-        """Find the first flow of a task."""
+        """Find the first flow of a requirement."""
         used = self._witness(t)
         if used is not None:
             self._lean(t, used)
         return used is not None
 
     def _lean(self, t: int, used: list[int]) -> None:
-        """A task leans on these arcs from now on."""
+        """A requirement leans on these arcs from now on."""
         for arc in self.used[t]:
             self.leaning[arc].discard(t)
         for arc in used:
@@ -154,17 +161,20 @@ class _Flows:
         self.used[t] = used
 
     def _witness(self, t: int) -> list[int] | None:
-        """The arcs that move when task t is met; None if it is not met."""
-        task, network = self.tasks[t], self.networks[self.tasks[t].attacker]
-        arc, used, missing = int(self.arcs[t]), np.zeros(self.count, dtype=bool), task.level
-        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]:
+        """The arcs that move when requirement t is met; None if it is not met."""
+        requirement, network = self.requirements[t], self.networks[self.requirements[t].attacker]
+        arc, used, missing = int(self.arcs[t]), np.zeros(self.count, dtype=bool), requirement.level
+        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]:
             if missing > 0:
                 found = network.route(arc, upward, missing)
                 used |= found.deviation != 0
                 missing -= min(found.value, missing)
-                if missing > negligible(task) and found.value < self.rooms[task.attacker][not upward][arc]:
+                if (
+                    missing > negligible(requirement)
+                    and found.value < self.rooms[requirement.attacker][not upward][arc]
+                ):
                     self._remember(t, found.source_side)
-        return np.flatnonzero(used).tolist() if missing <= negligible(task) else None
+        return np.flatnonzero(used).tolist() if missing <= negligible(requirement) else None
 
     def _remember(self, t: int, side: Bools) -> None:
         """Keep a cut, and no more of them than there is room for."""
@@ -174,16 +184,16 @@ class _Flows:
             del self.cuts[next(iter(self.cuts))]
 
     def _is_cut_off(self, t: int) -> bool:
-        """Whether what leaves the side of the last cut is too little for the task, as the network is now."""
-        task = self.tasks[t]
-        if t not in self.cuts or task.side is Side.SLIDE:
+        """Whether what leaves the side of the last cut is too little for the requirement, as the network is now."""
+        requirement = self.requirements[t]
+        if t not in self.cuts or requirement.side is Side.SLIDE:
             return False
-        network, side = self.networks[task.attacker], self.cuts[t]
+        network, side = self.networks[requirement.attacker], self.cuts[t]
         starts, ends = side[network.tail], side[network.head]
         own, capacity = int(self.arcs[t]), network.capacity
         starts[own] = ends[own] = False
         leaves = capacity[0::2][starts & ~ends].sum() + capacity[1::2][ends & ~starts].sum()
-        return bool(leaves < task.level - negligible(task))
+        return bool(leaves < requirement.level - negligible(requirement))
 
     def without(self, arc: int) -> bool:
         """Close an arc for good if every level can do without it."""

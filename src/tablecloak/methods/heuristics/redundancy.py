@@ -18,7 +18,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker import MOST_ENTRIES, Attack, Boxes, attack_on, without_empty_rows, working_columns
 from tablecloak.methods.cuts import Row, matrix_of
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
 MOVED = 1e-11
@@ -43,32 +43,40 @@ class Thinner:
     def __init__(
         self,
         problem: Problem,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         hidden: Bools,
         deadline: Deadline,
         rows: Sequence[Row] = (),
     ) -> None:
         self.problem, self.deadline, self.hidden = problem, deadline, hidden.copy()
-        self.tasks = [task for task in tasks if hidden[task.cell]]
+        self.requirements = [requirement for requirement in requirements if hidden[requirement.cell]]
         self.boxes = Boxes(problem)
         self.published = 0
         self._needed = _Needed(rows, hidden)
         self._columns = working_columns(problem.table)
         self._eliminate()
-        self._used = np.zeros((len(self.tasks), hidden.size), dtype=bool)
-        self._failed = np.zeros(len(self.tasks))
+        self._used = np.zeros((len(self.requirements), hidden.size), dtype=bool)
+        self._failed = np.zeros(len(self.requirements))
 
     @staticmethod
-    def fits(problem: Problem, tasks: Sequence[Task], hidden: Bools) -> bool:
+    def fits(problem: Problem, requirements: Sequence[Requirement], hidden: Bools) -> bool:
         """Whether the problem is small enough for this method."""
         part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
         equations = np.unique(part.indices).size
-        return len(tasks) * hidden.size <= 4 * MOST_ENTRIES and part.shape[1] * equations <= MOST_ENTRIES
+        return (
+            len(requirements) * hidden.size <= 4 * MOST_ENTRIES and part.shape[1] * equations <= MOST_ENTRIES
+        )
 
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
         self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
-        asked = np.unique([task.cell for task in self.tasks if self.problem.must_hide[task.cell]])
+        asked = np.unique(
+            [
+                requirement.cell
+                for requirement in self.requirements
+                if self.problem.must_hide[requirement.cell]
+            ]
+        )
         self._tied = np.zeros(self.hidden.size, dtype=bool)
         if asked.size:
             self._tied[self.cells] = self._attack.tied(np.searchsorted(self.cells, asked))
@@ -78,7 +86,7 @@ class Thinner:
 
         False if it is not safe to begin with, or the time is up before that is known: then it stays as it was.
         """
-        for t in range(len(self.tasks)):
+        for t in range(len(self.requirements)):
             witness = None if self.deadline.passed() else self._witness(t)
             if witness is None:
                 return False
@@ -101,7 +109,7 @@ class Thinner:
         leaning = np.flatnonzero(self._used[:, cell])
         replaced: dict[int, Bools] = {}
         for t in leaning[np.argsort(-self._failed[leaning], kind="stable")].tolist():
-            if self.tasks[t].cell == cell:  # a conditional width, asked only while the cell is hidden
+            if self.requirements[t].cell == cell:  # a conditional width, asked only while the cell is hidden
                 replaced[t] = np.zeros(self.hidden.size, dtype=bool)
                 continue
             witness = self._witness(t)
@@ -119,13 +127,13 @@ class Thinner:
 
     def _witness(self, t: int) -> Bools | None:
         """The cells that move when a level is met; None if it is not met."""
-        task = self.tasks[t]
-        place, shown = int(np.searchsorted(self.cells, task.cell)), ~self.hidden[self.cells]
-        down, up = (side[self.cells] / task.level for side in self.boxes[task.attacker])
+        requirement = self.requirements[t]
+        place, shown = int(np.searchsorted(self.cells, requirement.cell)), ~self.hidden[self.cells]
+        down, up = (side[self.cells] / requirement.level for side in self.boxes[requirement.attacker])
         down[shown] = up[shown] = 0.0
         self._attack.set_bounds(-down, up)
         moved, missing = np.zeros(self.cells.size, dtype=bool), 1.0
-        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]:
+        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]:
             if missing > SHORT:
                 missing -= self._attack.reach(place, upward, missing)
                 moved |= np.abs(self._attack.value) > MOVED

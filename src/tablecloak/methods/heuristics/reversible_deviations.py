@@ -28,7 +28,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import working_equations
 from tablecloak.methods.heuristics.deviation import WIDER, Router, Witness
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
 
@@ -88,14 +88,14 @@ class _ReversibleFinder(Router):
 class QuickDeviations:
     """The cells hidden so far, the deviations held, and the requirements that none of them meets.
 
-    `tasks`: the requirements; `start`: cells hidden to begin with (those that must be, unless given).
+    `requirements`: the requirements; `start`: cells hidden to begin with (those that must be, unless given).
     """
 
     def __init__(
         self,
         problem: Problem,
         allowed: Bools,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         progress: Progress,
         deadline: Deadline,
         *,
@@ -110,20 +110,26 @@ class QuickDeviations:
         self._reversible = _ReversibleFinder(problem, equations, allowed, deadline)
         self._reversible.first_size = settings.first_cells
         self._queue = sorted(
-            tasks, key=lambda task: (task.attacker > 0, -task.level, task.attacker, task.cell)
+            requirements,
+            key=lambda requirement: (
+                requirement.attacker > 0,
+                -requirement.level,
+                requirement.attacker,
+                requirement.cell,
+            ),
         )
-        self._waiting: dict[int, list[Task]] = {}
-        for task in self._queue:
-            self._waiting.setdefault(task.cell, []).append(task)
+        self._waiting: dict[int, list[Requirement]] = {}
+        for requirement in self._queue:
+            self._waiting.setdefault(requirement.cell, []).append(requirement)
         weights = problem.weights
         positive = weights[weights > 0]
         floor = settings.weight_floor * float(np.median(positive)) if positive.size else 1.0
         self._weights = np.maximum(weights, floor)
 
     @property
-    def unmet(self) -> list[Task]:
+    def unmet(self) -> list[Requirement]:
         """Requirements without a witness."""
-        return [task for task in self._queue if task in self._waiting[task.cell]]
+        return [requirement for requirement in self._queue if requirement in self._waiting[requirement.cell]]
 
     @property
     def programs(self) -> int:
@@ -136,49 +142,53 @@ class QuickDeviations:
 
     def build(self) -> None:
         """Deviations until every requirement is met, one has none, or the time is up."""
-        for number, task in enumerate(self._queue):
-            if task not in self._waiting[task.cell]:
+        for number, requirement in enumerate(self._queue):
+            if requirement not in self._waiting[requirement.cell]:
                 continue
             if self.deadline.passed():
                 return
             self.progress("deviations", number, len(self._queue))
-            self._reverse(task)
-            if task in self._waiting[task.cell] and not self._alone(task):
+            self._reverse(requirement)
+            if requirement in self._waiting[requirement.cell] and not self._alone(requirement):
                 return
 
     def _price(self) -> Floats:
         return np.where(self.hidden, 0.0, self._weights)
 
-    def _reverse(self, task: Task) -> None:
+    def _reverse(self, requirement: Requirement) -> None:
         """One deviation for all requirements of a cell against one attacker, where there is one."""
-        rivals = [other for other in self._waiting[task.cell] if other.attacker == task.attacker]
+        rivals = [
+            other for other in self._waiting[requirement.cell] if other.attacker == requirement.attacker
+        ]
         level = max(other.level / (2.0 if other.side is Side.SLIDE else 1.0) for other in rivals)
         finder = self._reversible
-        if finder.capacity(task.attacker)[0][task.cell] < level:
+        if finder.capacity(requirement.attacker)[0][requirement.cell] < level:
             return
         widest = self.hidden.size  # no exact deviation at any price: each requirement has one of its own then
-        found = finder.cheapest(Task(task.cell, task.attacker, Side.UP, level), self._price(), widest=widest)
+        found = finder.cheapest(
+            Requirement(requirement.cell, requirement.attacker, Side.UP, level), self._price(), widest=widest
+        )
         finder.first_size = max(self.settings.first_cells, finder.last_size // WIDER)
         if found is not None:
             self._hold(found.cells, found.forward)
 
-    def _alone(self, task: Task) -> bool:
+    def _alone(self, requirement: Requirement) -> bool:
         """A deviation for one requirement; False if there is none, or not in time."""
-        found = self._single.cheapest(task, self._price())
+        found = self._single.cheapest(requirement, self._price())
         if found is None:
             return False
         self._hold(found.cells, found.forward)
-        if task in self._waiting[task.cell]:
-            self._hold_pair(task, found)
+        if requirement in self._waiting[requirement.cell]:
+            self._hold_pair(requirement, found)
         return True
 
-    def _hold_pair(self, task: Task, found: Witness) -> None:
+    def _hold_pair(self, requirement: Requirement, found: Witness) -> None:
         """A sliding requirement met by two deviations, or one met up to tolerances."""
         for moves in (found.forward, found.backward):
             if moves is not None:
                 self.hidden[found.cells] = True
                 self.held.append(HeldDeviation(found.cells, moves, along=1.0))
-        self._waiting[task.cell].remove(task)
+        self._waiting[requirement.cell].remove(requirement)
 
     def _hold(self, cells: Ints, moves: Floats) -> None:
         """Hide the cells that a deviation moves, and credit it to all requirements that its multiples meet."""
@@ -191,13 +201,13 @@ class QuickDeviations:
         for cell, move in zip(cells.tolist(), moves.tolist(), strict=True):
             if abs(move) < least or not self._waiting.get(cell):
                 continue
-            for task in list(self._waiting[cell]):
-                if task.attacker not in multiples:
-                    multiples[task.attacker] = self._multiples(cells, moves, task.attacker)
-                used = self._used(task, move, multiples[task.attacker])
+            for requirement in list(self._waiting[cell]):
+                if requirement.attacker not in multiples:
+                    multiples[requirement.attacker] = self._multiples(cells, moves, requirement.attacker)
+                used = self._used(requirement, move, multiples[requirement.attacker])
                 if used is not None:
                     held.along, held.against = max(held.along, used[0]), max(held.against, used[1])
-                    self._waiting[cell].remove(task)
+                    self._waiting[cell].remove(requirement)
         if held.along or held.against:
             self.held.append(held)
 
@@ -208,13 +218,15 @@ class QuickDeviations:
         along, against = np.where(rises, up, down) / size, np.where(rises, down, up) / size
         return float(along.min()), float(against.min())
 
-    def _used(self, task: Task, move: float, most: tuple[float, float]) -> tuple[float, float] | None:
+    def _used(
+        self, requirement: Requirement, move: float, most: tuple[float, float]
+    ) -> tuple[float, float] | None:
         """The multiples along and against that a requirement uses; None if the largest ones do not meet it."""
-        need = task.level / abs(move)
+        need = requirement.level / abs(move)
         up, down = most if move > 0 else most[::-1]
-        if task.side is Side.UP:
+        if requirement.side is Side.UP:
             rise, fall = min(need, up), 0.0
-        elif task.side is Side.DOWN:
+        elif requirement.side is Side.DOWN:
             rise, fall = 0.0, min(need, down)
         else:
             rise = min(need, up)

@@ -32,7 +32,7 @@ from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.heuristics.lp_construction import Search
 from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.model import Problem, Status, Task, open_tasks
+from tablecloak.model import Problem, Requirement, Status, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 WHOLE = 1 - 1e-6
@@ -176,7 +176,7 @@ class _Frame:
         self.bound: float | None = None
         self.hidden: Bools = problem.must_hide.copy()
         self.cells: Ints = np.zeros(0, dtype=np.int64)
-        self.tasks: list[Task] = []
+        self.requirements: list[Requirement] = []
         """All levels of all attackers that the cells hidden anyway do not meet."""
         self.first: Bools | None = None
         """A safe pattern to fall back on."""
@@ -186,11 +186,11 @@ class _Frame:
     def prepare(self, *, first: bool) -> None:
         """What comes before the first attempt and can be interrupted."""
         problem = self.problem
-        self.tasks = open_tasks(
+        self.requirements = unmet_requirements(
             problem, audit(problem, suppression(problem.must_hide), progress=self.progress)
         )
         if first:
-            self.first = first_pattern(problem, self.allowed, self.tasks, self.progress, self.deadline)
+            self.first = first_pattern(problem, self.allowed, self.requirements, self.progress, self.deadline)
         if self.params.initial == "bound":
             self._hide_by_bound()
         self.cells = self._cells()
@@ -266,7 +266,7 @@ class _Frame:
             "own cost": self._cost(own.hidden),
             "own open cells": int(found.open_cells.size),
         }
-        repaired = self._repaired(own.hidden, open_tasks(problem, found))
+        repaired = self._repaired(own.hidden, unmet_requirements(problem, found))
         if repaired is None:
             return None
         before = int(repaired.hidden.sum())
@@ -293,16 +293,18 @@ class _Frame:
         counters = {**own.counters, "published again": int(both.sum()) - int(hidden.sum())}
         return _Attempt(hidden, self._cost(hidden), counters, own.notes)
 
-    def _repaired(self, hidden: Bools, missing: list[Task]) -> Search | NetworkSearch | None:
+    def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Search | NetworkSearch | None:
         """A search that starts from this pattern, and has met what it misses. None: not in time."""
-        problem, tasks = self.problem, self.tasks
+        problem, requirements = self.problem, self.requirements
         search: Search | NetworkSearch
         if is_network(problem) and not problem.levels.conditional.any():
             search = NetworkSearch(
-                problem, self.allowed, missing, self.progress, self.deadline, start=hidden, met=tasks
+                problem, self.allowed, missing, self.progress, self.deadline, start=hidden, met=requirements
             )
         else:
-            search = Search(problem, self.allowed, self.progress, self.deadline, start=hidden, met=tasks)
+            search = Search(
+                problem, self.allowed, self.progress, self.deadline, start=hidden, met=requirements
+            )
         if missing:
             search.construct()
         else:

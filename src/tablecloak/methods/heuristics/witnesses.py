@@ -21,7 +21,7 @@ from tablecloak.attacker import Boxes, CellNetwork, is_network, unpicked, workin
 from tablecloak.methods.heuristics.deviation import Router, Witness, met_by, negligible
 from tablecloak.methods.heuristics.lp_construction import CLEAN_UP_WIDTH
 from tablecloak.methods.heuristics.redundancy import SHRUNK, Thinner, elimination_seconds
-from tablecloak.model import Problem, Task, sides
+from tablecloak.model import Problem, Requirement, sides
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -37,25 +37,29 @@ class Finder(Protocol):
     def open(self, cell: int) -> None:
         """The cell closed last is hidden after all."""
 
-    def find(self, task: Task, *, far: bool) -> Ints | None:
+    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
         """The cells that a witness of the level moves; None if there is none.
 
         Without `far` an engine may give up before it has looked at the whole table.
         """
 
-    def also(self, tasks: Sequence[Task]) -> list[Task]:
+    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         """Which of these levels the last witness meets too, as far as that can be told without work."""
 
     def gives_away(self, cells: Ints) -> bool:
         """Whether single equations determine one of the cells now: no need to ask for witnesses then."""
 
 
-def finder_of(problem: Problem, tasks: Sequence[Task], allowed: Bools, deadline: Deadline) -> Finder:
+def finder_of(
+    problem: Problem, requirements: Sequence[Requirement], allowed: Bools, deadline: Deadline
+) -> Finder:
     """The engine that fits the table and the number of levels; `allowed` are the cells hidden to begin with."""
     if is_network(problem):
-        return FlowFinder(problem, tasks, allowed)
-    if Thinner.fits(problem, tasks, allowed) and deadline.left >= elimination_seconds(problem, allowed):
-        return TableauFinder(problem, tasks, allowed, deadline)
+        return FlowFinder(problem, requirements, allowed)
+    if Thinner.fits(problem, requirements, allowed) and deadline.left >= elimination_seconds(
+        problem, allowed
+    ):
+        return TableauFinder(problem, requirements, allowed, deadline)
     return ProgramFinder(problem, working_equations(problem.table), allowed, deadline)
 
 
@@ -64,14 +68,14 @@ class FlowFinder:
 
     engine = "network flow"
 
-    def __init__(self, problem: Problem, tasks: Sequence[Task], allowed: Bools) -> None:
+    def __init__(self, problem: Problem, requirements: Sequence[Requirement], allowed: Bools) -> None:
         self.cells = np.flatnonzero(allowed)
         self.place = np.full(allowed.size, -1, dtype=np.int64)
         self.place[self.cells] = np.arange(self.cells.size)
         graph, boxes = CellNetwork(problem), Boxes(problem)
         self.rooms: dict[int, tuple[Floats, Floats]] = {}
         self.networks: dict[int, Network] = {}
-        for attacker in sorted({task.attacker for task in tasks}):
+        for attacker in sorted({requirement.attacker for requirement in requirements}):
             down, up = (side[self.cells] for side in boxes[attacker])
             ends = graph.tail[self.cells], graph.head[self.cells]
             self.rooms[attacker] = (up, down)
@@ -87,25 +91,25 @@ class FlowFinder:
             up, down = self.rooms[attacker]
             network.set_capacity(arc, float(up[arc]), float(down[arc]))
 
-    def find(self, task: Task, *, far: bool) -> Ints | None:
-        moves = self.deviations(task)
+    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
+        moves = self.deviations(requirement)
         if moves is None:
             return None
         places: Ints = np.flatnonzero(np.logical_or.reduce([move != 0.0 for move in moves]))
         return np.asarray(self.cells[places])
 
-    def deviations(self, task: Task) -> list[Floats] | None:
+    def deviations(self, requirement: Requirement) -> list[Floats] | None:
         """The flows that meet a level, over `cells`; None if it is not met."""
-        arc, missing = int(self.place[task.cell]), task.level
+        arc, missing = int(self.place[requirement.cell]), requirement.level
         moves = []
-        for upward in sides(task):
+        for upward in sides(requirement):
             if missing > 0:
-                found = self.networks[task.attacker].route(arc, upward, missing)
+                found = self.networks[requirement.attacker].route(arc, upward, missing)
                 moves.append(found.deviation)
                 missing -= min(found.value, missing)
-        return None if missing > negligible(task) else moves
+        return None if missing > negligible(requirement) else moves
 
-    def also(self, tasks: Sequence[Task]) -> list[Task]:
+    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         return []  # a flow of its own is as quick
 
     def gives_away(self, cells: Ints) -> bool:
@@ -125,12 +129,12 @@ class TableauFinder(Thinner):
     def open(self, cell: int) -> None:
         self.hidden[cell] = True
 
-    def find(self, task: Task, *, far: bool) -> Ints | None:
-        self.tasks = [task]
+    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
+        self.requirements = [requirement]
         moved = self._witness(0)
         return None if moved is None else np.flatnonzero(moved)
 
-    def also(self, tasks: Sequence[Task]) -> list[Task]:
+    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         return []
 
     def gives_away(self, cells: Ints) -> bool:
@@ -149,7 +153,7 @@ class ProgramFinder(Router):
     def __init__(self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline) -> None:
         super().__init__(problem, equations, allowed, deadline)
         self._price: Floats = np.where(problem.must_hide, 0.0, problem.weights)
-        self._last: tuple[Task, Witness] | None = None
+        self._last: tuple[Requirement, Witness] | None = None
 
     def close(self, cell: int) -> None:
         self.allowed[cell] = False
@@ -157,19 +161,19 @@ class ProgramFinder(Router):
     def open(self, cell: int) -> None:
         self.allowed[cell] = True
 
-    def find(self, task: Task, *, far: bool) -> Ints | None:
-        witness = self.cheapest(task, self._price, widest=None if far else CLEAN_UP_WIDTH)
+    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
+        witness = self.cheapest(requirement, self._price, widest=None if far else CLEAN_UP_WIDTH)
         if witness is None:
             return None
-        self._last = (task, witness)
+        self._last = (requirement, witness)
         self._price[witness.cells] = 0.0
         return witness.cells
 
-    def also(self, tasks: Sequence[Task]) -> list[Task]:
+    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         if self._last is None:
             return []
-        task, witness = self._last
-        return met_by(self.problem, witness, task.attacker, list(tasks))
+        requirement, witness = self._last
+        return met_by(self.problem, witness, requirement.attacker, list(requirements))
 
     def gives_away(self, cells: Ints) -> bool:
         hidden = np.flatnonzero(self.allowed)

@@ -16,7 +16,7 @@ from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.heuristics import NetworkSearch, Router, Search, Witness
 from tablecloak.methods.unified import Form
-from tablecloak.model import Intervals, Mark, Problem, Task, open_tasks, room_by_box
+from tablecloak.model import Intervals, Mark, Problem, Requirement, room_by_box, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, Progress
 
 HAIR = 1e-6
@@ -101,9 +101,11 @@ class Widener:
     def __init__(self, problem: Problem, price: Floats, deadline: Deadline) -> None:
         self.problem, self.price = problem, np.where(hidden_by_mark(problem), 0.0, price)
         self.router = Router(problem, working_equations(problem.table), ~problem.forced, deadline)
-        self._asked: set[Task] = set()
+        self._asked: set[Requirement] = set()
 
-    def widen(self, below: Floats, above: Floats, tasks: list[Task]) -> tuple[Floats, Floats] | None:
+    def widen(
+        self, below: Floats, above: Floats, requirements: list[Requirement]
+    ) -> tuple[Floats, Floats] | None:
         """Room that also meets these levels, whatever the others do; None if the time was up first.
 
         Deviations are rounded up to whole data units. Where the number of touched cells or what is asked of them
@@ -111,8 +113,8 @@ class Widener:
         attacker's own program, which is nearly exact.
         """
         below, above = below.copy(), above.copy()
-        for task in tasks:
-            witness = self._witness(task, (below > 0) | (above > 0) | self.problem.must_hide)
+        for requirement in requirements:
+            witness = self._witness(requirement, (below > 0) | (above > 0) | self.problem.must_hide)
             if witness is None:
                 return None
             for moved in (witness.forward, witness.backward):
@@ -121,15 +123,15 @@ class Widener:
                     np.maximum.at(below, witness.cells, self._whole(-moved))
         return below, above
 
-    def _witness(self, task: Task, touched: Bools) -> Witness | None:
-        again, everything = task in self._asked, ~self.problem.forced
-        self._asked.add(task)
+    def _witness(self, requirement: Requirement, touched: Bools) -> Witness | None:
+        again, everything = requirement in self._asked, ~self.problem.forced
+        self._asked.add(requirement)
         for cells in [everything] if self.problem.is_monotone else [touched & everything, everything]:
             self.router.allowed[:] = cells
-            found = None if again else self.router.cheapest(task, self._slope(task))
+            found = None if again else self.router.cheapest(requirement, self._slope(requirement))
             if found is None and self.router.is_late():
                 return None
-            found = found or self.router.any_deviation(task)
+            found = found or self.router.any_deviation(requirement)
             if found is not None:
                 return found
         return None
@@ -138,9 +140,9 @@ class Widener:
         unit = self.problem.table.unit
         return np.asarray(np.ceil(np.maximum(moved, 0.0) / unit - NOISE) * unit)
 
-    def _slope(self, task: Task) -> Floats:
+    def _slope(self, requirement: Requirement) -> Floats:
         """The router takes prices of whole cells and divides by what they can carry; lengths cost by the unit."""
-        return self.price * task.level
+        return self.price * requirement.level
 
 
 def may_be_touched(problem: Problem, progress: Progress) -> Bools:
@@ -171,17 +173,19 @@ def repaired(
         below, above = (
             snapped(problem, room, most, hair) for room, most in ((below, most_below), (above, most_above))
         )
-        tasks = open_tasks(problem, audit(problem, stated(problem, below, above), progress=progress))
-        if not tasks:
+        requirements = unmet_requirements(
+            problem, audit(problem, stated(problem, below, above), progress=progress)
+        )
+        if not requirements:
             return below, above
         if deadline.passed():
             return None
-        if deadline.moment is not None and len(tasks) > MANY and number < GROWTHS and below.any():
+        if deadline.moment is not None and len(requirements) > MANY and number < GROWTHS and below.any():
             below, above = LONGER * below, LONGER * above
             continue
         if number < len(HAIRS) - 1 and (below.any() or above.any()):
             continue
-        wider = widener.widen(below, above, tasks)
+        wider = widener.widen(below, above, requirements)
         if wider is None:
             break
         below, above = wider
@@ -213,7 +217,7 @@ def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline
     search: Search | NetworkSearch
     if is_network(whole):
         verdict = audit(whole, suppression(whole.must_hide), progress=progress)
-        search = NetworkSearch(whole, allowed, open_tasks(whole, verdict), progress, deadline)
+        search = NetworkSearch(whole, allowed, unmet_requirements(whole, verdict), progress, deadline)
     else:
         search = Search(whole, allowed, progress, deadline)
     search.construct()

@@ -22,7 +22,7 @@ from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.heuristics import CubeSearch, FlowFinder, QuickDeviations, first_pattern
 from tablecloak.methods.intervals.attainable import HAIR, Room, snapped, stated
-from tablecloak.model import Problem, Side, Task, all_levels, open_tasks, room_by_box
+from tablecloak.model import Problem, Requirement, Side, all_levels, room_by_box, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 
@@ -80,31 +80,31 @@ def _moved(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progr
 def _moved_by_flows(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress) -> Room | None:
     """How far flows over the cells of a first pattern move each cell; a flow often serves other levels too."""
     whole, levels = in_data_units(problem), all_levels(problem)
-    tasks = open_tasks(whole, audit(whole, suppression(whole.must_hide), progress=progress))
-    hidden = first_pattern(whole, allowed, tasks, progress, deadline)
+    requirements = unmet_requirements(whole, audit(whole, suppression(whole.must_hide), progress=progress))
+    hidden = first_pattern(whole, allowed, requirements, progress, deadline)
     if hidden is None:
         return None
     finder = FlowFinder(problem, levels, hidden)
     below, above = np.zeros((2, hidden.size))
     reached = {attacker: np.zeros((2, hidden.size)) for attacker in finder.networks}
-    for number, task in enumerate(levels):
+    for number, requirement in enumerate(levels):
         if number % SETTINGS.flows_per_check == 0:
             progress("flows", number, len(levels))
             if deadline.passed():
                 return None
-        if not _is_reached(task, reached[task.attacker]):
-            moves = finder.deviations(task)
+        if not _is_reached(requirement, reached[requirement.attacker]):
+            moves = finder.deviations(requirement)
             if moves is None:
                 return None
             for move in moves:
                 for total, side in zip((below, above), (-move, move), strict=True):
                     total[finder.cells] = np.maximum(total[finder.cells], side)
-                for total, side in zip(reached[task.attacker], (-move, move), strict=True):
+                for total, side in zip(reached[requirement.attacker], (-move, move), strict=True):
                     total[finder.cells] = np.maximum(total[finder.cells], side)
     return below, above
 
 
-def _is_reached(task: Task, reached: Floats) -> bool:
+def _is_reached(requirement: Requirement, reached: Floats) -> bool:
     """Whether flows of the same attacker move a cell as far as a level asks, down and up."""
-    down, up = reached[:, task.cell].tolist()
-    return bool({Side.DOWN: down, Side.UP: up, Side.SLIDE: down + up}[task.side] >= task.level)
+    down, up = reached[:, requirement.cell].tolist()
+    return bool({Side.DOWN: down, Side.UP: up, Side.SLIDE: down + up}[requirement.side] >= requirement.level)

@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
 from tablecloak.methods.unified import Form, Proof, SecondModel, interval_form
-from tablecloak.model import Problem, Task
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
 
@@ -49,10 +49,10 @@ class Touching:
         form: Form,
         touch: float,
         far: float,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         deadline: Deadline,
     ) -> None:
-        self.problem, self.form, self.tasks, self.deadline = problem, form, tasks, deadline
+        self.problem, self.form, self.requirements, self.deadline = problem, form, requirements, deadline
         self.far, self.hidden = far, hidden_by_mark(problem)
         self.fixed = np.where(problem.must_hide, 0.0, touch) * problem.weights
         self.proofs: list[Proof] = []
@@ -92,11 +92,13 @@ class Touching:
         form = interval_form(self.problem, cells | self.problem.must_hide, self.hidden, price, price)
         unit = float(abs(form.above.matrix).max()) if form.size else 1.0
         form = replace(form, high=np.minimum(form.high, self.far / unit))
-        model = SecondModel(self.problem, form, self.tasks, [], self.deadline, silent, self.proofs)
+        model = SecondModel(self.problem, form, self.requirements, [], self.deadline, silent, self.proofs)
         answer = model.solve()
         if answer.outcome is not Outcome.OPTIMAL or not answer.safe:
             return None
         self.proofs = model.tight_proofs()
         below, above = form.below.at(answer.values), form.above.at(answer.values)
-        small = 1e-7 * max(task.level for task in self.tasks) if self.tasks else 0.0
+        small = (
+            1e-7 * max(requirement.level for requirement in self.requirements) if self.requirements else 0.0
+        )
         return np.where(below > small, below, 0.0), np.where(above > small, above, 0.0)

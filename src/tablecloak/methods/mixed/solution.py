@@ -16,7 +16,7 @@ from tablecloak.methods.intervals import HAIR
 from tablecloak.methods.mixed.formulation import Joint, Plan, counts_cells
 from tablecloak.methods.mixed.plan import MixedParams
 from tablecloak.methods.unified import FAR, Answer
-from tablecloak.model import Audit, Intervals, Mixed, Problem, Status, Task
+from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
 from tablecloak.solvers import Outcome
 
@@ -44,9 +44,9 @@ def accepted_with(plan: Plan, verdict: Audit, left_open: bool) -> bool:
     return not wrong and bool((plan.changed & left_open)[verdict.open_cells].all())
 
 
-def of_true_cells(plan: Plan, tasks: list[Task]) -> list[Task]:
+def of_true_cells(plan: Plan, requirements: list[Requirement]) -> list[Requirement]:
     """Requirements without those of cells that show numbers which need not be true."""
-    return [task for task in tasks if not plan.changed[task.cell]]
+    return [requirement for requirement in requirements if not plan.changed[requirement.cell]]
 
 
 def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress) -> Intervals | None:

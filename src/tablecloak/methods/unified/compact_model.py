@@ -25,7 +25,7 @@ from tablecloak.arrays import Floats
 from tablecloak.attacker import Boxes, is_network, working_equations
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.unified.formulation import Form
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline
 from tablecloak.solvers import MixedSolution, cost_scale, solve_mixed
 
@@ -35,14 +35,16 @@ MOST_COLUMNS = 400_000
 def solve_first(
     problem: Problem,
     form: Form,
-    tasks: Sequence[Task],
-    widths: Sequence[Task],
+    requirements: Sequence[Requirement],
+    widths: Sequence[Requirement],
     seconds: float,
     reach: float = 32.0,
 ) -> MixedSolution:
-    """The optimum of the form under all levels (`tasks`) and conditional widths."""
-    blocks = [(task, False) for task in tasks] + [(task, True) for task in widths]
-    copies = [2 if task.side is Side.SLIDE else 1 for task, _ in blocks]
+    """The optimum of the form under all levels (`requirements`) and conditional widths."""
+    blocks = [(requirement, False) for requirement in requirements] + [
+        (requirement, True) for requirement in widths
+    ]
+    copies = [2 if requirement.side is Side.SLIDE else 1 for requirement, _ in blocks]
     size = len(problem.table)
     total = form.size + size * sum(copies)
     if total > MOST_COLUMNS:
@@ -56,24 +58,24 @@ def solve_first(
     matrices, lows, highs = [form.rows.matrix], [form.rows.low], [form.rows.high]
     bounds: list[tuple[Floats, Floats]] = []
     before = form.size
-    for (task, conditional), count in zip(blocks, copies, strict=True):
-        down, up = (np.minimum(side / task.level, far) for side in boxes[task.attacker])
+    for (requirement, conditional), count in zip(blocks, copies, strict=True):
+        down, up = (np.minimum(side / requirement.level, far) for side in boxes[requirement.attacker])
         for copy in range(count):
             start = before + copy * size
-            for matrix, low, high in _deviation(form, equations, task.level):
+            for matrix, low, high in _deviation(form, equations, requirement.level):
                 left, right = matrix[:, : form.size], matrix[:, form.size :]
                 matrices.append(_placed(left, right, start, total))
                 lows.append(low)
                 highs.append(high)
             bounds.append((-down, up))
         demand = np.zeros((1, total))
-        demand[0, before + task.cell] = -1.0 if task.side is Side.DOWN else 1.0
+        demand[0, before + requirement.cell] = -1.0 if requirement.side is Side.DOWN else 1.0
         if count == 2:
-            demand[0, before + size + task.cell] = -1.0
+            demand[0, before + size + requirement.cell] = -1.0
         need = 1.0
         if conditional:
-            demand[0, : form.size] -= form.touched.matrix[[task.cell]].toarray().ravel()
-            need = float(form.touched.constant[task.cell])
+            demand[0, : form.size] -= form.touched.matrix[[requirement.cell]].toarray().ravel()
+            need = float(form.touched.constant[requirement.cell])
         matrices.append(csr_array(demand))
         lows.append(np.array([need]))
         highs.append(np.array([np.inf]))

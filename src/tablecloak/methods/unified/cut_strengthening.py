@@ -52,9 +52,9 @@ class RowMaker:
         for which, room, affine in (("above", above, form.above), ("below", below, form.below)):
             data, rows, columns = [], [], []
             for k, proof in enumerate(proofs):
-                down, up = self.boxes[proof.task.attacker]
+                down, up = self.boxes[proof.requirement.attacker]
                 own = (up if which == "above" else down)[proof.cells]
-                entries = getattr(proof, which) / proof.task.level
+                entries = getattr(proof, which) / proof.requirement.level
                 used = entries > 0
                 boxed = used & ((own <= room[proof.cells]) | ~np.isfinite(affine.constant[proof.cells]))
                 right[k] -= float(entries[boxed] @ own[boxed])
@@ -70,7 +70,7 @@ class RowMaker:
         matrix = parts[0] + parts[1]
         asked = np.flatnonzero(conditional)
         if asked.size:
-            cells = [proofs[k].task.cell for k in asked.tolist()]
+            cells = [proofs[k].requirement.cell for k in asked.tolist()]
             at = csr_array((np.ones(asked.size), (asked, cells)), shape=shape)
             matrix = matrix - at @ form.touched.matrix
             right[asked] += form.touched.constant[cells] - 1.0

@@ -27,7 +27,7 @@ from tablecloak.methods.unified.formulation import Form
 from tablecloak.methods.unified.protection_cuts import Proof, own_proofs
 from tablecloak.methods.unified.reduced_cost_fixing import Narrowed
 from tablecloak.methods.unified.separation import prover_of
-from tablecloak.model import Problem, Task
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, watched
 
@@ -90,22 +90,22 @@ class SecondModel:
         self,
         problem: Problem,
         form: Form,
-        tasks: Sequence[Task],
-        widths: Sequence[Task],
+        requirements: Sequence[Requirement],
+        widths: Sequence[Requirement],
         deadline: Deadline,
         progress: Progress,
         known: Sequence[Proof] = (),
     ) -> None:
         """`known`: proofs for the same levels, or for levels of another size of the same cells."""
         self.problem, self.form, self.deadline, self.progress = problem, form, deadline, progress
-        self.tasks, self.levels = [*tasks, *widths], len(tasks)
+        self.requirements, self.levels = [*requirements, *widths], len(requirements)
         self.prover, self._maker = prover_of(problem), RowMaker(form, Boxes(problem))
         self._linear = Narrowed(form, np.ones(form.size, dtype=bool), relaxed=True)
         self._found: list[tuple[csr_array, Floats]] = []
         self._proofs: list[Proof] = []
         self._known = self._for_these_levels(known)
-        self._missed_in = np.full(len(self.tasks), -LATELY)
-        small = len(self.tasks) * len(problem.table) <= DEEP
+        self._missed_in = np.full(len(self.requirements), -LATELY)
+        small = len(self.requirements) * len(problem.table) <= DEEP
         self.depth = DEPTH if small and self._grows() else 1
         self._share = Switched(form)
         self.rounds, self.bound, self._asked = 0, -math.inf, False
@@ -150,7 +150,7 @@ class SecondModel:
         """The linear relaxation with all rows that it misses."""
         stages = list(STAGES if self._grows() and not self.prover.looks_inside else STAGES[-1:])
         slow, stalled, integer = 0, 0, bool(self.form.whole.any())
-        simple = [*own_proofs(self.tasks[: self.levels]), *self._known]
+        simple = [*own_proofs(self.requirements[: self.levels]), *self._known]
         while not self.deadline.passed():
             solution = self._linear.relax(self.deadline.left)
             if solution.outcome is not Outcome.OPTIMAL:
@@ -187,7 +187,7 @@ class SecondModel:
 
         Such proofs weigh columns that x does not use yet, and so they are fewer and cut deeper.
         """
-        count = int(share * PROMISING * max(100, len(self.tasks)))
+        count = int(share * PROMISING * max(100, len(self.requirements)))
         columns = np.flatnonzero(x < np.minimum(extent, self.form.high))
         if columns.size > count:
             columns = columns[np.argpartition(self._linear.reduced[columns], count)[:count]]
@@ -296,7 +296,7 @@ class SecondModel:
         ends when nothing is missed there.
         """
         stages = stages if stages is not None else []
-        everyone = np.arange(len(self.tasks))
+        everyone = np.arange(len(self.requirements))
         if stages and not self._asked and not self._ask(x, everyone, whole, most=1)[1].size:
             return 0
         self._asked = True
@@ -323,22 +323,24 @@ class SecondModel:
     def _ask(self, x: Floats, asked: Ints, whole: bool, most: int = MOST_ROWS) -> tuple[list[Proof], Ints]:
         """Proofs for those of the levels that a point misses, and which these are."""
         below, above = self._room(x)
-        extent = np.ones(len(self.tasks))
-        cells = np.array([task.cell for task in self.tasks[self.levels :]], dtype=np.int64)
+        extent = np.ones(len(self.requirements))
+        cells = np.array(
+            [requirement.cell for requirement in self.requirements[self.levels :]], dtype=np.int64
+        )
         extent[self.levels :] = self.form.touched.at(x)[cells]
         with watched(self.deadline.check):  # a single program may take longer than there is time
             proofs = self.prover.proofs(
                 below,
                 above,
-                [self.tasks[t] for t in asked],
+                [self.requirements[t] for t in asked],
                 extent=extent[asked],
                 most=most,
                 share=None if whole else self._share.at(x),
                 depth=self.depth,
                 deadline=self.deadline,
             )
-        missed = {id(proof.task) for proof in proofs}
-        return proofs, asked[[id(self.tasks[t]) in missed for t in asked.tolist()]]
+        missed = {id(proof.requirement) for proof in proofs}
+        return proofs, asked[[id(self.requirements[t]) in missed for t in asked.tolist()]]
 
     def _room(self, x: Floats) -> tuple[Floats, Floats]:
         return np.maximum(self.form.below.at(x), 0.0), np.maximum(self.form.above.at(x), 0.0)
@@ -347,9 +349,9 @@ class SecondModel:
         """Rows of proofs that were found at a point, as far as x misses them."""
         if not proofs:
             return 0
-        conditional = {id(task) for task in self.tasks[self.levels :]}
+        conditional = {id(requirement) for requirement in self.requirements[self.levels :]}
         matrix, right = self._maker.rows(
-            proofs, *self._room(at), [id(proof.task) in conditional for proof in proofs]
+            proofs, *self._room(at), [id(proof.requirement) in conditional for proof in proofs]
         )
         matrix, right = self._maker.sharpened(matrix, right, x)
         worth = self._maker.new(matrix, right, np.flatnonzero(right - matrix @ x > MISSED))
@@ -371,10 +373,15 @@ class SecondModel:
 
     def _for_these_levels(self, known: Sequence[Proof]) -> list[Proof]:
         """Proofs with the levels of this model in the place of theirs: multipliers hold whatever the level is."""
-        mine = {(task.cell, task.attacker, task.side): task for task in self.tasks[: self.levels]}
-        keys = ((proof.task.cell, proof.task.attacker, proof.task.side) for proof in known)
+        mine = {
+            (requirement.cell, requirement.attacker, requirement.side): requirement
+            for requirement in self.requirements[: self.levels]
+        }
+        keys = (
+            (proof.requirement.cell, proof.requirement.attacker, proof.requirement.side) for proof in known
+        )
         return [
-            replace(proof, task=mine[key])
+            replace(proof, requirement=mine[key])
             for key, proof in zip(keys, known, strict=True)
             if key in mine and proof.cells.size > 1
         ]

@@ -25,7 +25,7 @@ from tablecloak.attacker import Boxes
 from tablecloak.errors import SolverError
 from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
-from tablecloak.model import DIRECTIONS, Problem, Task
+from tablecloak.model import DIRECTIONS, Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import Outcome, Session, Solution
 
@@ -77,15 +77,15 @@ class NearProver:
         self.usable = ~problem.forced
         self._session: Session | None = None
         self._windows: dict[int, Ints] = {}
-        self._witnesses: dict[Task, list[tuple[Ints, Floats]]] = {}
-        self._missed: dict[Task, int] = {}
+        self._witnesses: dict[Requirement, list[tuple[Ints, Floats]]] = {}
+        self._missed: dict[Requirement, int] = {}
         self._calls = 0
 
     def proofs(
         self,
         below: Floats,
         above: Floats,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         *,
         extent: Floats,
         most: int,
@@ -93,8 +93,8 @@ class NearProver:
         depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[Proof]:
-        order = [t for t in range(len(tasks)) if extent[t] > SHORT]
-        order.sort(key=lambda t: -self._missed.get(tasks[t], 0))
+        order = [t for t in range(len(requirements)) if extent[t] > SHORT]
+        order.sort(key=lambda t: -self._missed.get(requirements[t], 0))
         self._calls += 1
         room = _Room(below, above, (below > 0) | (above > 0), share)
         found: list[Proof] = []
@@ -102,19 +102,19 @@ class NearProver:
         for t in order:
             if len(found) >= most or deadline.passed():
                 return found
-            if self._still_met(tasks[t], room, float(extent[t])):
+            if self._still_met(requirements[t], room, float(extent[t])):
                 continue
-            proof = self._ask(tasks[t], room, float(extent[t]) - SHORT)
+            proof = self._ask(requirements[t], room, float(extent[t]) - SHORT)
             if proof is not None:
                 found.append(proof)
-                self._missed[tasks[t]] = self._calls
-            elif tasks[t] not in self._witnesses:
+                self._missed[requirements[t]] = self._calls
+            elif requirements[t] not in self._witnesses:
                 undecided.append(t)
         if undecided and len(found) < most:
             found += self.far.proofs(
                 below,
                 above,
-                [tasks[t] for t in undecided],
+                [requirements[t] for t in undecided],
                 extent=extent[undecided],
                 most=most - len(found),
                 share=share,
@@ -122,48 +122,54 @@ class NearProver:
             )
         return found
 
-    def _still_met(self, task: Task, room: _Room, extent: float) -> bool:
+    def _still_met(self, requirement: Requirement, room: _Room, extent: float) -> bool:
         """Whether there is room for the witness of the level that was found last."""
-        witness, got = self._witnesses.get(task), 0.0
+        witness, got = self._witnesses.get(requirement), 0.0
         if witness is None:
             return False
-        down, up = self.boxes[task.attacker]
-        slack = BALANCED * task.level
+        down, up = self.boxes[requirement.attacker]
+        slack = BALANCED * requirement.level
         for cells, moved in witness:
-            below, above = room.at(cells, task.level)
+            below, above = room.at(cells, requirement.level)
             if (moved > np.minimum(above, up[cells]) + slack).any():
                 return False
             if (-moved > np.minimum(below, down[cells]) + slack).any():
                 return False
-            got += abs(float(moved[np.searchsorted(cells, task.cell)]))
-        return got >= (extent - SHORT) * task.level
+            got += abs(float(moved[np.searchsorted(cells, requirement.cell)]))
+        return got >= (extent - SHORT) * requirement.level
 
-    def _ask(self, task: Task, room: _Room, need: float) -> Proof | None:
+    def _ask(self, requirement: Requirement, room: _Room, need: float) -> Proof | None:
         """A proof that the level is missed; None if it is met (then there is a witness) or cannot be told near it."""
-        self._witnesses.pop(task, None)
+        self._witnesses.pop(requirement, None)
         parts, got = [], 0.0
-        window = self.near.around(np.array([task.cell]), room.open, MOST_CELLS)
-        for upward in DIRECTIONS[task.side]:
-            reach = self._reach(task, upward, need - got, room, window)
+        window = self.near.around(np.array([requirement.cell]), room.open, MOST_CELLS)
+        for upward in DIRECTIONS[requirement.side]:
+            reach = self._reach(requirement, upward, need - got, room, window)
             if reach is None:
                 return None
             parts.append((upward, reach))
             got += reach.far
             if got >= need * (1 - 1e-12):
-                self._witnesses[task] = [(part.cells, part.moved * task.level) for _, part in parts]
+                self._witnesses[requirement] = [
+                    (part.cells, part.moved * requirement.level) for _, part in parts
+                ]
                 return None
-        sharper = self._sharper(task, room, need)
+        sharper = self._sharper(requirement, room, need)
         sides = [(upward, part.equations, part.multipliers) for upward, part in sharper or parts]
-        return self.near.proof(task, sides)
+        return self.near.proof(requirement, sides)
 
-    def _sharper(self, task: Task, room: _Room, need: float) -> list[tuple[bool, _Reach]] | None:
+    def _sharper(
+        self, requirement: Requirement, room: _Room, need: float
+    ) -> list[tuple[bool, _Reach]] | None:
         """The same with a little room for all cells near; None if that is enough for the level."""
         parts, got = [], 0.0
-        if task.cell not in self._windows:
-            self._windows[task.cell] = self.near.around(np.array([task.cell]), self.usable, MOST_CELLS)
-        window = self._windows[task.cell]
-        for upward in DIRECTIONS[task.side]:
-            reach = self._reach(task, upward, need - got, room, window, little=LITTLE)
+        if requirement.cell not in self._windows:
+            self._windows[requirement.cell] = self.near.around(
+                np.array([requirement.cell]), self.usable, MOST_CELLS
+            )
+        window = self._windows[requirement.cell]
+        for upward in DIRECTIONS[requirement.side]:
+            reach = self._reach(requirement, upward, need - got, room, window, little=LITTLE)
             if reach is None or got + reach.far >= need * (1 - 1e-12):
                 return None
             got += reach.far
@@ -171,7 +177,13 @@ class NearProver:
         return parts
 
     def _reach(
-        self, task: Task, upward: bool, enough: float, room: _Room, equations: Ints, little: float = 0.0
+        self,
+        requirement: Requirement,
+        upward: bool,
+        enough: float,
+        room: _Room,
+        equations: Ints,
+        little: float = 0.0,
     ) -> _Reach | None:
         """How far the cell goes, at most `enough`; None if that cannot be told near it.
 
@@ -179,23 +191,23 @@ class NearProver:
         another one adds to it, its deviation has to satisfy all of them.
         `little`: all cells that may be touched have so much room at least; then other equations are left out for good.
         """
-        box_down, box_up = self.boxes[task.attacker]
-        only = len(DIRECTIONS[task.side]) == 1
+        box_down, box_up = self.boxes[requirement.attacker]
+        only = len(DIRECTIONS[requirement.side]) == 1
         while True:
             cells = self.near.cells_in(equations)
-            usable = room.open[cells] | (cells == task.cell)
+            usable = room.open[cells] | (cells == requirement.cell)
             cells = cells[usable | self.usable[cells] if little else usable]
             if cells.size == 0:  # in no equation: its own room is all that matters
-                cells = np.array([task.cell])
+                cells = np.array([requirement.cell])
             if cells.size > FARTHEST:
                 return None
-            down, up = (side / task.level for side in room.at(cells, task.level))
+            down, up = (side / requirement.level for side in room.at(cells, requirement.level))
             if little:
                 least = np.where(self.usable[cells], little, 0.0)
                 down, up = np.maximum(down, least), np.maximum(up, least)
-            low = -np.minimum(down, box_down[cells] / task.level)
-            high = np.minimum(up, box_up[cells] / task.level)
-            place = int(np.searchsorted(cells, task.cell))
+            low = -np.minimum(down, box_down[cells] / requirement.level)
+            high = np.minimum(up, box_up[cells] / requirement.level)
+            place = int(np.searchsorted(cells, requirement.cell))
             low[place], high[place] = max(low[place], -enough), min(high[place], enough)
             solution = self._solved(equations, cells, low, high, place, upward)
             far = abs(float(solution.values[place]))

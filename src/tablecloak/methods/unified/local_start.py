@@ -27,7 +27,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import Boxes, is_network
 from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.model import DIRECTIONS, Problem, Task, room_by_box
+from tablecloak.model import DIRECTIONS, Problem, Requirement, room_by_box
 from tablecloak.progress import Deadline
 from tablecloak.solvers import DUAL, Outcome, Session
 
@@ -60,23 +60,23 @@ def looks_near(problem: Problem) -> bool:
 
 
 def near_proofs(
-    problem: Problem, up: Floats, down: Floats, tasks: Sequence[Task], deadline: Deadline
+    problem: Problem, up: Floats, down: Floats, requirements: Sequence[Requirement], deadline: Deadline
 ) -> list[Proof]:
     """Proofs for the levels, as strong as levels nearby ask for; `up`, `down`: what a unit of length costs."""
     models = _NearModels(problem, up, down)
     found: list[Proof] = []
-    for group in _groups(models.near, tasks):
+    for group in _groups(models.near, requirements):
         if deadline.passed():
             break
         found += models.proofs(group, deadline)
     return found
 
 
-def _groups(near: Surroundings, tasks: Sequence[Task]) -> Iterator[list[Task]]:
+def _groups(near: Surroundings, requirements: Sequence[Requirement]) -> Iterator[list[Requirement]]:
     """Levels of the same cell or of cells in the same equations, for so many cells at most."""
-    of_cell: dict[int, list[Task]] = {}
-    for task in tasks:
-        of_cell.setdefault(task.cell, []).append(task)
+    of_cell: dict[int, list[Requirement]] = {}
+    for requirement in requirements:
+        of_cell.setdefault(requirement.cell, []).append(requirement)
     waiting = set(of_cell)
     asked = np.zeros(near.columns.shape[1], dtype=bool)
     asked[list(of_cell)] = True
@@ -94,7 +94,7 @@ def _groups(near: Surroundings, tasks: Sequence[Task]) -> Iterator[list[Task]]:
                     waiting.discard(other)
                     queue.append(other)
         waiting.update(queue)
-        yield [task for cell in chosen for task in of_cell[cell]]
+        yield [requirement for cell in chosen for requirement in of_cell[cell]]
 
 
 class _NearModels:
@@ -105,28 +105,36 @@ class _NearModels:
         self.room, self.usable = room_by_box(problem), ~problem.forced
         self._session: Session | None = None
 
-    def proofs(self, tasks: list[Task], deadline: Deadline) -> list[Proof]:
+    def proofs(self, requirements: list[Requirement], deadline: Deadline) -> list[Proof]:
         """The proofs that the duals of one program make."""
-        own = np.unique([task.cell for task in tasks])
+        own = np.unique([requirement.cell for requirement in requirements])
         equations = self.near.around(own, self.usable, MOST_CELLS)
         cells = self.near.cells_in(equations)
         cells = cells[self.usable[cells]]
-        legs = [(k, upward) for k, task in enumerate(tasks) for upward in DIRECTIONS[task.side]]
+        legs = [
+            (k, upward)
+            for k, requirement in enumerate(requirements)
+            for upward in DIRECTIONS[requirement.side]
+        ]
         if cells.size * len(legs) > MOST_COLUMNS or not np.isin(own, cells).all():
             return []
-        duals = self._duals(tasks, legs, equations, cells, deadline)
+        duals = self._duals(requirements, legs, equations, cells, deadline)
         if duals is None:
             return []
         multipliers, worth = duals
-        sides: list[list[tuple[bool, Ints, Floats]]] = [[] for _ in tasks]
+        sides: list[list[tuple[bool, Ints, Floats]]] = [[] for _ in requirements]
         for (k, upward), y in zip(legs, multipliers, strict=True):
             if worth[k] > WORTHLESS:
                 sides[k].append((upward, equations, -y / worth[k]))
-        return [self.near.proof(task, side) for task, side in zip(tasks, sides, strict=True) if side]
+        return [
+            self.near.proof(requirement, side)
+            for requirement, side in zip(requirements, sides, strict=True)
+            if side
+        ]
 
     def _duals(
         self,
-        tasks: list[Task],
+        requirements: list[Requirement],
         legs: list[tuple[int, bool]],
         equations: Ints,
         cells: Ints,
@@ -134,18 +142,18 @@ class _NearModels:
     ) -> tuple[Floats, Floats] | None:
         """The duals of the equations, a row each deviation, and those of the levels; None if there is no optimum."""
         count, many = cells.size, equations.size
-        unit = max(task.level for task in tasks)
+        unit = max(requirement.level for requirement in requirements)
         price = np.concatenate([side[cells] for side in self.price])
         largest = float(price.max(initial=0.0)) or 1.0
         low, high = [np.zeros(2 * count)], [self.room[1][cells] / unit, self.room[0][cells] / unit]
         for k, _ in legs:
-            down, up = self.boxes[tasks[k].attacker]
+            down, up = self.boxes[requirements[k].attacker]
             low.append(-down[cells] / unit)
             high.append(up[cells] / unit)
-        matrix = self._matrix(tasks, legs, equations, cells)
+        matrix = self._matrix(requirements, legs, equations, cells)
         each = many + 2 * count
-        row_low = np.zeros(len(legs) * each + len(tasks))
-        row_low[len(legs) * each :] = [task.level / unit for task in tasks]
+        row_low = np.zeros(len(legs) * each + len(requirements))
+        row_low[len(legs) * each :] = [requirement.level / unit for requirement in requirements]
         row_high = np.full(row_low.size, np.inf)
         row_high[: len(legs) * each].reshape(-1, each)[:, :many] = 0.0
         cost = np.concatenate([price / largest, np.zeros(len(legs) * count)])
@@ -161,7 +169,7 @@ class _NearModels:
         return duals, solution.duals[len(legs) * each :]
 
     def _matrix(
-        self, tasks: list[Task], legs: list[tuple[int, bool]], equations: Ints, cells: Ints
+        self, requirements: list[Requirement], legs: list[tuple[int, bool]], equations: Ints, cells: Ints
     ) -> csc_array:
         """For each deviation its equations, then z+ - d >= 0, then z- + d >= 0; last what the levels ask."""
         part = self.near.matrix(equations, cells).tocoo()
@@ -171,7 +179,7 @@ class _NearModels:
         rows, columns, data = list[Ints](), list[Ints](), list[Floats]()
         for number, (k, upward) in enumerate(legs):
             first = 2 * count + number * count
-            at = first + int(np.searchsorted(cells, tasks[k].cell))
+            at = first + int(np.searchsorted(cells, requirements[k].cell))
             rows += [row + number * each, np.array([len(legs) * each + k])]
             columns += [
                 first + part.col.astype(np.int64),
@@ -182,6 +190,6 @@ class _NearModels:
                 np.array([at]),
             ]
             data += [part.data, ones, -ones, ones, ones, np.array([1.0 if upward else -1.0])]
-        shape = (len(legs) * each + len(tasks), (2 + len(legs)) * count)
+        shape = (len(legs) * each + len(requirements), (2 + len(legs)) * count)
         place = np.concatenate(rows), np.concatenate(columns)
         return csc_array((np.concatenate(data), place), shape=shape)

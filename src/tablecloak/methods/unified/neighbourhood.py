@@ -15,7 +15,7 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker import simplified, working_columns, working_equations
 from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.model import Table, Task
+from tablecloak.model import Requirement, Table
 
 
 class Surroundings:
@@ -65,7 +65,7 @@ class Surroundings:
         self._sums[touched] = 0.0
         return found
 
-    def proof(self, task: Task, sides: Sequence[tuple[bool, Ints, Floats]]) -> Proof:
+    def proof(self, requirement: Requirement, sides: Sequence[tuple[bool, Ints, Floats]]) -> Proof:
         """From multipliers of some equations for each direction: rho = +-[i = p] - M'y.
 
         Any multipliers are valid, so simple ones nearby are taken (`attacker.multipliers`).
@@ -77,7 +77,7 @@ class Surroundings:
             start = self.rows.indptr[equations[used]]
             count = self.rows.indptr[equations[used] + 1] - start
             place = _ranges(start, count)
-            cells = np.append(self.rows.indices[place].astype(np.int64), task.cell)
+            cells = np.append(self.rows.indices[place].astype(np.int64), requirement.cell)
             own = denominator if upward else -denominator
             entries = np.append(-self.rows.data[place] * np.repeat(numerators[used], count), own)
             every, sums = _summed(cells, entries)
@@ -89,7 +89,7 @@ class Surroundings:
             above[at] += np.maximum(rho, 0.0)
             below[at] += np.maximum(-rho, 0.0)
         kept = (above > 0) | (below > 0)
-        return Proof(task, every[kept], above[kept], below[kept])
+        return Proof(requirement, every[kept], above[kept], below[kept])
 
 
 def _summed(cells: Ints, entries: Floats) -> tuple[Ints, Floats]:

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.model import Side, Task
+from tablecloak.model import Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 
 
@@ -29,7 +29,7 @@ from tablecloak.progress import NEVER, Deadline
 class Proof:
     """sum of above[i] * U[cells[i]] + below[i] * D[cells[i]] >= level, in every safe publication."""
 
-    task: Task
+    requirement: Requirement
     cells: Ints
     above: Floats
     below: Floats
@@ -45,7 +45,7 @@ class Prover(Protocol):
         self,
         below: Floats,
         above: Floats,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         *,
         extent: Floats,
         most: int,
@@ -61,15 +61,15 @@ class Prover(Protocol):
         """
 
 
-def own_proofs(tasks: Sequence[Task]) -> list[Proof]:
+def own_proofs(requirements: Sequence[Requirement]) -> list[Proof]:
     """What needs no multipliers: a cell's own room must hold its levels."""
     one, none = np.ones(1), np.zeros(1)
     return [
         Proof(
-            task,
-            np.array([task.cell]),
-            none if task.side is Side.DOWN else one,
-            none if task.side is Side.UP else one,
+            requirement,
+            np.array([requirement.cell]),
+            none if requirement.side is Side.DOWN else one,
+            none if requirement.side is Side.UP else one,
         )
-        for task in tasks
+        for requirement in requirements
     ]

@@ -28,7 +28,7 @@ from tablecloak.attacker import (
 from tablecloak.methods.unified.local_separation import NearProver
 from tablecloak.methods.unified.local_start import looks_near, near_proofs
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
-from tablecloak.model import DIRECTIONS, Problem, Task
+from tablecloak.model import DIRECTIONS, Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -51,24 +51,26 @@ def prover_of(problem: Problem) -> Prover:
 
 
 def first_proofs(
-    problem: Problem, up: Floats, down: Floats, tasks: Sequence[Task], deadline: Deadline
+    problem: Problem, up: Floats, down: Floats, requirements: Sequence[Requirement], deadline: Deadline
 ) -> list[Proof]:
     """Proofs to start with where a unit of length costs so much; networks and small tables are quick without."""
-    return near_proofs(problem, up, down, tasks, deadline) if looks_near(problem) else []
+    return near_proofs(problem, up, down, requirements, deadline) if looks_near(problem) else []
 
 
-def _asked(below: Floats, above: Floats, tasks: Sequence[Task], extent: Floats) -> tuple[list[int], Ints]:
+def _asked(
+    below: Floats, above: Floats, requirements: Sequence[Requirement], extent: Floats
+) -> tuple[list[int], Ints]:
     """The levels that are asked at all, and the cells that matter to them: those with room, and their own."""
-    asked = [t for t in range(len(tasks)) if extent[t] > NOISE]
+    asked = [t for t in range(len(requirements)) if extent[t] > NOISE]
     support = (below > 0) | (above > 0)
-    support[[tasks[t].cell for t in asked]] = True
+    support[[requirements[t].cell for t in asked]] = True
     return asked, np.flatnonzero(support)
 
 
 class _Queries(NamedTuple):
-    """Questions to a network: task, direction, arc, whose room, level, and how much of it is asked."""
+    """Questions to a network: requirement, direction, arc, whose room, level, and how much of it is asked."""
 
-    task: Ints
+    requirement: Ints
     upward: Bools
     arc: Codes
     who: Codes
@@ -78,7 +80,7 @@ class _Queries(NamedTuple):
     def part(self, chosen: Ints) -> _Queries:
         """Some of them."""
         return _Queries(
-            self.task[chosen],
+            self.requirement[chosen],
             self.upward[chosen],
             self.arc[chosen],
             self.who[chosen],
@@ -105,7 +107,7 @@ class NetworkProver:
         self,
         below: Floats,
         above: Floats,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         *,
         extent: Floats,
         most: int,
@@ -113,29 +115,29 @@ class NetworkProver:
         depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[Proof]:
-        asked, cells = _asked(below, above, tasks, extent)
+        asked, cells = _asked(below, above, requirements, extent)
         if not asked:
             return []
-        who = sorted({tasks[t].attacker for t in asked})
+        who = sorted({requirements[t].attacker for t in asked})
         room = (
             np.array([np.minimum(self.boxes[k][1], above)[cells] for k in who]),
             np.array([np.minimum(self.boxes[k][0], below)[cells] for k in who]),
         )
-        place = {t: who.index(tasks[t].attacker) for t in asked}
+        place = {t: who.index(requirements[t].attacker) for t in asked}
         if share is None or (share[cells] == 1.0).all():
-            place = self._not_met(cells, room, place, tasks, extent, deadline)
-        missed, found = self._pass(cells, room, place, tasks, extent, share, most)
+            place = self._not_met(cells, room, place, requirements, extent, deadline)
+        missed, found = self._pass(cells, room, place, requirements, extent, share, most)
         deeper = missed
         if depth > 1 and deeper:
-            cells, room = self._room_each(below, above, [tasks[t] for t in missed], share)
+            cells, room = self._room_each(below, above, [requirements[t] for t in missed], share)
         for _ in range(depth - 1):
             if not deeper or deadline.passed():
                 break
             for row, t in enumerate(missed):
-                self._raise(room, row, tasks[t], found[t])
+                self._raise(room, row, requirements[t], found[t])
             still = set(deeper)
             place = {t: row for row, t in enumerate(missed) if t in still}
-            deeper, more = self._pass(cells, room, place, tasks, extent, None, most)
+            deeper, more = self._pass(cells, room, place, requirements, extent, None, most)
             for t in deeper:
                 found[t] += more[t]
         return [proof for t in missed for proof in found[t]]
@@ -145,7 +147,7 @@ class NetworkProver:
         cells: Ints,
         room: tuple[Floats, Floats],
         place: dict[int, int],
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         extent: Floats,
         deadline: Deadline,
     ) -> dict[int, int]:
@@ -153,7 +155,7 @@ class NetworkProver:
 
         When the time is up the rest counts as met: the caller looks at the clock before it trusts this.
         """
-        queries, got = self._queries(cells, place, tasks, extent), np.zeros(len(tasks))
+        queries, got = self._queries(cells, place, requirements, extent), np.zeros(len(requirements))
         tail, head = self.graph.tail[cells], self.graph.head[cells]
         for attacker in np.unique(queries.who):
             network = Network(self.graph.nodes, tail, head, room[0][attacker], room[1][attacker])
@@ -161,38 +163,42 @@ class NetworkProver:
             for first in range(0, mine.size, CHUNK):
                 part = mine[first : first + CHUNK]
                 if deadline.passed():
-                    got[queries.task[part]] = np.inf
+                    got[queries.requirement[part]] = np.inf
                     continue
                 up, need = queries.upward[part], queries.need[part]
                 high, low, _ = network.settle(
                     queries.arc[part], np.where(up, need, 0.0), np.where(up, 0.0, need)
                 )
-                np.add.at(got, queries.task[part], np.where(up, high, low))
-        return {t: row for t, row in place.items() if got[t] < tasks[t].level * (extent[t] - SHORT)}
+                np.add.at(got, queries.requirement[part], np.where(up, high, low))
+        return {t: row for t, row in place.items() if got[t] < requirements[t].level * (extent[t] - SHORT)}
 
     def _room_each(
-        self, below: Floats, above: Floats, tasks: list[Task], share: Floats | None
+        self, below: Floats, above: Floats, requirements: list[Requirement], share: Floats | None
     ) -> tuple[Ints, tuple[Floats, Floats]]:
         """Room of all cells, a row for each of the levels: it is raised where proofs were found."""
         touched = np.ones(below.size) if share is None else share
         up, down = (
             np.array(
                 [
-                    np.minimum(np.minimum(self.boxes[task.attacker][side], room), task.level * touched)
-                    for task in tasks
+                    np.minimum(
+                        np.minimum(self.boxes[requirement.attacker][side], room), requirement.level * touched
+                    )
+                    for requirement in requirements
                 ]
             )
             for side, room in ((1, above), (0, below))
         )
         return np.arange(below.size), (up, down)
 
-    def _raise(self, room: tuple[Floats, Floats], row: int, task: Task, proofs: list[Proof]) -> None:
-        down, up = self.boxes[task.attacker]
+    def _raise(
+        self, room: tuple[Floats, Floats], row: int, requirement: Requirement, proofs: list[Proof]
+    ) -> None:
+        down, up = self.boxes[requirement.attacker]
         for proof in proofs:
             inner = self.free[proof.cells]
             cells = proof.cells[inner]
             for side, used, box in ((room[0], proof.above, up), (room[1], proof.below, down)):
-                raised = np.where(used[inner] > 0, np.minimum(box[cells], task.level), 0.0)
+                raised = np.where(used[inner] > 0, np.minimum(box[cells], requirement.level), 0.0)
                 side[row, cells] = np.maximum(side[row, cells], raised)
 
     def _pass(
@@ -200,7 +206,7 @@ class NetworkProver:
         cells: Ints,
         room: tuple[Floats, Floats],
         place: dict[int, int],
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         extent: Floats,
         share: Floats | None,
         most: int,
@@ -208,7 +214,7 @@ class NetworkProver:
         """The levels that are missed, the worst first, and what proves it."""
         if not place:
             return [], {}
-        queries = self._queries(cells, place, tasks, extent)
+        queries = self._queries(cells, place, requirements, extent)
         at = np.ones(cells.size) if share is None else share[cells]
         up, down = room
         if share is not None:
@@ -221,51 +227,53 @@ class NetworkProver:
         flows, near, far = network.least_cuts(
             queries.arc, queries.upward, limit, queries.level, queries.who, (up, down), at
         )
-        got = np.zeros(len(tasks))
-        np.add.at(got, queries.task, flows)
-        levels = np.array([task.level for task in tasks])
+        got = np.zeros(len(requirements))
+        np.add.at(got, queries.requirement, flows)
+        levels = np.array([requirement.level for requirement in requirements])
         missed = [t for t in place if got[t] < levels[t] * (extent[t] - SHORT)]
         missed = sorted(missed, key=lambda t: got[t] / levels[t])[:most]
-        chosen = np.flatnonzero(np.isin(queries.task, missed))
+        chosen = np.flatnonzero(np.isin(queries.requirement, missed))
         binding = (flows >= limit * (1 - NOISE))[chosen]
         found: dict[int, list[Proof]] = {t: [] for t in missed}
         part = queries.part(chosen)
         for cuts in (near[chosen], far[chosen]):
-            for t, proof in self._from_cuts(part, binding, cuts, tasks):
+            for t, proof in self._from_cuts(part, binding, cuts, requirements):
                 if not any(_same(proof, other) for other in found[t]):
                     found[t].append(proof)
         return missed, found
 
-    def _queries(self, cells: Ints, place: dict[int, int], tasks: Sequence[Task], extent: Floats) -> _Queries:
-        pairs = [(t, upward) for t in place for upward in DIRECTIONS[tasks[t].side]]
-        level = np.array([tasks[t].level for t, _ in pairs])
+    def _queries(
+        self, cells: Ints, place: dict[int, int], requirements: Sequence[Requirement], extent: Floats
+    ) -> _Queries:
+        pairs = [(t, upward) for t in place for upward in DIRECTIONS[requirements[t].side]]
+        level = np.array([requirements[t].level for t, _ in pairs])
         return _Queries(
             np.array([t for t, _ in pairs]),
             np.array([upward for _, upward in pairs]),
-            np.searchsorted(cells, [tasks[t].cell for t, _ in pairs]).astype(np.int32),
+            np.searchsorted(cells, [requirements[t].cell for t, _ in pairs]).astype(np.int32),
             np.array([place[t] for t, _ in pairs], dtype=np.int32),
             level,
             level * np.array([extent[t] for t, _ in pairs]),
         )
 
     def _from_cuts(
-        self, queries: _Queries, binding: Bools, cuts: Bools, tasks: Sequence[Task]
+        self, queries: _Queries, binding: Bools, cuts: Bools, requirements: Sequence[Requirement]
     ) -> Iterator[tuple[int, Proof]]:
         """From the source sides of minimum cuts; where the cell's own room is the limit, that is the proof."""
         waiting: Proof | None = None
         for first in range(0, cuts.shape[0], BATCH):
             moves = self._crossing(cuts[first : first + BATCH])
             for q in range(moves.shape[0]):
-                t = int(queries.task[first + q])
-                cell, upward = tasks[t].cell, bool(queries.upward[first + q])
+                t = int(queries.requirement[first + q])
+                cell, upward = requirements[t].cell, bool(queries.upward[first + q])
                 part = slice(moves.indptr[q], moves.indptr[q + 1])
                 cells, sign = moves.indices[part].astype(np.int64), moves.data[part]
                 kept = (sign != 0.0) & (cells != cell)
                 cells, sign = cells[kept], sign[kept]
                 if binding[first + q]:
                     cells, sign = np.array([cell]), np.array([1.0 if upward else -1.0])
-                proof = Proof(tasks[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
-                if len(DIRECTIONS[tasks[t].side]) == 2 and waiting is None:
+                proof = Proof(requirements[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
+                if len(DIRECTIONS[requirements[t].side]) == 2 and waiting is None:
                     waiting = proof
                     continue
                 yield t, proof if waiting is None else self._both(waiting, proof)
@@ -277,7 +285,7 @@ class NetworkProver:
         for proof in (one, other):
             above[proof.cells] += proof.above
             below[proof.cells] += proof.below
-        return _sparse(one.task, above, below)
+        return _sparse(one.requirement, above, below)
 
     def _crossing(self, sides: Bools) -> csr_array:
         """For each source side the cells that leave it (1) and that enter it (-1): from the smaller side of the two."""
@@ -296,14 +304,14 @@ class LinearProver:
         self.boxes = Boxes(problem)
         self.columns = working_columns(problem.table)
         self.transposed = csc_array(working_equations(problem.table)).T.tocsr()
-        self._missed: dict[Task, int] = {}
+        self._missed: dict[Requirement, int] = {}
         self._calls = 0
 
     def proofs(
         self,
         below: Floats,
         above: Floats,
-        tasks: Sequence[Task],
+        requirements: Sequence[Requirement],
         *,
         extent: Floats,
         most: int,
@@ -311,10 +319,10 @@ class LinearProver:
         depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[Proof]:
-        order, cells = _asked(below, above, tasks, extent)
+        order, cells = _asked(below, above, requirements, extent)
         if not order or deadline.passed():
             return []
-        order.sort(key=lambda t: -self._missed.get(tasks[t], 0))
+        order.sort(key=lambda t: -self._missed.get(requirements[t], 0))
         matrix = self.columns[:, cells]
         used = np.unique(matrix.indices).astype(np.int64)
         attack = attack_on(without_empty_rows(csc_array(matrix)))
@@ -322,7 +330,7 @@ class LinearProver:
         found: list[Proof] = []
         groups: dict[tuple[int, float], list[int]] = {}
         for t in order:
-            groups.setdefault((tasks[t].attacker, _unit(tasks[t].level, share)), []).append(t)
+            groups.setdefault((requirements[t].attacker, _unit(requirements[t].level, share)), []).append(t)
         for (attacker, unit), group in groups.items():
             box = self.boxes[attacker]
             room = np.array([np.minimum(box[0], below)[cells], np.minimum(box[1], above)[cells]]) / unit
@@ -332,22 +340,22 @@ class LinearProver:
             for t in group:
                 if len(found) >= most or deadline.passed():
                     return found
-                parts = probe.multipliers(tasks[t], (extent[t] - SHORT) * tasks[t].level / unit)
+                parts = probe.multipliers(requirements[t], (extent[t] - SHORT) * requirements[t].level / unit)
                 if parts is not None:
-                    self._missed[tasks[t]] = self._calls
-                    found.append(self._proof(tasks[t], used, parts))
+                    self._missed[requirements[t]] = self._calls
+                    found.append(self._proof(requirements[t], used, parts))
         return found
 
-    def _proof(self, task: Task, used: Ints, sides: list[tuple[bool, Floats]]) -> Proof:
+    def _proof(self, requirement: Requirement, used: Ints, sides: list[tuple[bool, Floats]]) -> Proof:
         """rho from multipliers; any are valid, so simple ones nearby are taken."""
         above, below = np.zeros((2, self.columns.shape[1]))
         for upward, duals in sides:
             multipliers = np.zeros(self.columns.shape[0])
             multipliers[used] = duals
-            rho = residual(self.transposed, simplified(multipliers), task.cell, upward)
+            rho = residual(self.transposed, simplified(multipliers), requirement.cell, upward)
             above += np.maximum(rho, 0.0)
             below += np.maximum(-rho, 0.0)
-        return _sparse(task, above, below)
+        return _sparse(requirement, above, below)
 
 
 def _unit(level: float, share: Floats | None) -> float:
@@ -363,11 +371,11 @@ class _Probe:
         attack.set_bounds(-room[0], room[1])
         self.most_down, self.most_up = np.zeros((2, cells.size))
 
-    def multipliers(self, task: Task, need: float) -> list[tuple[bool, Floats]] | None:
+    def multipliers(self, requirement: Requirement, need: float) -> list[tuple[bool, Floats]] | None:
         """Multipliers for each direction if so much is missed; None if it is met."""
-        place, got, parts = int(np.searchsorted(self.cells, task.cell)), 0.0, []
+        place, got, parts = int(np.searchsorted(self.cells, requirement.cell)), 0.0, []
         known = {True: float(self.most_up[place]), False: float(self.most_down[place])}
-        directions = DIRECTIONS[task.side]
+        directions = DIRECTIONS[requirement.side]
         if sum(known[upward] for upward in directions) >= need:
             return None
         for upward in directions:
@@ -390,6 +398,6 @@ def _same(one: Proof, other: Proof) -> bool:
     )
 
 
-def _sparse(task: Task, above: Floats, below: Floats) -> Proof:
+def _sparse(requirement: Requirement, above: Floats, below: Floats) -> Proof:
     cells = np.flatnonzero((above > 0) | (below > 0))
-    return Proof(task, cells, above[cells], below[cells])
+    return Proof(requirement, cells, above[cells], below[cells])

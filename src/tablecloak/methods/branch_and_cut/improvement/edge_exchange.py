@@ -25,7 +25,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.methods.branch_and_cut.state import SUPPORT, Exact
-from tablecloak.model import Problem, Side, Task
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.solvers import GrowingProgram
 from tablecloak.solvers.graphs import Network
 
@@ -56,15 +56,17 @@ class _Asked(NamedTuple):
 class Judge:
     """To what share each level is missed when some cells are hidden."""
 
-    def __init__(self, problem: Problem, tasks: Sequence[Task]) -> None:
-        self.graph, self.boxes, self.tasks = CellNetwork(problem), Boxes(problem), tasks
+    def __init__(self, problem: Problem, requirements: Sequence[Requirement]) -> None:
+        self.graph, self.boxes, self.requirements = CellNetwork(problem), Boxes(problem), requirements
         self._asked: dict[int, _Asked] = {}
-        for attacker in sorted({task.attacker for task in tasks}):
-            numbers = np.array([k for k, task in enumerate(tasks) if task.attacker == attacker])
-            level = np.array([tasks[k].level for k in numbers])
-            rises = np.array([tasks[k].side is not Side.DOWN for k in numbers])
-            falls = np.array([tasks[k].side is not Side.UP for k in numbers])
-            cells = np.array([tasks[k].cell for k in numbers], dtype=np.int64)
+        for attacker in sorted({requirement.attacker for requirement in requirements}):
+            numbers = np.array(
+                [k for k, requirement in enumerate(requirements) if requirement.attacker == attacker]
+            )
+            level = np.array([requirements[k].level for k in numbers])
+            rises = np.array([requirements[k].side is not Side.DOWN for k in numbers])
+            falls = np.array([requirements[k].side is not Side.UP for k in numbers])
+            cells = np.array([requirements[k].cell for k in numbers], dtype=np.int64)
             self._asked[attacker] = _Asked(numbers, cells, level, level * rises, level * falls)
 
     def network(self, cells: Ints, attacker: int) -> Network:
@@ -74,7 +76,7 @@ class Judge:
 
     def missing(self, hidden: Bools) -> Floats:
         """By level, the share that is missing."""
-        cells, missing = np.flatnonzero(hidden), np.zeros(len(self.tasks))
+        cells, missing = np.flatnonzero(hidden), np.zeros(len(self.requirements))
         for attacker, asked in self._asked.items():
             arcs = np.searchsorted(cells, asked.cells).astype(np.int32)
             up, down, _ = self.network(cells, attacker).settle(arcs, asked.up, asked.down)
@@ -84,12 +86,15 @@ class Judge:
 
     def cut(self, hidden: Bools, number: int, rng: np.random.Generator) -> Bools:
         """By equation, the source side of a minimum cut of a level that is missed."""
-        cells, task = np.flatnonzero(hidden), self.tasks[number]
-        sides = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[task.side]
-        arcs, upward = np.array([np.searchsorted(cells, task.cell)], np.int32), np.array([rng.choice(sides)])
-        down, up = (side[None, cells] for side in self.boxes[task.attacker])
-        level, ones = np.array([task.level]), np.ones(cells.size)
-        flows = self.network(cells, task.attacker)
+        cells, requirement = np.flatnonzero(hidden), self.requirements[number]
+        sides = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]
+        arcs, upward = (
+            np.array([np.searchsorted(cells, requirement.cell)], np.int32),
+            np.array([rng.choice(sides)]),
+        )
+        down, up = (side[None, cells] for side in self.boxes[requirement.attacker])
+        level, ones = np.array([requirement.level]), np.ones(cells.size)
+        flows = self.network(cells, requirement.attacker)
         _, *cuts = flows.least_cuts(arcs, upward, level, level, np.zeros(1, np.int32), (up, down), ones)
         chosen: Bools = cuts[int(rng.integers(2))][0]
         return chosen
@@ -107,12 +112,14 @@ class Exchanges:
 
     def __init__(self, state: Exact, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
-        self.judge = Judge(state.problem, state.tasks)
+        self.judge = Judge(state.problem, state.requirements)
         graph, cells = self.judge.graph, np.flatnonzero(state.leads)
         self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
-        sides = [side for task in state.tasks for side in self.judge.boxes[task.attacker]]
+        sides = [
+            side for requirement in state.requirements for side in self.judge.boxes[requirement.attacker]
+        ]
         self.room: Floats = np.min(sides, axis=0)
-        self.enough = max(task.level for task in state.tasks)
+        self.enough = max(requirement.level for requirement in state.requirements)
         low, high = np.minimum(self.tail, self.head)[cells], np.maximum(self.tail, self.head)[cells]
         keys = low.astype(np.int64) * self.nodes + high
         order = np.lexsort((-self.room[cells], keys))

@@ -98,7 +98,9 @@ class Walk:
         search.construct()
         if not search.complete or not state.thins(search.hidden):
             return None
-        thinner = Thinner(state.problem, state.tasks, search.hidden, state.deadline, state.relaxation.live())
+        thinner = Thinner(
+            state.problem, state.requirements, search.hidden, state.deadline, state.relaxation.live()
+        )
         return state.twins.complete(thinner.hidden) if thinner.run(state.quietly) else None
 
     def _merge(self, state: Exact) -> None:

@@ -54,13 +54,13 @@ class Neighbourhoods:
         self.merges, self.walk = merges, Walk(rng, merges)
         first, seldom = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES
         if not state.is_network:
-            seldom = max(seldom, len(state.tasks) // LEVELS_A_NODE)
+            seldom = max(seldom, len(state.requirements) // LEVELS_A_NODE)
         self.occasions = Occasions(state, first, seldom)
 
     def early(self) -> None:
         """Before the integer phase, where nodes take long: more the larger the gap is."""
         state, hidden = self.state, self.state.hidden
-        if hidden is None or not state.tasks:
+        if hidden is None or not state.requirements:
             return
         if state.is_network:
             if state.cells_within(state.cost).size > MANY:
@@ -68,7 +68,7 @@ class Neighbourhoods:
                     self.widen()
                 self.improve(math.ceil(EARLY_ON_NETWORKS * 100.0 * state.gap()))
             return
-        most = min(SHARE * int((hidden & state.free).sum()), LEVELS / len(state.tasks))
+        most = min(SHARE * int((hidden & state.free).sum()), LEVELS / len(state.requirements))
         self.improve(math.ceil(min(EARLY * 100.0 * state.gap(), most)))
 
     def widen(self) -> None:
