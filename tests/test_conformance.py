@@ -11,7 +11,7 @@ from fixtures import FIXTURES, fifty_attackers, only_sliding
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS
-from tablecloak.model import Levels, Status, Table, infer_decimals
+from tablecloak.model import Levels, Status, Suppression, Table, infer_decimals
 from tablecloak.protection import protect
 from tablecloak.testing import assert_additive, assert_protected
 from two_way import FIGURE_004, TwoWay
@@ -225,11 +225,11 @@ def test_sliding_levels_are_cheaper_than_both_halves():
 
 def test_protect_takes_a_method_object_and_repairs_what_the_audit_rejects():
     from tablecloak.errors import SolverError
-    from tablecloak.methods import Method, Proposal, suppression
+    from tablecloak.methods import Method, Proposal
     from tablecloak.methods.suppress_greedy import GreedyParams
 
     def careless(problem, *, params, rng, progress, executor):
-        return Proposal(suppression(problem.must_hide), Status.OPTIMAL, "hope", bound=0.0)
+        return Proposal(Suppression.copy_of(problem.must_hide), Status.OPTIMAL, "hope", bound=0.0)
 
     problem = FIXTURES["two way"]()
     repaired = protect(problem, Method(careless, GreedyParams, "", ""))

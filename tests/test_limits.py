@@ -14,10 +14,10 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
-from tablecloak.methods import METHODS, known_audit, largest_pattern, suppression
+from tablecloak.methods import METHODS, known_audit, largest_pattern
 from tablecloak.methods.base import Run, RunSettings
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
-from tablecloak.model import EVERYTHING, Status
+from tablecloak.model import EVERYTHING, Status, Suppression
 from tablecloak.progress import NEVER, Deadline, TimeUp
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
@@ -174,7 +174,7 @@ def test_an_audit_within_a_method_ends_with_the_deadline(monkeypatch):
 
     monkeypatch.setattr(judging, "audit", slow)
     monkeypatch.setattr("tablecloak.progress.time.monotonic", Fuse(2))
-    pattern = suppression(problem.must_hide)
+    pattern = Suppression.copy_of(problem.must_hide)
     assert judging.audit_within(problem, pattern, Deadline.after(1.0), lambda *given: None) is None
     assert looked and highs._LOOK.get() is None
     later = Deadline.after(50.0)
@@ -303,7 +303,7 @@ def test_everything_hidden_is_the_first_incumbent(method):
 def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
     problem = FIXTURES["two way"]()
     protect(problem, "suppress-greedy")
-    everything = suppression(largest_pattern(problem))
+    everything = Suppression.copy_of(largest_pattern(problem))
     again = import_module("tablecloak.protection")
     calls = []
     monkeypatch.setattr(again, "audit", lambda *given, **options: calls.append(given))
@@ -312,5 +312,5 @@ def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
         problem, everything
     )
     assert not calls
-    assert known_audit(problem, suppression(problem.must_hide)) is None
+    assert known_audit(problem, Suppression.copy_of(problem.must_hide)) is None
     assert known_audit(replace(problem), everything) is None

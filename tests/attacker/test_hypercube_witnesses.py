@@ -9,8 +9,7 @@ import pytest
 
 from tablecloak.attacker import cubes_of, reach_by_cubes
 from tablecloak.auditing import audit
-from tablecloak.methods import suppression
-from tablecloak.model import Problem, Rounding
+from tablecloak.model import Problem, Rounding, Suppression
 from tablecloak.protection import protect
 from tests.methods.heuristics.test_hypercubes import problem_of
 
@@ -28,10 +27,12 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def patterns_of(problem: Problem):
     """Hidden cells of several kinds, and a rounding."""
     rng = np.random.default_rng(0)
-    yield suppression(problem.must_hide)
+    yield Suppression.copy_of(problem.must_hide)
     for share in (0.2, 0.5, 0.9):
-        yield suppression(problem.must_hide | ((rng.random(len(problem.table)) < share) & ~problem.forced))
-    yield suppression(protect(problem, "suppress-greedy").pattern.hidden)
+        yield Suppression.copy_of(
+            problem.must_hide | ((rng.random(len(problem.table)) < share) & ~problem.forced)
+        )
+    yield Suppression.copy_of(protect(problem, "suppress-greedy").pattern.hidden)
     table = problem.table
     shown = np.where(problem.forced, table.values, 20 * np.rint(table.values / 20))
     yield Rounding.of(shown, np.where(problem.forced, 0.0, 20.0))

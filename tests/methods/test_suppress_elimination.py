@@ -12,10 +12,10 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import FIRST_KEPT, FlowFinder
 from tablecloak.methods.heuristics.witnesses import ProgramFinder, TableauFinder
-from tablecloak.model import Status
+from tablecloak.model import Status, Suppression
 from tablecloak.progress import NEVER
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -46,7 +46,7 @@ def three_way(count=6):
 
 
 def is_safe(problem, hidden):
-    return audit(problem, suppression(hidden)).safe
+    return audit(problem, Suppression.copy_of(hidden)).safe
 
 
 def feasible_problems(kind, options, count):

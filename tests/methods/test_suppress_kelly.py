@@ -10,10 +10,10 @@ import pytest
 from fixtures import FIXTURES, only_sliding
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import METHODS, largest_pattern, suppression
+from tablecloak.methods import METHODS, largest_pattern
 from tablecloak.methods.heuristics import Requests
 from tablecloak.methods.suppress_kelly import _kelly
-from tablecloak.model import Levels
+from tablecloak.model import Levels, Suppression
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -40,9 +40,9 @@ def test_salazar_s_table():
     own = own_of(problem, each_side=False)
     assert grid.positions(own.hidden) == {(2, 3), (2, 1), (3, 1), (3, 3)}
     assert own.counters["upward share of flows"] == pytest.approx(8 / 22)
-    assert not audit(problem, suppression(own.hidden)).safe
+    assert not audit(problem, Suppression.copy_of(own.hidden)).safe
     apart = Levels.of(len(grid.table), sliding=np.where(problem.sensitive, 22.0, 0.0))
-    assert audit(replace(problem, levels=apart), suppression(own.hidden)).safe
+    assert audit(replace(problem, levels=apart), Suppression.copy_of(own.hidden)).safe
     told = protect(problem, METHOD, params={"clean_up": False}).report.counters
     assert (told["flows"], told["own cost"], told["own open cells"]) == (1, 37, 1)
     both = protect(problem, METHOD, params={"sides": "each", "clean_up": False})
@@ -106,7 +106,7 @@ def test_cost_decides_which_side_has_the_room():
     """Two flows for two cells, and neither direction has all of the room."""
     problem = only_sliding()
     own = own_of(problem, each_side=False)
-    assert audit(problem, suppression(own.hidden)).safe
+    assert audit(problem, Suppression.copy_of(own.hidden)).safe
     assert own.counters["flows"] == 2
     assert 0 < own.counters["upward share of flows"] < 1
 

@@ -9,10 +9,10 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import FlowSteps, ProgramSteps, Requests, Terrain
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, _Cycles, _Flows
-from tablecloak.model import Levels, Problem, Table
+from tablecloak.model import Levels, Problem, Suppression, Table
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -105,7 +105,7 @@ def test_outside_networks_the_least_value_of_a_flow_is_not_what_its_cells_have()
     assert not is_network(problem)
     paper = counters_of(problem, booking="paper", order="given", clean_up=False)
     assert (paper["linear programs"], paper["levels met on the way"], paper["own open cells"]) == (1, 1, 1)
-    found = audit(problem, suppression(np.arange(7) < 4))
+    found = audit(problem, Suppression.copy_of(np.arange(7) < 4))
     assert found.high[found.cells == 1] == pytest.approx(15)
     proven = counters_of(problem, order="given", clean_up=False)
     assert (proven["linear programs"], proven["levels met on the way"], proven["own open cells"]) == (2, 0, 0)
@@ -141,7 +141,7 @@ def _booked_is_there(kind, params):
         books = (_Cycles if params.heuristic == 1 else _Flows)(terrain, steps, params)
         for p, upper, lower in zip(terrain.asked, requests.upper, requests.lower, strict=True):
             books.protect(int(p), upper, lower)
-            found = audit(problem, suppression(terrain.whole(requests)))
+            found = audit(problem, Suppression.copy_of(terrain.whole(requests)))
             place = np.searchsorted(terrain.cells, found.cells)
             value = problem.table.values[found.cells]
             assert (value - found.low >= np.minimum(books.down[place], found.required_lower) - 1e-6).all()

@@ -14,10 +14,20 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.attacker import null_space
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import PatternRows, Row, next_multiple, separator_of, weight_unit
 from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
-from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Side, Status, Table, unmet_requirements
+from tablecloak.model import (
+    Dimension,
+    Hierarchy,
+    Levels,
+    Problem,
+    Side,
+    Status,
+    Suppression,
+    Table,
+    unmet_requirements,
+)
 from tablecloak.protection import protect
 from tablecloak.solvers import Master, Outcome, highs, restricted_master
 from tablecloak.solvers.kernels import null_space_simplex
@@ -125,7 +135,7 @@ def test_every_row_holds_for_every_safe_pattern(fixture):
         allowed,
         *(protect(problem, name).pattern.hidden for name in ("suppress-greedy", "suppress-compact")),
     ]
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     separator, patterns = separator_of(problem, allowed), PatternRows(problem, allowed)
     rng, found = np.random.default_rng(1), 0
     for sparse in (0.0, 0.2, 0.5, 0.8):
@@ -142,7 +152,7 @@ def test_every_row_holds_for_every_safe_pattern(fixture):
 def test_no_row_is_missed_by_a_safe_pattern_and_some_by_an_unsafe_one():
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     separator = separator_of(problem, allowed)
     optimum = protect(problem, "suppress-optimal").pattern.hidden
     assert separator.rows(optimum.astype(float), requirements, most=100) == []
@@ -192,7 +202,7 @@ def test_levels_larger_than_the_box_of_a_sliding_cell_use_its_own_room():
     )
     assert any(
         requirement.side is Side.SLIDE
-        for requirement in unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+        for requirement in unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     )
     assert protect(problem, "suppress-optimal").cost == pytest.approx(
         protect(problem, "suppress-compact").cost

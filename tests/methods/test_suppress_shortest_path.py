@@ -9,10 +9,10 @@ from fixtures import FIXTURES, fifty_attackers, flat, from_leaves, only_sliding,
 from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import Requests
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, _Heuristic
-from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Status, Table
+from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Status, Suppression, Table
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import Tracks
@@ -180,7 +180,7 @@ def test_bookkeeping_never_says_more_than_the_audit(costs, kind, seed):
     )
     run = heuristic(problem, costs=costs)
     hidden = run.run().hidden
-    found = audit(problem, suppression(hidden), intervals=True)
+    found = audit(problem, Suppression.copy_of(hidden), intervals=True)
     value = problem.table.values[found.cells]
     for cell, fall, rise in zip(found.cells, value - found.low, found.high - value, strict=True):
         arc = int(run.place[cell])
@@ -329,7 +329,7 @@ def test_trimming_publishes_only_what_paths_can_replace():
         problem = class_two(15, 15, seed)
         run = heuristic(problem, trim=True)
         own = run.run()
-        assert audit(problem, suppression(own.hidden)).safe
+        assert audit(problem, Suppression.copy_of(own.hidden)).safe
         assert own.hidden.sum() <= own.counters["cells before trimming"]
         trimmed += own.counters["cells before trimming"] - int(own.hidden.sum())
         plain = heuristic(problem).run()
@@ -341,7 +341,7 @@ def test_trimming_publishes_only_what_paths_can_replace():
 def test_trimming_keeps_what_flows_hid():
     _, problem = not_by_disjoint_paths()
     own = heuristic(problem, trim=True).run()
-    assert audit(problem, suppression(own.hidden)).safe
+    assert audit(problem, Suppression.copy_of(own.hidden)).safe
 
 
 # ---------------------------------------------------------------------- the whole method

@@ -31,7 +31,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable, check_kind, counted
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import (
     CoverFinder,
     Finder,
@@ -44,7 +44,7 @@ from tablecloak.methods.cuts import (
     fixed_by,
     separator_of,
 )
-from tablecloak.model import Problem, Requirement, Side, unmet_requirements
+from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
 LEVELS_A_ROUND = 200
@@ -113,7 +113,9 @@ class _Case:
 
     def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, and conditional ones."""
-        found = unmet_requirements(self.problem, audit(self.problem, suppression(self.problem.must_hide)))
+        found = unmet_requirements(
+            self.problem, audit(self.problem, Suppression.copy_of(self.problem.must_hide))
+        )
         widths = self.problem.levels.conditional > 0
         cells = np.flatnonzero(self.allowed & ~self.problem.must_hide & widths)
         for attacker in range(len(self.problem.attacker_names) if cells.size else 0):

@@ -1,6 +1,6 @@
 """The catalogue of methods. A method's name here, its file, its docs page and its test carry the same name."""
 
-from tablecloak.methods.base import Method, Proposal, suppression
+from tablecloak.methods.base import Method, Proposal
 from tablecloak.methods.data_units import exactly
 from tablecloak.methods.feasibility import known_audit, largest_pattern
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined

@@ -9,9 +9,8 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_ty
 
 import numpy as np
 
-from tablecloak.arrays import Bools
 from tablecloak.errors import InputError, check_kind
-from tablecloak.model import EVERYTHING, Pattern, Problem, Status, Suppression
+from tablecloak.model import EVERYTHING, Pattern, Problem, Status
 from tablecloak.progress import Deadline, Progress
 
 Found = TypeVar("Found")
@@ -161,10 +160,3 @@ def wrong_words(params: Any) -> list[str]:
         for name, words in allowed.items()
         if getattr(params, name) not in words
     ]
-
-
-def suppression(hidden: Bools) -> Suppression:
-    """A suppression pattern of its own copy of a mask."""
-    own = hidden.copy()
-    own.flags.writeable = False
-    return Suppression(own)

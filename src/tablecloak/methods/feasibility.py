@@ -11,7 +11,6 @@ from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
-from tablecloak.methods.base import suppression
 from tablecloak.model import Audit, Pattern, Problem, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.solvers import Session
@@ -65,7 +64,7 @@ def known_audit(problem: Problem, pattern: Pattern) -> Audit | None:
 def _largest_pattern(problem: Problem, progress: Progress) -> tuple[Bools, Audit]:
     allowed = ~problem.forced
     while True:
-        found = audit(problem, suppression(allowed), progress=progress)
+        found = audit(problem, Suppression.copy_of(allowed), progress=progress)
         failing = found.open_cells
         hopeless = failing[problem.levels.conditional[failing] > 0]
         hopeless = hopeless[~problem.must_hide[hopeless]]

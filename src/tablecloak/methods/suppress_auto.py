@@ -33,11 +33,11 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.branch_and_cut import ExactParams, ExactRun, uses_scip
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import CubeSearch, Search, by_deviations, eliminated
-from tablecloak.model import Problem, Requirement, Status, unmet_requirements
+from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 OTHERS = 0.3
@@ -127,7 +127,7 @@ def suppress_auto(
         return _with_advice(replace(fast.best, status=status, counters=counters, stopped_by=WORK))
     if fast.best is None and run.deadline.passed() and problem.is_monotone:
         return Proposal(
-            suppression(fast.allowed),
+            Suppression.copy_of(fast.allowed),
             run.status(Status.FEASIBLE),
             "none",
             counters=fast.tried,
@@ -295,7 +295,7 @@ class _Fast:
         self.progress(name, 1, 1, cost)
         if self.best is None or cost < self.best.pattern.loss(self.problem):
             self.best = Proposal(
-                suppression(hidden),
+                Suppression.copy_of(hidden),
                 Status.TIME_LIMIT if within.passed() else Status.FEASIBLE,
                 f"{name} on {structure_of(self.problem.table).description}",
                 counters=counters,
@@ -311,7 +311,7 @@ class _Fast:
         """The levels that the cells hidden anyway do not meet."""
         problem = self.problem
         return unmet_requirements(
-            problem, audit(problem, suppression(problem.must_hide), progress=self.progress)
+            problem, audit(problem, Suppression.copy_of(problem.must_hide), progress=self.progress)
         )
 
     def _completed(self, search: CubeSearch, within: Deadline) -> Bools | None:

@@ -31,10 +31,10 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import structure_of, working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
-from tablecloak.model import Problem, Requirement, Side, Status, unmet_requirements
+from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import MixedSolution, Outcome, solve_mixed
 
@@ -99,7 +99,7 @@ def suppress_compact(
     run = Run(params.seconds)
     relaxed = problem if problem.most_touched is None else replace(problem, most_touched=None)
     allowed = hide_everything(problem, progress)
-    requirements = unmet_requirements(relaxed, audit(relaxed, suppression(problem.must_hide)))
+    requirements = unmet_requirements(relaxed, audit(relaxed, Suppression.copy_of(problem.must_hide)))
     blocks = _blocks(relaxed, allowed, requirements)
     columns = int(allowed.sum()) * (1 + sum(2 if b.requirement.side is Side.SLIDE else 1 for b in blocks))
     if columns > MOST_COLUMNS:
@@ -179,7 +179,7 @@ class _Search:
             hidden = np.zeros(self.allowed.size, dtype=bool)
             hidden[self.model.cells] = solution.values[: self.model.cells.size] > 0.5
             cheaper = self.hidden is None or self._cost(hidden) < self._cost(self.hidden)
-            if cheaper and audit(self.problem, suppression(hidden)).safe:
+            if cheaper and audit(self.problem, Suppression.copy_of(hidden)).safe:
                 self.hidden = hidden
 
     def _cost(self, hidden: Bools) -> float:
@@ -215,7 +215,7 @@ def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Se
     if model.cut and not search.denied:
         notes += (f"proven for deviations of at most {search.reach:g} levels in any cell",)
     return Proposal(
-        suppression(hidden),
+        Suppression.copy_of(hidden),
         status,
         "HiGHS mixed-integer program",
         bound=min(bound, cost),

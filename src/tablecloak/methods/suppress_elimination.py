@@ -28,11 +28,11 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import Proposal, Run, suppression
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, Elimination, NetworkSearch, Search, first_pattern
-from tablecloak.model import EVERYTHING, Problem, Requirement, Side, Status, unmet_requirements
+from tablecloak.model import EVERYTHING, Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import watched
 
@@ -88,7 +88,7 @@ def suppress_elimination(
         best = case.finished()
     best = case.cheaper(best)
     return Proposal(
-        suppression(best.hidden),
+        Suppression.copy_of(best.hidden),
         status,
         f"{case.engine} on {structure_of(problem.table).description}",
         bound=None if case.bound is None else min(case.bound, best.cost),
@@ -128,7 +128,7 @@ class _Case:
     ) -> None:
         self.problem, self.params, self.progress, self.deadline = problem, params, progress, deadline
         self.allowed = hide_everything(problem, progress)
-        found = audit(problem, suppression(problem.must_hide), progress=progress)
+        found = audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
         self.every = [*unmet_requirements(problem, found), *self._conditional()]
         self.requirements = self._minded()
         self.first: Bools | None = None
@@ -227,7 +227,7 @@ class _Case:
             self.deadline.passed() and self.params.levels == "all"
         ):  # every level has a witness; `protect` audits
             return _Attempt(own.copy(), self.cost(own), self.run.counters, ())
-        found = audit(self.problem, suppression(own), progress=self.progress)
+        found = audit(self.problem, Suppression.copy_of(own), progress=self.progress)
         counters = {
             **self.run.counters,
             "own cells": int(own.sum()),

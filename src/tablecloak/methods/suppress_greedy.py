@@ -23,10 +23,10 @@ import numpy as np
 from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, Search, first_pattern
-from tablecloak.model import Problem, Status, unmet_requirements
+from tablecloak.model import Problem, Status, Suppression, unmet_requirements
 from tablecloak.progress import Progress
 
 
@@ -63,7 +63,7 @@ def suppress_greedy(
     hidden, notes = allowed, (HIDES_EVERYTHING,)
     with run.stoppable():
         requirements = unmet_requirements(
-            problem, audit(problem, suppression(problem.must_hide), progress=progress)
+            problem, audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
         )
         first = first_pattern(problem, allowed, requirements, progress, run.deadline)
         if first is not None:
@@ -72,7 +72,7 @@ def suppress_greedy(
         if params.clean_up and not run.deadline.passed():
             search.clean_up()
     return Proposal(
-        suppression(search.hidden if search.complete else hidden),
+        Suppression.copy_of(search.hidden if search.complete else hidden),
         run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={

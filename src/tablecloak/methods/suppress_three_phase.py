@@ -30,7 +30,7 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import Proposal, Run, suppression
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import (
     FlowProgram,
     Lines,
@@ -45,7 +45,7 @@ from tablecloak.methods.cuts import (
 )
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import NetworkSearch
-from tablecloak.model import Problem, Requirement, Side, Status, unmet_requirements
+from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 from tablecloak.solvers.graphs import RoadMap
@@ -238,7 +238,7 @@ class _Solver:
             np.array([requirement.level for requirement in requirements], dtype=float),
         )
         exposed = [requirements[place] for place in np.flatnonzero(~met).tolist()]
-        return exposed or unmet_requirements(self.problem, audit(self.problem, suppression(hidden)))
+        return exposed or unmet_requirements(self.problem, audit(self.problem, Suppression.copy_of(hidden)))
 
     # ------------------------------------------------------------------ phase 1
 
@@ -295,7 +295,7 @@ class _Solver:
     def _adopt(self, hidden: Bools) -> None:
         """Keep a safe pattern if it is the best."""
         cheaper = float(self.problem.weights[hidden & self.free].sum()) < self.cost
-        if cheaper and audit(self.problem, suppression(hidden)).safe:
+        if cheaper and audit(self.problem, Suppression.copy_of(hidden)).safe:
             self.hidden = hidden
 
     # ------------------------------------------------------------------ phase 3
@@ -339,7 +339,7 @@ class _Solver:
     def proposal(self, status: Status) -> Proposal:
         """What was found, with the bound and how the phases went."""
         return Proposal(
-            suppression(self.hidden),
+            Suppression.copy_of(self.hidden),
             status,
             f"three phases (HiGHS, network flow) on {structure_of(self.problem.table).description}",
             bound=self.cost if status is Status.OPTIMAL else self.bound,

@@ -64,6 +64,13 @@ class Suppression:
         """From a mask or a list of hidden cells."""
         return cls(mask(cells, len(table)))
 
+    @classmethod
+    def copy_of(cls, hidden: Bools) -> Suppression:
+        """A pattern of its own, read-only copy of a mask."""
+        own = hidden.copy()
+        own.flags.writeable = False
+        return cls(own)
+
     def view(self, problem: Problem) -> View:
         hidden, value = self.touched(problem), problem.table.values
         return View(

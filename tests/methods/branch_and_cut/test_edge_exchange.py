@@ -9,11 +9,11 @@ import pytest
 
 from tablecloak import Attacker, Levels, Problem, protect
 from tablecloak.auditing import audit
-from tablecloak.methods import suppression
 from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
 from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges, Judge
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.cuts import PatternRows
+from tablecloak.model import Suppression
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_one, class_problem, two_way
 
@@ -57,7 +57,7 @@ def test_where_the_first_pattern_is_bad_the_bound_is_reached_without_a_tree(
     Exchanges(state, np.random.default_rng(1)).run()
     assert state.hidden is not None
     assert state.cost == state.bound < before
-    assert audit(problem, suppression(state.hidden)).safe
+    assert audit(problem, Suppression.copy_of(state.hidden)).safe
 
 
 @pytest.mark.parametrize("option", [{}, {"insiders": True}, {"sliding": True}])
@@ -69,7 +69,7 @@ def test_the_judge_misses_what_the_audit_misses(option: dict[str, bool]) -> None
         judge = Judge(problem, state.requirements)
         for share in (0.1, 0.2, 0.4, 0.6, 0.8):
             hidden = problem.must_hide | (state.allowed & (rng.random(state.free.size) < share))
-            verdicts.append(audit(problem, suppression(hidden)).safe)
+            verdicts.append(audit(problem, Suppression.copy_of(hidden)).safe)
             assert (judge.missing(hidden) == 0.0).all() == verdicts[-1]
     assert any(verdicts)
     assert not all(verdicts)

@@ -15,14 +15,14 @@ from fixtures import (
     with_levels,
 )
 from tablecloak import Problem, audit, protect
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.cuts import CoverFinder, NetworkSeparator
 from tablecloak.methods.cuts.capacity import COVERS
 from tablecloak.methods.cuts.cut import capacity_row
 from tablecloak.methods.cuts.minimum_cuts import across
-from tablecloak.model import Side, unmet_requirements
+from tablecloak.model import Side, Suppression, unmet_requirements
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem, generator_one
 
@@ -43,7 +43,7 @@ PROBLEMS = {
 def test_stars_are_cuts_that_safe_patterns_satisfy(make) -> None:  # type: ignore[no-untyped-def]
     problem = make()
     allowed = largest_pattern(problem, silent)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     separator = NetworkSeparator(problem, allowed)
     rows = separator.stars(requirements)
     assert rows
@@ -66,14 +66,14 @@ def test_stars_are_cuts_that_safe_patterns_satisfy(make) -> None:  # type: ignor
 
 def test_stars_are_missed_where_nothing_is_hidden() -> None:
     problem = small(0)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     rows = NetworkSeparator(problem, largest_pattern(problem, silent)).stars(requirements)
     assert max(row.shortfall(problem.must_hide.astype(float)) for row in rows) > 0
 
 
 def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small(1)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     allowed = largest_pattern(problem, silent)
     at_once = NetworkSeparator(problem, allowed)
     for seed in range(5):
@@ -98,7 +98,7 @@ SPARSE = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
 def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped-def]
     problem = make()
     allowed = largest_pattern(problem, silent)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     separator = NetworkSeparator(problem, allowed)
     safe = protect(problem, "suppress-optimal", params={"seconds": 20.0}).pattern.touched(problem)
     rng, found = np.random.default_rng(2), 0
@@ -116,7 +116,7 @@ def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped
 def test_levels_that_any_cell_could_meet_have_no_covers() -> None:
     roomy, tight = class_problem("I", 20, 20, 1), generator_one(20, 20, 8, 0)
     for problem, some in ((roomy, False), (tight, True)):
-        requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+        requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
         finder = CoverFinder(NetworkSeparator(problem, largest_pattern(problem, silent)), requirements)
         assert requirements
         assert bool(finder.requirements) is some
@@ -141,7 +141,7 @@ def test_covers_close_a_good_part_of_the_gap_at_the_root(monkeypatch: pytest.Mon
 
 def test_covers_of_too_many_levels_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small(1)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     separator = NetworkSeparator(problem, largest_pattern(problem, silent))
     monkeypatch.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 1)
     x = problem.must_hide.astype(float)

@@ -10,7 +10,7 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods import METHODS, largest_pattern, suppression
+from tablecloak.methods import METHODS, largest_pattern
 from tablecloak.methods.heuristics import CubeSearch
 from tablecloak.model import (
     Attacker,
@@ -19,6 +19,7 @@ from tablecloak.model import (
     Levels,
     Problem,
     Status,
+    Suppression,
     Table,
     unmet_requirements,
 )
@@ -50,7 +51,7 @@ def problem_of(seed: int, *, sliding: bool = False, insider: bool = False) -> Pr
 
 
 def search_of(problem: Problem, deadline: Deadline | None = None) -> CubeSearch:
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     assert requirements
     return CubeSearch(
         problem,
@@ -76,7 +77,7 @@ def test_levels_with_a_hypercube_are_safe_before_and_after_exchanges(options, se
         before = search.cost
         step()
         assert search.cost <= before
-        opened = audit(problem, suppression(search.hidden)).open_cells
+        opened = audit(problem, Suppression.copy_of(search.hidden)).open_cells
         assert set(opened.tolist()) <= unmet
     assert search.cost == pytest.approx(problem.weights[search.hidden & ~problem.must_hide].sum())
     assert not (search.hidden & problem.forced).any()

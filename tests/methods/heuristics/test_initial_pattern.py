@@ -10,9 +10,9 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import FIRST_KEPT, CubeSearch, first_pattern
-from tablecloak.model import Status, unmet_requirements
+from tablecloak.model import Status, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
@@ -30,7 +30,7 @@ STOPPED = [
 
 def found(problem, deadline=NEVER, progress=silent):
     """The first pattern of a problem."""
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     return first_pattern(problem, largest_pattern(problem), requirements, progress, deadline)
 
 
@@ -44,7 +44,7 @@ def test_it_is_safe_and_its_cost_is_told(fixture):
         problem, progress=lambda phase, done, total, cost=None, bound=None: told.append((phase, cost))
     )
     assert hidden is not None
-    assert_protected(problem, suppression(hidden))
+    assert_protected(problem, Suppression.copy_of(hidden))
     assert told[-1] == ("first pattern", float(problem.weights[hidden & ~problem.must_hide].sum()))
     assert np.array_equal(hidden, found(problem))
 
@@ -68,7 +68,7 @@ def test_grids_that_hypercubes_do_not_settle_get_deviations(monkeypatch):
     )
     hidden = found(problem)
     assert hidden is not None
-    assert_protected(problem, suppression(hidden))
+    assert_protected(problem, Suppression.copy_of(hidden))
 
 
 @pytest.mark.parametrize("count", range(1, 12))
@@ -85,7 +85,7 @@ def test_an_interrupt_within_it_leaves_a_safe_pattern_or_none(count):
         hidden = found(problem, deadline, once)
     assert deadline.interrupted == (len(reports) >= count)
     if hidden is not None:
-        assert_protected(problem, suppression(hidden))
+        assert_protected(problem, Suppression.copy_of(hidden))
 
 
 @pytest.mark.parametrize("method", STOPPED)

@@ -7,10 +7,10 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import FlowFinder, NetworkSearch, network_construction
 from tablecloak.methods.heuristics.network_construction import _Flows
-from tablecloak.model import unmet_requirements
+from tablecloak.model import Suppression, unmet_requirements
 from tablecloak.model.requirement import undominated
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers.graphs import RoadMap
@@ -27,7 +27,7 @@ def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
 
 
 def searched(problem: Problem) -> NetworkSearch:
-    first = audit(problem, suppression(problem.must_hide))
+    first = audit(problem, Suppression.copy_of(problem.must_hide))
     requirements = undominated(problem, unmet_requirements(problem, first))
     search = NetworkSearch(problem, largest_pattern(problem, silent), requirements, silent, NEVER)
     search.construct()
@@ -43,7 +43,7 @@ def test_cuts_change_no_pattern(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(_Flows, "_is_cut_off", lambda self, t: said.append(t))
     assert np.array_equal(with_cuts, searched(problem).hidden)
     assert said
-    assert audit(problem, suppression(with_cuts)).safe
+    assert audit(problem, Suppression.copy_of(with_cuts)).safe
 
 
 def test_few_cuts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,12 +92,12 @@ def test_levels_that_are_lost_in_rounding_cost_cells_and_nothing_else(
     usual = searched(problem).hidden
     monkeypatch.setattr(NetworkSearch, "_routed", lambda *_: False)
     lost = searched(problem).hidden
-    assert audit(problem, suppression(lost)).safe
+    assert audit(problem, Suppression.copy_of(lost)).safe
     assert (lost < largest_pattern(problem, silent)).any(), "the clean-up publishes what is not needed"
     monkeypatch.undo()
     monkeypatch.setattr(_Flows, "_witness", lambda *_: None)
     kept = searched(problem).hidden
-    assert (kept >= usual).all() and audit(problem, suppression(kept)).safe
+    assert (kept >= usual).all() and audit(problem, Suppression.copy_of(kept)).safe
 
 
 @pytest.mark.parametrize("method", ["suppress-three-phase", "suppress-elimination"])

@@ -11,10 +11,10 @@ from fixtures import FIXTURES
 from tablecloak.attacker import null_space
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import separator_of
 from tablecloak.methods.heuristics import Thinner
-from tablecloak.model import Problem, Requirement, Side, unmet_requirements
+from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers.kernels import null_space_simplex
 from tablecloak.testing import KINDS, random_problem
@@ -50,7 +50,7 @@ def tasks_of(problem: Problem, hidden: np.ndarray) -> list[Requirement]:
 
 
 def is_safe(problem: Problem, hidden: np.ndarray) -> bool:
-    return audit(problem, suppression(hidden)).safe
+    return audit(problem, Suppression.copy_of(hidden)).safe
 
 
 def start_of(problem: Problem, rng: np.random.Generator | None = None) -> np.ndarray:
@@ -137,7 +137,7 @@ def test_known_rows_only_save_work(fixture):
     problem = FIXTURES[fixture]()
     start = start_of(problem)
     separator = separator_of(problem, start)
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     rng = np.random.default_rng(2)
     rows = []
     for share in (0.0, 0.1, 0.3, 0.5, 0.7):

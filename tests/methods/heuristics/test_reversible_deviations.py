@@ -7,11 +7,11 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods import largest_pattern, suppression
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import CubeSearch, QuickDeviations
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.methods.intervals import stated
-from tablecloak.model import all_levels, room_by_box, unmet_requirements
+from tablecloak.model import Suppression, all_levels, room_by_box, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected
 from tablecloak.testing.random_cases import random_case, random_levels
@@ -28,11 +28,11 @@ def built(problem, requirements, deadline=NEVER):
 @pytest.mark.parametrize("fixture", MONOTONE)
 def test_all_requirements_get_a_witness(fixture):
     problem = FIXTURES[fixture]()
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     search = built(problem, requirements)
     assert not search.unmet
     assert search.programs <= 4 * max(1, len(requirements))
-    assert_protected(problem, suppression(search.hidden))
+    assert_protected(problem, Suppression.copy_of(search.hidden))
 
 
 @pytest.mark.parametrize("fixture", MONOTONE)
@@ -66,14 +66,14 @@ def test_multiples_in_use_span_both_sides():
 
 def test_one_deviation_meets_both_sides_of_its_cell():
     problem = FIXTURES["two way"]()
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     sided = {(requirement.cell, requirement.attacker) for requirement in requirements}
     assert len(built(problem, requirements).held) <= len(sided) <= len(requirements)
 
 
 def test_a_passed_deadline_leaves_requirements_unmet():
     problem = FIXTURES["three way"]()
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     search = built(problem, requirements, Deadline.after(0.0))
     assert search.unmet == sorted(
         requirements,
@@ -93,6 +93,8 @@ def test_a_width_that_one_deviation_of_a_pair_meets_alone(seed):
     rng = np.random.default_rng([4, seed])
     case = random_case(rng, size="tiny" if rng.random() < 0.3 else "usual")
     problem = random_levels(case.problem, rng, conditional=bool(rng.random() < 0.15))
-    search = built(problem, unmet_requirements(problem, audit(problem, suppression(problem.must_hide))))
+    search = built(
+        problem, unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
+    )
     assert not search.unmet
-    assert_protected(problem, suppression(search.hidden))
+    assert_protected(problem, Suppression.copy_of(search.hidden))

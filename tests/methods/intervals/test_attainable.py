@@ -6,11 +6,10 @@ import numpy as np
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods import suppression
 from tablecloak.methods.heuristics import Router
 from tablecloak.methods.intervals import on_grid, skewed, snapped, stated, tightened
 from tablecloak.methods.intervals.attainable import Widener, repaired
-from tablecloak.model import Intervals, Levels, Problem, unmet_requirements
+from tablecloak.model import Intervals, Levels, Problem, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
 from two_way import FIGURE_004, TwoWay
@@ -102,6 +101,6 @@ def test_a_widener_that_is_late_asks_for_no_exact_deviations(monkeypatch):
     asked = []
     monkeypatch.setattr(Router, "any_deviation", lambda self, requirement: asked.append(requirement))
     zero = np.zeros(len(problem.table))
-    requirements = unmet_requirements(problem, audit(problem, suppression(problem.must_hide)))
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     assert Widener(problem, problem.weights, Deadline.after(0.0)).widen(zero, zero, requirements) is None
     assert not asked

@@ -35,7 +35,7 @@ import numpy as np
 from tablecloak.arrays import Bools
 from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.branch_and_cut.decomposition import in_parts
 from tablecloak.methods.branch_and_cut.gap_limit import branch, resolve
 from tablecloak.methods.branch_and_cut.improvement import Exchanges, Neighbourhoods, Occasions
@@ -43,7 +43,7 @@ from tablecloak.methods.branch_and_cut.state import ROOT_STAGES, Exact, Stage
 from tablecloak.methods.cuts import NetworkSeparator
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
-from tablecloak.model import Problem, Requirement, Status
+from tablecloak.model import Problem, Requirement, Status, Suppression
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, scip
 
@@ -289,7 +289,7 @@ class ExactRun:
         kinds = sorted({row.kind for row in pool})
         engine = "SCIP" if self.scip else "HiGHS"
         return Proposal(
-            suppression(state.hidden),
+            Suppression.copy_of(state.hidden),
             status,
             f"branch and cut ({engine}) on {structure_of(self.problem.table).description}",
             bound=state.cost if status is Status.OPTIMAL else state.bound,

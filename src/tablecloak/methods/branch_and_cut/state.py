@@ -11,7 +11,6 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
 from tablecloak.methods.cuts import (
     CoverFinder,
     NetworkSeparator,
@@ -25,7 +24,7 @@ from tablecloak.methods.cuts import (
     weight_unit,
 )
 from tablecloak.methods.heuristics import NetworkSearch, Search, Thinner
-from tablecloak.model import Problem, Requirement, Side, unmet_requirements
+from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress, TimeUp, silent
 from tablecloak.solvers import Outcome
 
@@ -119,7 +118,7 @@ class Exact:
 
     def _levels(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, the largest first, and conditional ones."""
-        found = audit(self.problem, suppression(self.problem.must_hide), progress=self.report)
+        found = audit(self.problem, Suppression.copy_of(self.problem.must_hide), progress=self.report)
         requirements = unmet_requirements(self.problem, found)
         cells = np.flatnonzero(self.free & (self.problem.levels.conditional > 0))
         for attacker in range(len(self.problem.attacker_names) if cells.size else 0):
@@ -295,7 +294,7 @@ class Exact:
         if (most is not None and int(hidden.sum()) > most) or self.cost_of(hidden) >= self.cost:
             return []
         if not (self.is_network if sure is None else sure):
-            judged = audit(self.problem, suppression(hidden), progress=self.deadline.watched(silent))
+            judged = audit(self.problem, Suppression.copy_of(hidden), progress=self.deadline.watched(silent))
             open_levels = unmet_requirements(self.problem, judged)
             if open_levels:
                 return open_levels

@@ -12,11 +12,11 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import unpicked, working_equations
 from tablecloak.errors import SolverError
-from tablecloak.methods.base import GRACE, suppression
+from tablecloak.methods.base import GRACE
 from tablecloak.methods.heuristics.deviation import Router, Witness, met_by
 from tablecloak.methods.heuristics.redundancy import Thinner, elimination_seconds
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.model import Problem, Requirement, Side, unmet_requirements
+from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 MOST_ROUNDS = 50
@@ -69,7 +69,7 @@ class Search:
     def construct(self) -> None:
         """Rounds of audit and repair; one round is enough but for conditional levels and numerical near misses."""
         for self.rounds in range(1, MOST_ROUNDS + 1):
-            found = audit_within(self.problem, suppression(self.hidden), self.deadline, self.progress)
+            found = audit_within(self.problem, Suppression.copy_of(self.hidden), self.deadline, self.progress)
             if found is None:  # the time is up
                 return
             requirements = unmet_requirements(self.problem, found)

@@ -26,13 +26,13 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, suppression, wrong_words
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, wrong_words
 from tablecloak.methods.cuts import Lines, PatternRows, RowProgram, fixed_by
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.heuristics.lp_construction import Search
 from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.model import Problem, Requirement, Status, unmet_requirements
+from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 WHOLE = 1 - 1e-6
@@ -139,9 +139,9 @@ def one_by_one(
     described = f"{engine} on {structure_of(problem.table).description}"
     if best is None or (frame.cut_short and frame.has_cheaper(best)):
         hidden, note = frame.fallback()
-        return Proposal(suppression(hidden), status, described, bound=frame.bound, notes=(note,))
+        return Proposal(Suppression.copy_of(hidden), status, described, bound=frame.bound, notes=(note,))
     return Proposal(
-        suppression(best.hidden),
+        Suppression.copy_of(best.hidden),
         status,
         described,
         bound=None if frame.bound is None else min(frame.bound, best.cost),
@@ -187,7 +187,7 @@ class _Frame:
         """What comes before the first attempt and can be interrupted."""
         problem = self.problem
         self.requirements = unmet_requirements(
-            problem, audit(problem, suppression(problem.must_hide), progress=self.progress)
+            problem, audit(problem, Suppression.copy_of(problem.must_hide), progress=self.progress)
         )
         if first:
             self.first = first_pattern(problem, self.allowed, self.requirements, self.progress, self.deadline)
@@ -259,7 +259,7 @@ class _Frame:
             return None
         if within.passed() and self.first is not None:
             return self._united(own)
-        found = audit(problem, suppression(own.hidden), progress=self.progress)
+        found = audit(problem, Suppression.copy_of(own.hidden), progress=self.progress)
         counters = {
             **own.counters,
             "own cells": int(own.hidden.sum()),

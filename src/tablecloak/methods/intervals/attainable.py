@@ -11,12 +11,19 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import is_network, working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.heuristics import NetworkSearch, Router, Search, Witness
 from tablecloak.methods.unified import Form
-from tablecloak.model import Intervals, Mark, Problem, Requirement, room_by_box, unmet_requirements
+from tablecloak.model import (
+    Intervals,
+    Mark,
+    Problem,
+    Requirement,
+    Suppression,
+    room_by_box,
+    unmet_requirements,
+)
 from tablecloak.progress import NEVER, Deadline, Progress
 
 HAIR = 1e-6
@@ -216,7 +223,7 @@ def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline
     whole = in_data_units(problem)
     search: Search | NetworkSearch
     if is_network(whole):
-        verdict = audit(whole, suppression(whole.must_hide), progress=progress)
+        verdict = audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
         search = NetworkSearch(whole, allowed, unmet_requirements(whole, verdict), progress, deadline)
     else:
         search = Search(whole, allowed, progress, deadline)

@@ -18,11 +18,18 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
-from tablecloak.methods.base import suppression
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.heuristics import CubeSearch, FlowFinder, QuickDeviations, first_pattern
 from tablecloak.methods.intervals.attainable import HAIR, Room, snapped, stated
-from tablecloak.model import Problem, Requirement, Side, all_levels, room_by_box, unmet_requirements
+from tablecloak.model import (
+    Problem,
+    Requirement,
+    Side,
+    Suppression,
+    all_levels,
+    room_by_box,
+    unmet_requirements,
+)
 from tablecloak.progress import Deadline, Progress
 
 
@@ -80,7 +87,9 @@ def _moved(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progr
 def _moved_by_flows(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress) -> Room | None:
     """How far flows over the cells of a first pattern move each cell; a flow often serves other levels too."""
     whole, levels = in_data_units(problem), all_levels(problem)
-    requirements = unmet_requirements(whole, audit(whole, suppression(whole.must_hide), progress=progress))
+    requirements = unmet_requirements(
+        whole, audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
+    )
     hidden = first_pattern(whole, allowed, requirements, progress, deadline)
     if hidden is None:
         return None
