@@ -148,4 +148,4 @@ METHODS = {
     ),
 }
 
-__all__ = ["METHODS", "Method", "Proposal", "known_audit", "largest_pattern", "suppression"]
+__all__ = ["METHODS", "Method", "Proposal", "known_audit", "largest_pattern"]
