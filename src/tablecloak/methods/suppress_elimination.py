@@ -29,7 +29,7 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
+from tablecloak.methods.cuts import CutProgram, Lines, PatternRows, Row, fixed_by, separator_of
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, Elimination, NetworkSearch, Search, first_pattern
 from tablecloak.model import EVERYTHING, Problem, Requirement, Side, Status, Suppression, unmet_requirements
@@ -201,9 +201,9 @@ class _Case:
 
         start, volume = patterns.cheapest(FIRST_COLUMNS), lines.volume_rows()
         finders = [patterns.rows, *([missed] if self.every else [])]
-        program = RowProgram(problem.weights, free, start, finders, deadline, self.progress)
+        program = CutProgram(problem.weights, free, start, finders, deadline, self.progress)
         program.relaxation.add([*lines.alone_rows(), *volume, *fixed_by(volume)])
-        program.linear()
+        program.solve_relaxation()
         self.bound = program.rounded
         return program.relaxation.x
 

@@ -32,13 +32,13 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import (
+    CutProgram,
     FlowProgram,
     Lines,
     NetworkSeparator,
     OneWayRows,
     PatternRows,
     Row,
-    RowProgram,
     fixed_by,
     levels_of,
     rounded_up,
@@ -130,7 +130,7 @@ class _Solver:
         self.lines, patterns = Lines(problem, allowed), PatternRows(problem, allowed)
         finders = [patterns.rows, OneWayRows(self.lines).rows]
         start = patterns.cheapest(FIRST_COLUMNS)
-        self.program = RowProgram(problem.weights, self.free, start, finders, deadline, self._tell)
+        self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
         self.search = NetworkSearch(problem, allowed, [], progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
@@ -248,7 +248,7 @@ class _Solver:
         fixed = fixed_by(volume)
         self.program.relaxation.add([*self.lines.alone_rows(), *volume, *fixed])
         self.counters |= {"iterations": 1, "cells fixed": len(fixed)}
-        x = self.program.integral() if self.program.linear() else None
+        x = self.program.solve_integer() if self.program.solve_relaxation() else None
         self._raise(self.program.rounded)
         if x is not None:
             self.counters["value of (P)"] = self.program.rounded
@@ -309,7 +309,7 @@ class _Solver:
         self.listed += new
         if not new:
             self.program.relaxation.add(self._forbidding(x, fresh))
-        self.program.find(x)
+        self.program.separate(x)
         pool = self.program.relaxation.pool
         rows = self.program.relaxation.matrix(pool), np.array([row.rhs for row in pool])
         cells = self.program.cells_within(self.cost - self.program.unit)
