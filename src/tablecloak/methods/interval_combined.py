@@ -36,7 +36,7 @@ from tablecloak.methods.intervals import (
     repaired_in_time,
     stated,
 )
-from tablecloak.methods.unified import Answer, Form, Proof, SecondModel, combined_form, solve_first
+from tablecloak.methods.unified import Answer, Form, ProtectionCut, SecondModel, combined_form, solve_first
 from tablecloak.model import Intervals, Problem, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
@@ -112,14 +112,14 @@ def _cheapest(
     deadline: Deadline,
     progress: Progress,
     start: Room | None,
-    known: Sequence[Proof] = (),
-) -> tuple[Intervals, Answer, list[Proof]]:
-    """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
+    known: Sequence[ProtectionCut] = (),
+) -> tuple[Intervals, Answer, list[ProtectionCut]]:
+    """The cheapest intervals for the levels of a problem, and the cuts that held them up."""
     allowed = may_be_touched(problem, progress)
     form, far = _form(problem, params, allowed)
-    answer, proofs = replace(Answer.nothing(), values=np.zeros(form.size)), list[Proof]()
+    answer, cuts = replace(Answer.nothing(), values=np.zeros(form.size)), list[ProtectionCut]()
     with deadline.stoppable():
-        answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
+        answer, cuts = _answer(problem, params, form, far, allowed, deadline, progress, known)
     if not answer.safe and problem.most_touched is not None:
         if deadline.interrupted:
             raise KeyboardInterrupt
@@ -131,7 +131,7 @@ def _cheapest(
     if answer.safe and answer.outcome is Outcome.OPTIMAL:
         found = found[:1]
     found = found or [stated(problem, endless, endless, params.touch)]
-    return min(found, key=lambda pattern: pattern.loss(problem)), answer, proofs
+    return min(found, key=lambda pattern: pattern.loss(problem)), answer, cuts
 
 
 def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Form, float]:
@@ -152,22 +152,22 @@ def _answer(
     allowed: Bools,
     deadline: Deadline,
     progress: Progress,
-    known: Sequence[Proof],
-) -> tuple[Answer, list[Proof]]:
+    known: Sequence[ProtectionCut],
+) -> tuple[Answer, list[ProtectionCut]]:
     """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
     levels, widths = all_levels(problem), conditional_widths(problem, allowed & ~problem.must_hide)
     if params.model == "first":
         found = solve_first(problem, form, levels, widths, deadline.left)
         there = bool(found.values.size)
         answer = Answer(found.outcome, found.values, there, found.objective, found.bound, 1, 0)
-        proofs: list[Proof] = []
+        cuts: list[ProtectionCut] = []
     else:
         model = SecondModel(problem, form, levels, widths, deadline, progress, known)
         with deadline.stoppable():
             if problem.is_monotone:
                 _prepare(model, Touching(problem, form, params.touch, far, levels, deadline), allowed)
         answer = model.solve()
-        proofs = model.tight_proofs()
+        cuts = model.tight_cuts()
     if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         raise InfeasibleProblem(
@@ -175,7 +175,7 @@ def _answer(
         )
     if answer.values.size < form.size:
         answer = replace(answer, values=np.zeros(form.size))
-    return answer, proofs
+    return answer, cuts
 
 
 def _prepare(model: SecondModel, touching: Touching, allowed: Bools) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
-from tablecloak.methods.unified import Form, Proof, SecondModel, interval_form
+from tablecloak.methods.unified import Form, ProtectionCut, SecondModel, interval_form
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
@@ -55,7 +55,7 @@ class Touching:
         self.problem, self.form, self.requirements, self.deadline = problem, form, requirements, deadline
         self.far, self.hidden = far, hidden_by_mark(problem)
         self.fixed = np.where(problem.must_hide, 0.0, touch) * problem.weights
-        self.proofs: list[Proof] = []
+        self.cuts: list[ProtectionCut] = []
         self._seen: set[bytes] = set()
 
     def start(self, allowed: Bools) -> list[Floats]:
@@ -92,11 +92,11 @@ class Touching:
         form = interval_form(self.problem, cells | self.problem.must_hide, self.hidden, price, price)
         unit = float(abs(form.above.matrix).max()) if form.size else 1.0
         form = replace(form, high=np.minimum(form.high, self.far / unit))
-        model = SecondModel(self.problem, form, self.requirements, [], self.deadline, silent, self.proofs)
+        model = SecondModel(self.problem, form, self.requirements, [], self.deadline, silent, self.cuts)
         answer = model.solve()
         if answer.outcome is not Outcome.OPTIMAL or not answer.safe:
             return None
-        self.proofs = model.tight_proofs()
+        self.cuts = model.tight_cuts()
         below, above = form.below.at(answer.values), form.above.at(answer.values)
         small = (
             1e-7 * max(requirement.level for requirement in self.requirements) if self.requirements else 0.0

@@ -18,8 +18,8 @@ from tablecloak.methods.unified.formulation import (
     length_unit,
     suppression_form,
 )
-from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.methods.unified.separation import first_proofs
+from tablecloak.methods.unified.protection_cuts import ProtectionCut
+from tablecloak.methods.unified.separation import initial_protection_cuts
 from tablecloak.methods.unified.shown_values import (
     WHOLE,
     Shown,
@@ -35,15 +35,15 @@ __all__ = [
     "Affine",
     "Answer",
     "Form",
-    "Proof",
+    "ProtectionCut",
     "Rows",
     "SecondModel",
     "Shown",
     "added_up",
     "at_cells",
     "combined_form",
-    "first_proofs",
     "furthest",
+    "initial_protection_cuts",
     "interval_form",
     "joined",
     "length_unit",

@@ -14,7 +14,7 @@ and says for every cell i how far the publication lets it be above and below its
 | perturbation | z+, z- >= 0, v = a + z+ - z-, additive | v +- reach | w \\|v - a\\| |
 
 Attackers add their boxes: their room is min(U, UB^k), min(D, LB^k). Two models decide x for every form: the *first*
-with a deviation for every level and attacker (`compact_model`), the *second* with proofs on demand
+with a deviation for every level and attacker (`compact_model`), the *second* with cuts on demand
 (`cutting_plane_model`).
 
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework for statistical disclosure limitation.
