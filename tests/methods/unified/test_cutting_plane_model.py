@@ -29,7 +29,7 @@ def larger(problem: Problem) -> Problem:
 def partial(problem: Problem, first: CuttingPlaneModel | None = None) -> CuttingPlaneModel:
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
-    known = () if first is None else first.tight_proofs()
+    known = () if first is None else first.tight_cuts()
     return CuttingPlaneModel(problem, formulation, all_levels(problem), [], NEVER, silent, known)
 
 
@@ -39,7 +39,7 @@ def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
         problem = table(seed)
         first = partial(problem)
         assert first.solve().outcome is Outcome.OPTIMAL
-        assert first.tight_proofs()
+        assert first.tight_cuts()
         cold, warm = partial(larger(problem)).solve(), partial(larger(problem), first).solve()
         assert cold.outcome is warm.outcome is Outcome.OPTIMAL
         assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
