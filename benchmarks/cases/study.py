@@ -28,7 +28,7 @@ from tablecloak.methods.branch_and_cut.settings import (
     RootSettings,
     TreeSettings,
 )
-from tablecloak.methods.cuts import GapLimitSettings, PatternRows, capacity
+from tablecloak.methods.cuts import BridgelessCuts, GapLimitSettings, capacity
 from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
@@ -80,10 +80,10 @@ VARIANTS: dict[str, Variant] = {
         settings=ExactSettings(root=RootSettings(shifts=(NO_SHIFT,)), tree=TreeSettings(thorough=UNSHIFTED))
     ),
     "no covers and roundings": Variant(
-        ((capacity, "sharper", no_rows),), settings=ExactSettings(covers=False)
+        ((capacity, "strengthened", no_rows),), settings=ExactSettings(covers=False)
     ),
     "no cuts for covers": Variant(settings=ExactSettings(covers=False), elsewhere=False),
-    "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
+    "no pattern rows": Variant(((BridgelessCuts, "separate", no_rows),)),
     "no twins": Variant(settings=ExactSettings(aggregate=False), on_networks=False),
     "not in parts": Variant(settings=ExactSettings(decomposition=DecompositionSettings(max_rounds=0))),
     "no neighbourhoods": Variant(

@@ -14,7 +14,7 @@ from tablecloak.methods.branch_and_cut import ExactSettings, decomposition
 from tablecloak.methods.branch_and_cut.decomposition import solve_components
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.settings import DecompositionSettings
-from tablecloak.methods.cuts import Row
+from tablecloak.methods.cuts import Cut
 from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.progress import Deadline
 from tablecloak.testing.instances import class_two
@@ -60,10 +60,10 @@ def test_from_the_first_cuts_on_the_bound_is_valid(seed: int) -> None:
     assert 0 < search.gap.bound <= solved(problem).cost <= search.incumbent.cost
 
 
-def two_cuts(search: SearchContext) -> list[Row]:
+def two_cuts(search: SearchContext) -> list[Cut]:
     """Cuts over cells that may be hidden, three each, that share none."""
     cells = np.flatnonzero(search.model.representatives)[:6]
-    return [Row(part, np.full(3, 0.5), 1.0, "capacity") for part in (cells[:3], cells[3:])]
+    return [Cut(part, np.full(3, 0.5), 1.0, "capacity") for part in (cells[:3], cells[3:])]
 
 
 def test_every_component_is_solved_by_itself_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_every_component_is_solved_by_itself_and_once(monkeypatch: pytest.Monkey
     solved_ones: list[frozenset[int]] = []
     real = decomposition._optimum
 
-    def watching(search: SearchContext, cuts: list[Row], cells: np.ndarray) -> object:
+    def watching(search: SearchContext, cuts: list[Cut], cells: np.ndarray) -> object:
         solved_ones.append(frozenset(id(cut) for cut in cuts))
         return real(search, cuts, cells)
 

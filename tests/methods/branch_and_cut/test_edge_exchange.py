@@ -11,7 +11,7 @@ from searches import after_the_root, run_of
 from tablecloak import Attacker, Levels, Problem, protect
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.improvement.edge_exchange import EdgeExchange, Shortfalls
-from tablecloak.methods.cuts import PatternRows
+from tablecloak.methods.cuts import BridgelessCuts
 from tablecloak.model import Suppression
 from tablecloak.testing.instances import class_one, class_problem, two_way
 
@@ -118,7 +118,7 @@ def tied(problem: Problem) -> bool:
 
 def test_of_equally_cheap_cells_not_all_lines_offer_the_same() -> None:
     problem = class_one(60, 60, 3, unit_weights=True)
-    rows = PatternRows(problem, run_of(problem).model.allowed)
+    rows = BridgelessCuts(problem, run_of(problem).model.allowed)
     touched = [
         np.unique(
             problem.table.equations[:, np.flatnonzero(chosen & problem.table.is_leaf)[:200]].indices

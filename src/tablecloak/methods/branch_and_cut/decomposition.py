@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from tablecloak.arrays import Ints
 from tablecloak.methods.branch_and_cut.improvement import Backoff, repair
 from tablecloak.methods.branch_and_cut.search import SearchContext
-from tablecloak.methods.cuts import Row, rounded_up
+from tablecloak.methods.cuts import Cut, rounded_up
 from tablecloak.solvers import GrowingProgram, Outcome
 
 
@@ -66,7 +66,7 @@ def _components(matrix: csr_array) -> Iterator[tuple[Ints, Ints]]:
             yield np.flatnonzero(of_cut == component), used[of_cell == component].astype(np.int64)
 
 
-def _optimum(search: SearchContext, cuts: Sequence[Row], cells: Ints) -> tuple[float, Ints] | None:
+def _optimum(search: SearchContext, cuts: Sequence[Cut], cells: Ints) -> tuple[float, Ints] | None:
     """The bound and the hidden cells of a component; None if it has no solution or takes too long."""
     program = GrowingProgram(search.model.prices[cells])
     program.add_rows(*search.relaxation.system(cuts, cells))

@@ -9,7 +9,7 @@ import numpy as np
 from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
-from tablecloak.methods.cuts import Row, matrix_of, rounded_up
+from tablecloak.methods.cuts import Cut, matrix_of, rounded_up
 from tablecloak.model import Requirement, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import CUT_VIOLATION, OPTIMALITY
@@ -28,7 +28,7 @@ class SafePatterns:
         """Remember a safe pattern; the oldest is forgotten."""
         self._points = [*self._points[1 - self._most :], point]
 
-    def valid(self, cuts: list[Row]) -> list[Row]:
+    def valid(self, cuts: list[Cut]) -> list[Cut]:
         """The cuts without those that a safe pattern violates, which are counted."""
         if not cuts or not self._points:
             return cuts

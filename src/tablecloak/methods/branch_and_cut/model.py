@@ -15,7 +15,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.cuts import Twins, weight_unit
+from tablecloak.methods.cuts import Aggregation, weight_unit
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Progress
 
@@ -29,7 +29,7 @@ class SuppressionModel:
     """Cells that may be hidden."""
     free: Bools
     """Cells that may be hidden and need not be."""
-    aggregation: Twins
+    aggregation: Aggregation
     representatives: Bools
     """The variables: a free cell of each aggregated group."""
     prices: Floats
@@ -49,9 +49,11 @@ class SuppressionModel:
     ) -> SuppressionModel:
         """The model of a problem."""
         free, network = allowed & ~problem.must_hide, is_network(problem)
-        aggregation = Twins.of(problem, allowed) if settings.aggregate else Twins.none(allowed.size)
-        representatives: Bools = free & aggregation.leads
-        prices = aggregation.together(problem.weights)
+        aggregation = (
+            Aggregation.of(problem, allowed) if settings.aggregate else Aggregation.identity(allowed.size)
+        )
+        representatives: Bools = free & aggregation.represents
+        prices = aggregation.summed(problem.weights)
         chosen = prices[representatives]
         unit = weight_unit(chosen)
         tied = (
@@ -93,15 +95,15 @@ class SuppressionModel:
 
     def expanded(self, x: Floats) -> Floats:
         """A point over representatives as a point over all cells."""
-        return self.aggregation.spread(x)
+        return self.aggregation.expanded(x)
 
     def without_partial(self, hidden: Bools) -> Bools:
         """A pattern without the aggregated groups that are hidden in part: their cells are determined."""
-        return self.aggregation.complete(hidden)
+        return self.aggregation.without_partial(hidden)
 
     def representatives_of(self, hidden: Bools) -> Bools:
         """The variables that are 1 in a pattern."""
-        return self.aggregation.leaders_of(hidden) & self.representatives
+        return self.aggregation.representatives_of(hidden) & self.representatives
 
     def point(self, cells: Ints, values: Floats) -> Floats:
         """Values of some variables as a point over all cells, the other variables 0."""

@@ -16,7 +16,7 @@ from tablecloak.methods.branch_and_cut.improvement import (
 )
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.separation import PointSeparator
-from tablecloak.methods.cuts import Row
+from tablecloak.methods.cuts import Cut
 from tablecloak.progress import Deadline
 from tablecloak.solvers import Outcome
 
@@ -82,7 +82,7 @@ class RootLoop:
         """Add the cuts that the point of the relaxation violates; return the number of new ones."""
         search = self._search
         x, limit = search.point, search.separation.limit
-        cuts: list[Row] = [cut for separator in separators for cut in separator.separate(x, limit)]
+        cuts: list[Cut] = [cut for separator in separators for cut in separator.separate(x, limit)]
         return search.relaxation.add(cuts)
 
     def _improve(self) -> bool:

@@ -20,12 +20,12 @@ from tablecloak.methods.branch_and_cut.incumbent import Incumbent, SafePatterns
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.settings import Shift
 from tablecloak.methods.cuts import (
-    CoverFinder,
+    BridgelessCuts,
+    CoverSeparator,
+    Cut,
     NetworkSeparator,
-    PatternRows,
     Relaxation,
-    Row,
-    separator_of,
+    capacity_separator_of,
 )
 from tablecloak.model import Requirement
 from tablecloak.progress import Deadline, TimeUp
@@ -34,7 +34,7 @@ from tablecloak.progress import Deadline, TimeUp
 class PointSeparator(Protocol):
     """Finds valid inequalities that a point over all cells violates."""
 
-    def separate(self, x: Floats, limit: int) -> list[Row]:
+    def separate(self, x: Floats, limit: int) -> list[Cut]:
         """Violated cuts, for at most `limit` requirements."""
 
 
@@ -51,12 +51,12 @@ class ShiftedCapacity:
         self.shifts = shifts
         """The shifts that are left; the last one is the point itself."""
 
-    def separate(self, x: Floats, limit: int) -> list[Row]:
+    def separate(self, x: Floats, limit: int) -> list[Cut]:
         """Capacity cuts that are violated at the first shifted point that violates any."""
         own = self._separation
         while True:
             shifted = self._shifted(x, self.shifts[0])
-            cuts = own.capacity.rows(shifted, own.model.requirements, most=limit, deadline=own.deadline)
+            cuts = own.capacity.separate(shifted, own.model.requirements, most=limit, deadline=own.deadline)
             if cuts or not self.next_shift() or own.deadline.passed():
                 return own.safe_patterns.valid(cuts)
 
@@ -81,12 +81,12 @@ class ShiftedCapacity:
 class Bridgeless:
     """Bridgeless inequalities of single equations, the most violated one of each."""
 
-    def __init__(self, cuts: PatternRows) -> None:
+    def __init__(self, cuts: BridgelessCuts) -> None:
         self._cuts = cuts
 
-    def separate(self, x: Floats, limit: int) -> list[Row]:
+    def separate(self, x: Floats, limit: int) -> list[Cut]:
         """All violated ones: there are few, and they belong to no requirement."""
-        return self._cuts.rows(x)
+        return self._cuts.separate(x)
 
     def cheapest(self, count: int, rng: np.random.Generator | None) -> Bools:
         """The cheapest cells of every equation; with `rng` ties are broken at random."""
@@ -97,7 +97,7 @@ class Covers:
     """Knapsack covers of capacity cuts by minimum cuts of their own, at most `kinds` kinds in one call (None: all)."""
 
     def __init__(
-        self, finder: CoverFinder, safe_patterns: SafePatterns, deadline: Deadline, kinds: int | None
+        self, finder: CoverSeparator, safe_patterns: SafePatterns, deadline: Deadline, kinds: int | None
     ) -> None:
         self._finder, self._safe_patterns, self._deadline, self._kinds = (
             finder,
@@ -106,10 +106,10 @@ class Covers:
             kinds,
         )
 
-    def separate(self, x: Floats, limit: int) -> list[Row]:
+    def separate(self, x: Floats, limit: int) -> list[Cut]:
         """Violated covers of the first kind that has any."""
         return self._safe_patterns.valid(
-            self._finder.rows(x, most=limit, kinds=self._kinds, deadline=self._deadline)
+            self._finder.separate(x, most=limit, kinds=self._kinds, deadline=self._deadline)
         )
 
 
@@ -121,24 +121,24 @@ class Integral:
         self._recent: list[Requirement] = []
         """Recently violated requirements."""
 
-    def separate(self, x: Floats, limit: int) -> list[Row]:
+    def separate(self, x: Floats, limit: int) -> list[Cut]:
         """Violated cuts; none: the point is a safe pattern."""
         own = self._separation
         model = own.model
-        found = own.capacity.rows(x, model.requirements, most=limit, deadline=own.deadline)
+        found = own.capacity.separate(x, model.requirements, most=limit, deadline=own.deadline)
         cuts = own.safe_patterns.valid(found)
         if not cuts:
             if not found and own.deadline.passed():  # then not every requirement was checked
                 raise TimeUp
             sure = model.is_network and not found
             unmet = self._incumbent.offer((x > 0.5) | model.problem.must_hide, sure=sure)
-            cuts = [own.capacity.another_cell(requirement, x) for requirement in unmet]
+            cuts = [own.capacity.weakest_no_good(requirement, x) for requirement in unmet]
         return [*cuts, *own.bridgeless.separate(x, limit)] if cuts else []
 
     def is_safe(self, x: Floats) -> bool:
         """Whether an integral point is a safe pattern. Recently violated requirements are checked first."""
         capacity = self._separation.capacity
-        if self._recent and capacity.rows(x, self._recent, most=1):
+        if self._recent and capacity.separate(x, self._recent, most=1):
             return False
         safe = not self.separate(x, 1)
         if not safe and self._separation.model.is_network and capacity.worst is not None:
@@ -161,10 +161,10 @@ class Separation:
         self.model, self.relaxation, self.deadline = model, relaxation, deadline
         self.limit, self.safe_patterns = limit, incumbent.safe_patterns
         """Maximum number of requirements that get cuts in one round, and patterns that no cut may exclude."""
-        self.capacity = capacity = separator_of(model.problem, model.allowed, model.aggregation)
-        self.bridgeless = Bridgeless(PatternRows(model.problem, model.allowed, model.aggregation))
+        self.capacity = capacity = capacity_separator_of(model.problem, model.allowed, model.aggregation)
+        self.bridgeless = Bridgeless(BridgelessCuts(model.problem, model.allowed, model.aggregation))
         self._covers = (
-            CoverFinder(capacity, model.requirements) if isinstance(capacity, NetworkSeparator) else None
+            CoverSeparator(capacity, model.requirements) if isinstance(capacity, NetworkSeparator) else None
         )
         self._integral = Integral(self, incumbent, recent)
 
@@ -178,15 +178,15 @@ class Separation:
             return []
         return [Covers(self._covers, self.safe_patterns, self.deadline, kinds)]
 
-    def star_cuts(self) -> list[Row]:
+    def star_cuts(self) -> list[Cut]:
         """The cuts of single equations around each requirement: on networks only."""
         return (
-            self.capacity.stars(self.model.requirements)
+            self.capacity.star_cuts(self.model.requirements)
             if isinstance(self.capacity, NetworkSeparator)
             else []
         )
 
-    def violated(self, x: Floats) -> list[Row]:
+    def violated(self, x: Floats) -> list[Cut]:
         """Cuts that an integral point violates. None: it is a safe pattern, and offered as incumbent."""
         return self._integral.separate(x, self.limit)
 

@@ -46,7 +46,7 @@ from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.separation import Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
 from tablecloak.methods.branch_and_cut.statistics import SolveStatistics
-from tablecloak.methods.cuts import GapLimits, Relaxation, Row
+from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
 from tablecloak.model import Problem, Requirement, Status, Suppression
@@ -177,7 +177,7 @@ class BranchAndCut:
             cells = np.flatnonzero(model.representatives)
             left = model.problem.most_touched - int(model.problem.must_hide.sum())
             touched = -model.aggregation.sizes[cells].astype(float)
-            relaxation.add([Row(cells, touched, -float(left), "most touched")])
+            relaxation.add([Cut(cells, touched, -float(left), "most touched")])
         return SearchContext(
             model=model,
             incumbent=self.incumbent,

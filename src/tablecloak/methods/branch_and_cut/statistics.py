@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from tablecloak.methods.cuts import Row
+from tablecloak.methods.cuts import Cut
 
 
 @dataclass
@@ -26,7 +26,7 @@ class SolveStatistics:
     numerical_failures: int = 0
     """Relaxations that could not be solved."""
 
-    def counters(self, levels: int, pool: Iterable[Row]) -> Mapping[str, float]:
+    def counters(self, levels: int, pool: Iterable[Cut]) -> Mapping[str, float]:
         """All of them by name, with the number of requirements and of the cuts of each kind."""
         kinds = Counter(cut.kind for cut in pool)
         return {

@@ -12,8 +12,8 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.separation import PointSeparator
 from tablecloak.methods.branch_and_cut.settings import SeparationEffort
-from tablecloak.methods.cuts import Row
-from tablecloak.solvers import Callbacks, Cut, MixedSolution, branch_and_cut
+from tablecloak.methods.cuts import Cut
+from tablecloak.solvers import Callbacks, MixedSolution, SolverCut, branch_and_cut
 
 
 class TreeHooks(NamedTuple):
@@ -40,11 +40,11 @@ class Variables:
         """Values of the variables as a point over all cells."""
         return self._model.point(self.cells, values)
 
-    def restricted(self, cut: Row) -> Cut:
+    def restricted(self, cut: Cut) -> SolverCut:
         """A cut over the variables."""
         columns = self.position[cut.cells]
         inside = columns >= 0
-        return Cut(columns[inside], cut.coefficients[inside], cut.rhs)
+        return SolverCut(columns[inside], cut.coefficients[inside], cut.rhs)
 
 
 def solve_over(
@@ -69,7 +69,7 @@ def solve_over(
     only_connectivity = model.has_tied_weights and _suffices_alone(search, cells)
     effort = _effort(search, only_connectivity)
 
-    def separate(values: Floats, integral: bool) -> list[Cut]:
+    def separate(values: Floats, integral: bool) -> list[SolverCut]:
         deadline.check()  # SCIP separates many points without a look at its own limit
         x = variables.point(values)
         cuts = search.separation.violated(x) if integral else _separate(search, x, effort, variables)
@@ -107,7 +107,7 @@ def _effort(search: SearchContext, only_connectivity: bool) -> SeparationEffort:
     return settings.thorough if many else settings.light
 
 
-def _separate(search: SearchContext, x: Floats, effort: SeparationEffort, variables: Variables) -> list[Row]:
+def _separate(search: SearchContext, x: Floats, effort: SeparationEffort, variables: Variables) -> list[Cut]:
     """Cuts that a fractional point violates by enough: capacity and bridgeless, or else covers."""
     settings, separation = search.settings.tree, search.separation
     if not settings.fractional:
@@ -118,7 +118,7 @@ def _separate(search: SearchContext, x: Floats, effort: SeparationEffort, variab
         rounds.append(separation.covers(effort.covers))
     for separators in rounds:
         found = [cut for separator in separators for cut in separator.separate(x, effort.levels)]
-        cuts = [cut for cut in found if cut.shortfall(x) > settings.worthwhile]
+        cuts = [cut for cut in found if cut.violation(x) > settings.worthwhile]
         if cuts:
             return cuts
     return []

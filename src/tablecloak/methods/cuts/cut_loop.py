@@ -26,12 +26,12 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts.cut import Cut
 from tablecloak.methods.cuts.relaxation import Relaxation
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import OPTIMALITY, GrowingProgram, MixedSolution, Outcome
 
-SeparationRoutine = Callable[[Floats], list[Row]]
+SeparationRoutine = Callable[[Floats], list[Cut]]
 """From a point to cuts that it violates."""
 UNSATISFIABLE = "the cuts of a feasible problem contradict each other"
 

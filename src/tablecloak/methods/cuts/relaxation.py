@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.cuts.cut import Row, matrix_of
+from tablecloak.methods.cuts.cut import Cut, matrix_of
 from tablecloak.progress import Deadline
 from tablecloak.solvers import ACTIVE_DUAL, CUT_VIOLATION, OPTIMALITY, Master, Outcome
 
@@ -60,7 +60,7 @@ class Relaxation:
         self.weights, self.free, self.settings = weights, free, settings
         self.columns: Ints = np.zeros(0, dtype=np.int64)
         self.place = np.full(weights.size, -1, dtype=np.int64)
-        self.pool: list[Row] = []
+        self.pool: list[Cut] = []
         self._seen: set[tuple[bytes, bytes, float]] = set()
         self._inside: list[int] = []
         self._age: list[int] = []
@@ -86,14 +86,14 @@ class Relaxation:
         inside = self.matrix([self.pool[k] for k in self._inside])
         self.master.add_columns(self.weights[cells], csc_array(inside[:, cells]))
 
-    def add(self, cuts: Iterable[Row]) -> int:
+    def add(self, cuts: Iterable[Cut]) -> int:
         """Add cuts to the pool and to the program; return the number of new ones."""
         first = len(self.pool)
         self.add_to_pool(cuts)
         self._enter(list(range(first, len(self.pool))))
         return len(self.pool) - first
 
-    def add_to_pool(self, cuts: Iterable[Row]) -> None:
+    def add_to_pool(self, cuts: Iterable[Cut]) -> None:
         """Add cuts found elsewhere: they enter the program when a solution of it violates them."""
         for cut in cuts:
             if cut.key not in self._seen:
@@ -108,7 +108,7 @@ class Relaxation:
             right, matrix = self.system([self.pool[k] for k in numbers], self.columns)
             self.master.add_rows(right, csr_array(matrix))
 
-    def active_cuts(self) -> list[Row]:
+    def active_cuts(self) -> list[Cut]:
         """The cuts that matter at the last solution: those in the program, and the newest of the pool."""
         inside = set(self._inside)
         newest = max(len(self.pool) - self.settings.newest_cuts, 0)
@@ -118,11 +118,11 @@ class Relaxation:
             if k in inside or k >= newest or cut.kind == "most touched"  # no separator would find that again
         ]
 
-    def matrix(self, cuts: Sequence[Row]) -> csr_array:
+    def matrix(self, cuts: Sequence[Cut]) -> csr_array:
         """Coefficients of cuts over all cells."""
         return matrix_of(cuts, self.weights.size)
 
-    def system(self, cuts: Sequence[Row], cells: Ints) -> tuple[Floats, csr_array]:
+    def system(self, cuts: Sequence[Cut], cells: Ints) -> tuple[Floats, csr_array]:
         """Right sides of cuts, and their coefficients over some cells."""
         return np.array([cut.rhs for cut in cuts]), self.matrix(cuts)[:, cells]
 
@@ -202,7 +202,7 @@ class Relaxation:
         mask: Bools = (by_vertex <= cost - self.bound + noise) & (by_centre <= cost - central + noise)
         return self.free & mask
 
-    def violated_in_pool(self, x: Floats) -> list[Row]:
+    def violated_in_pool(self, x: Floats) -> list[Cut]:
         """Cuts of the pool that are not in the program and violated at x: they enter the program again."""
         inside = set(self._inside)
         outside = [k for k in range(len(self.pool)) if k not in inside]
