@@ -37,7 +37,7 @@ from tablecloak.methods.intervals import (
     stated,
 )
 from tablecloak.methods.unified import Answer, Form, Proof, SecondModel, combined_form, solve_first
-from tablecloak.model import Intervals, Problem, all_levels, conditional_widths
+from tablecloak.model import Intervals, Problem, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -155,7 +155,7 @@ def _answer(
     known: Sequence[Proof],
 ) -> tuple[Answer, list[Proof]]:
     """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
-    levels, widths = all_levels(problem), conditional_widths(problem, allowed & ~problem.must_hide)
+    levels, widths = all_requirements(problem), conditional_widths(problem, allowed & ~problem.must_hide)
     if params.model == "first":
         found = solve_first(problem, form, levels, widths, deadline.left)
         there = bool(found.values.size)

@@ -27,16 +27,15 @@ from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Ro
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells, stated_reach
 from tablecloak.model.problem import Attacker, Problem
 from tablecloak.model.requirement import (
-    DIRECTIONS,
     RequiredLevels,
     Requirement,
     Side,
-    all_levels,
+    all_requirements,
+    box_deviation_bounds,
     conditional_widths,
     deviation_bounds,
+    open_requirements,
     required_units,
-    room_by_box,
-    sides,
     unmet_requirements,
 )
 from tablecloak.model.result import EVERYTHING, Audit, Report, Result, Status
@@ -56,7 +55,6 @@ from tablecloak.model.units import (
 
 __all__ = [
     "CELLS",
-    "DIRECTIONS",
     "EMPTY",
     "EVERYTHING",
     "FLOAT_NOISE",
@@ -96,9 +94,10 @@ __all__ = [
     "Table",
     "View",
     "additive",
-    "all_levels",
+    "all_requirements",
     "amounts",
     "ancestors",
+    "box_deviation_bounds",
     "check_dimensions",
     "checked_units",
     "conditional_widths",
@@ -116,13 +115,12 @@ __all__ = [
     "nearest_units",
     "noise",
     "of_kind",
+    "open_requirements",
     "part_gap_meanings",
     "plain_number",
     "rebuilt_units",
     "required_units",
-    "room_by_box",
     "rounded_cells",
-    "sides",
     "stated_reach",
     "summation_equations",
     "units_above",

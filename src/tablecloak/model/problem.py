@@ -15,13 +15,13 @@ from tablecloak.model import weights as weighing
 from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
 from tablecloak.model.levels import Levels
 from tablecloak.model.marks import Mark, Reason
+from tablecloak.model.requirement import required_amounts
 from tablecloak.model.table import Table
 from tablecloak.model.units import (
     FLOAT_NOISE,
     amounts,
     nearest_units,
     rounded,
-    snapped,
     units_above,
     units_below,
 )
@@ -229,16 +229,7 @@ class Problem:
         What he knows himself is not ours to protect: a sole contributor's own cell asks nothing. Cells that
         are not sensitive ask their conditional width (when `touched`).
         """
-        low, high = (end[cells] for end in self.box(attacker))
-        a, decimals = self.table.values[cells], self.table.decimals
-        down = np.maximum(snapped(a - low, decimals, a), 0.0)
-        up = np.maximum(snapped(high - a, decimals, a), 0.0)
-        sliding = self.levels.sliding[cells] + (self.levels.conditional[cells] if touched else 0.0)
-        return (
-            np.minimum(self.levels.lower[cells], down),
-            np.minimum(self.levels.upper[cells], up),
-            np.minimum(sliding, snapped(down + up, decimals, a)),
-        )
+        return required_amounts(self, attacker, cells, touched)
 
     def against_marks(self, touched: Bools) -> Ints:
         """Cells that a pattern treats against their mark: forced but touched, or to be hidden but published."""

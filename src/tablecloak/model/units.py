@@ -124,12 +124,6 @@ def _decimals_of(unit: float) -> int:
     return round(-log10(unit))
 
 
-def snapped(values: Floats, decimals: int, others: Floats | float = 0.0) -> Floats:
-    """Values without float noise: those that are whole numbers of units up to noise as exactly these."""
-    whole = nearest_units(values, decimals)
-    return np.where(is_whole(values, whole, decimals, others), amounts(whole, decimals), values)
-
-
 # ---------------------------------------------------------------------- what does not fit
 
 

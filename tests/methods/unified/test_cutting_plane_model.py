@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tablecloak.methods.unified import SecondModel, combined_form, interval_form
-from tablecloak.model import Problem, all_levels
+from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
 from two_way import TwoWay
@@ -30,7 +30,7 @@ def partial(problem: Problem, first: SecondModel | None = None) -> SecondModel:
     none = np.zeros(len(problem.table), dtype=bool)
     form = interval_form(problem, ~problem.forced, none, problem.weights, problem.weights)
     known = () if first is None else first.tight_proofs()
-    return SecondModel(problem, form, all_levels(problem), [], NEVER, silent, known)
+    return SecondModel(problem, form, all_requirements(problem), [], NEVER, silent, known)
 
 
 def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
@@ -57,9 +57,11 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
         problem, ~problem.forced, none, problem.weights, problem.weights, 30 * problem.weights, 25.0
     )
     whole = replace(form, switches=None)
-    expected = SecondModel(problem, whole, all_levels(problem), [], Deadline.after(60.0), silent).solve()
+    expected = SecondModel(
+        problem, whole, all_requirements(problem), [], Deadline.after(60.0), silent
+    ).solve()
     monkeypatch.setattr("tablecloak.methods.unified.cutting_plane_model.FIRST_GUESS", guess)
-    answer = SecondModel(problem, form, all_levels(problem), [], Deadline.after(60.0), silent).solve()
+    answer = SecondModel(problem, form, all_requirements(problem), [], Deadline.after(60.0), silent).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe
     assert answer.objective == pytest.approx(expected.objective, rel=1e-6)
@@ -70,5 +72,5 @@ def test_no_time_proves_nothing() -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
     form = interval_form(problem, ~problem.forced, none, problem.weights, problem.weights)
-    answer = SecondModel(problem, form, all_levels(problem), [], Deadline.after(0.0), silent).solve()
+    answer = SecondModel(problem, form, all_requirements(problem), [], Deadline.after(0.0), silent).solve()
     assert answer.outcome is Outcome.TIME_LIMIT and not answer.safe

@@ -25,7 +25,7 @@ from tablecloak.methods.unified import (
     suppression_form,
     with_senses,
 )
-from tablecloak.model import Problem, Rounding, all_levels, conditional_widths
+from tablecloak.model import Problem, Rounding, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import Outcome, row_generation
@@ -48,13 +48,15 @@ LIMIT = 2.0
 
 def second(problem: Problem, form: Form) -> Answer:
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
-    return SecondModel(problem, form, all_levels(problem), widths, Deadline.after(LIMIT), silent).solve()
+    return SecondModel(
+        problem, form, all_requirements(problem), widths, Deadline.after(LIMIT), silent
+    ).solve()
 
 
 def agree(problem: Problem, form: Form) -> tuple[Outcome, float]:
     """Both models on a form; what they agree on."""
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
-    one, other = solve_first(problem, form, all_levels(problem), widths, LIMIT), second(problem, form)
+    one, other = solve_first(problem, form, all_requirements(problem), widths, LIMIT), second(problem, form)
     if Outcome.TIME_LIMIT in (one.outcome, other.outcome):
         return Outcome.TIME_LIMIT, np.nan
     assert one.outcome is other.outcome

@@ -29,7 +29,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
-from tablecloak.model import Problem, room_by_box
+from tablecloak.model import Problem, box_deviation_bounds
 
 FAR = 32.0
 """On tables that are no networks no hidden cell is counted on for more than so many times the largest level."""
@@ -171,7 +171,7 @@ def suppression_form(problem: Problem, cells: Bools) -> Form:
     """Cells are hidden or published exactly. Cells that must be hidden are. Boxes must be finite for the others."""
     size, mine = cells.size, np.flatnonzero(cells & ~problem.must_hide)
     hidden = cells & problem.must_hide
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     count = mine.size
     endless = np.where(hidden, np.inf, 0.0)
     return Form(
@@ -199,7 +199,7 @@ def interval_form(problem: Problem, cells: Bools, hidden: Bools, up: Floats, dow
     """
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 2 * count
     return Form(
@@ -220,7 +220,7 @@ def combined_form(
     """The same with a price `fixed` for touching a cell at all (x = 1); no interval is longer than `most` on a side."""
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
-    below, above = (np.minimum(room, most) / unit for room in room_by_box(problem))
+    below, above = (np.minimum(room, most) / unit for room in box_deviation_bounds(problem))
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 3 * count
     eye = np.arange(count)

@@ -28,7 +28,7 @@ from tablecloak.attacker import (
 from tablecloak.methods.unified.local_separation import NearProver
 from tablecloak.methods.unified.local_start import looks_near, near_proofs
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
-from tablecloak.model import DIRECTIONS, Problem, Requirement
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -245,7 +245,7 @@ class NetworkProver:
     def _queries(
         self, cells: Ints, place: dict[int, int], requirements: Sequence[Requirement], extent: Floats
     ) -> _Queries:
-        pairs = [(t, upward) for t in place for upward in DIRECTIONS[requirements[t].side]]
+        pairs = [(t, upward) for t in place for upward in requirements[t].directions]
         level = np.array([requirements[t].level for t, _ in pairs])
         return _Queries(
             np.array([t for t, _ in pairs]),
@@ -273,7 +273,7 @@ class NetworkProver:
                 if binding[first + q]:
                     cells, sign = np.array([cell]), np.array([1.0 if upward else -1.0])
                 proof = Proof(requirements[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
-                if len(DIRECTIONS[requirements[t].side]) == 2 and waiting is None:
+                if len(requirements[t].directions) == 2 and waiting is None:
                     waiting = proof
                     continue
                 yield t, proof if waiting is None else self._both(waiting, proof)
@@ -375,7 +375,7 @@ class _Probe:
         """Multipliers for each direction if so much is missed; None if it is met."""
         place, got, parts = int(np.searchsorted(self.cells, requirement.cell)), 0.0, []
         known = {True: float(self.most_up[place]), False: float(self.most_down[place])}
-        directions = DIRECTIONS[requirement.side]
+        directions = requirement.directions
         if sum(known[upward] for upward in directions) >= need:
             return None
         for upward in directions:
