@@ -7,7 +7,7 @@ from tablecloak.attacker.evidence import WholeSystem
 from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
 from tablecloak.attacker.hypercube import Cubes
 from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
-from tablecloak.attacker.inference import Inference, Side, Tick
+from tablecloak.attacker.inference import Extents, Inference, Tick
 from tablecloak.attacker.integer import IntegerAttack
 from tablecloak.attacker.linear import DECADES, LinearAttack
 from tablecloak.attacker.multipliers import residual, simplified
@@ -25,7 +25,7 @@ from tablecloak.attacker.presolve import (
     working_columns,
     working_equations,
 )
-from tablecloak.attacker.structure import Block, orient
+from tablecloak.attacker.structure import EquationBlock, orient
 from tablecloak.attacker.system import Boxes, CellNetwork, is_network
 from tablecloak.attacker.witness import WitnessFinder
 
@@ -33,17 +33,17 @@ __all__ = [
     "DECADES",
     "MOST_ENTRIES",
     "Attack",
-    "Block",
     "Boxes",
     "CellNetwork",
     "Component",
     "Cubes",
+    "EquationBlock",
+    "Extents",
     "Inference",
     "IntegerAttack",
     "LinearAttack",
     "NetworkAttack",
     "Reduction",
-    "Side",
     "Tick",
     "TooMuchWork",
     "WholeSystem",

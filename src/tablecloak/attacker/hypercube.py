@@ -27,12 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from tablecloak.attacker.grid import Grid
+from tablecloak.arrays import Codes, Floats, Ints
+from tablecloak.attacker.grid import CodeGrid
 
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
 Signs = NDArray[np.int8]
-Floats = NDArray[np.float64]
 
 MOST_PLACES = 2**25
 """Grids with more places than this, empty ones included, are not taken: there is a number for each."""
@@ -50,7 +48,7 @@ class Cube:
 class Cubes:
     """Hypercubes of one grid. `cells` are the numbers of its cells in the table, `columns` the table's equations."""
 
-    def __init__(self, grid: Grid, cells: Ints, columns: csc_array) -> None:
+    def __init__(self, grid: CodeGrid, cells: Ints, columns: csc_array) -> None:
         trees = [_Tree.of(parents) for parents in grid.parents]
         shape = np.array(grid.shape, dtype=np.int64)
         self._stride = _strides(shape)
@@ -80,7 +78,7 @@ class Cubes:
         self._scratch = np.zeros(longest), np.zeros(longest, dtype=np.int32)
 
     @staticmethod
-    def fits(grid: Grid) -> bool:
+    def fits(grid: CodeGrid) -> bool:
         """Whether there is room for a number for every place of the grid."""
         from tablecloak.solvers.kernels.hypercubes import LONGEST
 

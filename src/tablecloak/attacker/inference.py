@@ -23,7 +23,7 @@ Tick = Callable[[int], None]
 
 
 @dataclass(eq=False)
-class Side:
+class Extents:
     """How far some cells go on one side: at least `reach`, at most `bound` (infinite where nothing is proven).
 
     Whole numbers are exact; those that are not are in `fractions` as (reach, bound), by place.
@@ -34,7 +34,7 @@ class Side:
     fractions: dict[int, tuple[Amount, Amount]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, size: int) -> Side:
+    def of(cls, size: int) -> Extents:
         """Nothing known yet."""
         return cls(np.zeros(size), np.full(size, np.inf))
 
@@ -51,7 +51,7 @@ class Side:
         if not (_is_whole(reach) and _is_whole(bound)):
             self.fractions[place] = reach, bound
 
-    def copy_from(self, other: Side, mine: Ints, its: Ints) -> None:
+    def copy_from(self, other: Extents, mine: Ints, its: Ints) -> None:
         """Take over some cells of another one."""
         self.reach[mine], self.bound[mine] = other.reach[its], other.bound[its]
         for gone in mine.tolist() if self.fractions else ():
@@ -79,7 +79,7 @@ class Inference(Protocol):
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
+    ) -> tuple[Extents, Extents]:
         """How far the cells go down and up; `size`: amounts that matter for each cell (0: none in particular)."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.evidence import WholeSystem
-from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.presolve import Component
 from tablecloak.errors import NotApplicable
@@ -43,10 +43,10 @@ class IntegerAttack:
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
+    ) -> tuple[Extents, Extents]:
         if self.flow is not None:
             return self.flow.reach(cells, need_down, need_up, tick, size)
-        component, down, up = self.component, Side.of(cells.size), Side.of(cells.size)
+        component, down, up = self.component, Extents.of(cells.size), Extents.of(cells.size)
         program = IntegerProgram(component.matrix, component.low, component.high)
         system = WholeSystem(component.columns)
         for row, cell in enumerate(cells):

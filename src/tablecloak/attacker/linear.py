@@ -15,7 +15,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched
-from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
@@ -70,8 +70,8 @@ class LinearAttack:
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
-        down, up = Side.of(cells.size), Side.of(cells.size)
+    ) -> tuple[Extents, Extents]:
+        down, up = Extents.of(cells.size), Extents.of(cells.size)
         for chunk, start in enumerate(range(0, cells.size, CHUNK)):
             part = np.arange(start, min(start + CHUNK, cells.size))
             pool = self.pools.setdefault(chunk, [])
@@ -134,7 +134,7 @@ class _Push:
         self.need = {False: need_down, True: need_up}
         wall = {False: -attack.component.low[cells], True: attack.component.high[cells]}
         self.side = {
-            way: Side(np.zeros(cells.size), np.where(self.ratio == 0, 0.0, wall[way])) for way in wall
+            way: Extents(np.zeros(cells.size), np.where(self.ratio == 0, 0.0, wall[way])) for way in wall
         }
         self.goal = {
             way: np.where(self.need[way] > 0, np.minimum(self.need[way], self.side[way].bound), -np.inf)

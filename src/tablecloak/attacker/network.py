@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.presolve import Component
 from tablecloak.solvers.graphs import Network
 
@@ -29,7 +29,7 @@ class NetworkAttack:
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
+    ) -> tuple[Extents, Extents]:
         if self._movable is None:
             self._movable = self.network.undetermined()
         movable = self._movable[cells]
@@ -39,7 +39,7 @@ class NetworkAttack:
         return _side(down, need_down, movable), _side(up, need_up, movable)
 
 
-def _side(got: Floats, need: Floats, movable: Bools) -> Side:
+def _side(got: Floats, need: Floats, movable: Bools) -> Extents:
     """What a flow below the need reaches is the capacity of a cut; one that stops at the need proves no bound."""
     short = ~movable | (got < need) | (need == np.inf)
-    return Side(got, np.where(short, got, np.inf))
+    return Extents(got, np.where(short, got, np.inf))

@@ -26,8 +26,9 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from tablecloak.arrays import Bools, Codes, Ints
 from tablecloak.attacker.grid import (
-    Grid,
+    CodeGrid,
     describe_grid,
     find_grid,
     fixed,
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any, tuple[int, int]]
 
 Kind = Literal["free", "network", "grid", "general"]
-Codes = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -68,7 +66,7 @@ class Orientation:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class EquationBlock:
     """Cells tied to each other by equations, and what they form.
 
     `kept_rows` are equations that imply all `rows`: repeated ones are left out, and in a network also those
@@ -77,10 +75,10 @@ class Block:
     """
 
     kind: Kind
-    cells: Indices
-    rows: Indices
-    kept_rows: Indices
-    grid: Grid | None = None
+    cells: Ints
+    rows: Ints
+    kept_rows: Ints
+    grid: CodeGrid | None = None
     orientation: Orientation | None = None
 
     @property
@@ -100,7 +98,7 @@ class Structure:
     Every cell is in one block. Equations without cells are in no block.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[EquationBlock, ...]
 
     @property
     def description(self) -> str:
@@ -159,11 +157,11 @@ def recognise(equations: Matrix) -> Structure:
     alone = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) == 0)
     if alone.size:
         none = fixed(alone[:0])
-        blocks.append(Block("free", fixed(alone), none, none))
+        blocks.append(EquationBlock("free", fixed(alone), none, none))
     return Structure(tuple(blocks))
 
 
-def _recognise_block(matrix: Matrix, rows: Indices, cells: Indices, usual: int) -> Block:
+def _recognise_block(matrix: Matrix, rows: Ints, cells: Ints, usual: int) -> EquationBlock:
     """What one connected component is; `usual` is the sign of totals elsewhere in the table."""
     distinct = _distinct_rows(matrix)
     matrix = matrix[distinct]
@@ -180,10 +178,10 @@ def _recognise_block(matrix: Matrix, rows: Indices, cells: Indices, usual: int) 
         kind: Kind = "general" if grid is None else "grid"
     else:
         kind, distinct = "network", distinct[~implied]
-    return Block(kind, fixed(cells), fixed(rows), fixed(rows[distinct]), grid, orientation)
+    return EquationBlock(kind, fixed(cells), fixed(rows), fixed(rows[distinct]), grid, orientation)
 
 
-def _distinct_rows(matrix: Matrix) -> Indices:
+def _distinct_rows(matrix: Matrix) -> Ints:
     """Rows of the matrix (none of them empty) without those that repeat an earlier one, signs apart.
 
     Rows are grouped by a hash; a row is dropped only if it really equals the first row of its group.
@@ -211,7 +209,7 @@ def _tidy(matrix: Matrix | sparse.csc_array[Any]) -> None:
     matrix.eliminate_zeros()
 
 
-def _connected(matrix: Matrix) -> list[tuple[Indices, Indices]]:
+def _connected(matrix: Matrix) -> list[tuple[Ints, Ints]]:
     """Rows and columns of every connected component that has entries, in the order of their first rows."""
     rows, columns = matrix.shape
     indptr = np.concatenate([matrix.indptr, np.full(columns, matrix.nnz)])
@@ -226,7 +224,7 @@ def _connected(matrix: Matrix) -> list[tuple[Indices, Indices]]:
     return list(zip(*sets, strict=True)) if matrix.nnz else []
 
 
-def _two_colouring(rows: int, one: Indices, other: Indices, unequal: Mask) -> npt.NDArray[np.int8] | None:
+def _two_colouring(rows: int, one: Ints, other: Ints, unequal: Bools) -> npt.NDArray[np.int8] | None:
     """Signs of rows so that rows one[i] and other[i] have unequal signs where asked and else equal ones.
 
     Row r becomes two nodes, "r is positive" (r) and "r is negative" (r + rows), joined to what they imply;

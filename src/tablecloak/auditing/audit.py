@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.attacker import (
     Component,
+    Extents,
     Inference,
     IntegerAttack,
     LinearAttack,
     NetworkAttack,
     Reduction,
-    Side,
     Tick,
     cubes_of,
     is_ready,
@@ -62,14 +62,14 @@ class _Answers:
     """How far down and up each question got, beside what is required; one row a question, in whole data units."""
 
     required: RequiredLevels
-    down: Side
-    up: Side
+    down: Extents
+    up: Extents
 
     @classmethod
     def none(cls, required: RequiredLevels) -> _Answers:
         """Nothing found yet: what cannot deviate does not."""
         size = required.lower.size
-        return cls(required, *(Side(np.zeros(size), np.zeros(size)) for _ in range(2)))
+        return cls(required, *(Extents(np.zeros(size), np.zeros(size)) for _ in range(2)))
 
     def met(self) -> Bools:
         """By side and row: whether the requirement is met; lower, upper, sliding."""

@@ -125,8 +125,8 @@ class LinearEngine:
     def _become(self, attacker: int) -> None:
         self.attacker = attacker
         self.rooms = [self.exact.room(attacker, cell) for cell in self.place]
-        self.program: _Program | None = None
-        self.cone: _Program | None = None
+        self.program: _VertexProgram | None = None
+        self.cone: _VertexProgram | None = None
 
     def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push:
         if attacker != self.attacker:
@@ -136,7 +136,7 @@ class LinearEngine:
             if push is not None:
                 return push
         if self.program is None:
-            self.program = _Program(
+            self.program = _VertexProgram(
                 self.exact, list(self.place), self.rows, self.component.matrix, self.rooms
             )
         unit = self.exact.unit
@@ -150,7 +150,7 @@ class LinearEngine:
                 (ZERO if isinstance(low, Fraction) else -ONE, ZERO if isinstance(high, Fraction) else ONE)
                 for low, high in self.rooms
             ]
-            self.cone = _Program(self.exact, list(self.place), self.rows, self.component.matrix, rooms)
+            self.cone = _VertexProgram(self.exact, list(self.place), self.rows, self.component.matrix, rooms)
         push = self.cone.furthest(self.place[cell], upward, ONE)
         return Push(math.inf, push.deviations, iter(())) if push.estimate > 1e-6 else None
 
@@ -172,7 +172,7 @@ class SparseEngine:
         both: list[Room] = [(ZERO, high) for _, high in rooms]
         both += [(ZERO, -low) for low, _ in rooms]
         matrix = hstack([self.component.matrix, -self.component.matrix], format="csc")
-        self.program = _Program(self.exact, [*self.place, *self.place], self.rows, matrix, both)
+        self.program = _VertexProgram(self.exact, [*self.place, *self.place], self.rows, matrix, both)
 
     def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push:
         if not isinstance(goal, Fraction):
@@ -185,7 +185,7 @@ class SparseEngine:
         return Push(float(goal), self.program.least(place, other, amounts), iter(()))
 
 
-class _Program:
+class _VertexProgram:
     """Linear programs matrix d = 0 within rooms: solved in floats, their bases in fractions.
 
     The columns are the cells, or the cells twice: then d = u - v and the program starts with the least sum.

@@ -45,7 +45,7 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
     which no exact proof could be made are in `uncertified`, with the reason.
     """
     whole = "integ" in audit.engine
-    writer = _Writer(problem, pattern, whole)
+    writer = _CertificateWriter(problem, pattern, whole)
     for row in range(audit.cells.size):
         cell, attacker, safe = int(audit.cells[row]), int(audit.attackers[row]), bool(audit.safe_rows[row])
         if audit.exact:
@@ -62,7 +62,7 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
     return writer.certificate()
 
 
-class _Writer:
+class _CertificateWriter:
     """Collects claims; deviations and multipliers that serve several claims are stored once."""
 
     def __init__(self, problem: Problem, pattern: Pattern, whole: bool) -> None:
@@ -122,11 +122,11 @@ class _Writer:
         elif safe != self._is_met(sides[0], sides[1]):
             self._note(sides[0], REVERSED)
 
-    def _is_met(self, down: Side, up: Side) -> bool:
+    def _is_met(self, down: ProvenExtent, up: ProvenExtent) -> bool:
         lower, upper, sliding = self.exact.required(up.attacker, up.cell)
         return up.amount >= upper and down.amount >= lower and up.amount + down.amount >= sliding
 
-    def _reaches(self, side: Side) -> None:
+    def _reaches(self, side: ProvenExtent) -> None:
         if side.deviation is not None:
             proof = self.workshop.keep(side.deviation)
             if isinstance(side.amount, Fraction):
@@ -135,22 +135,22 @@ class _Writer:
                 claim = Claim("unbounded", side.cell, side.attacker, side.upward, None, proof)
             self.claims.append(claim)
 
-    def _bounded(self, side: Side) -> None:
+    def _bounded(self, side: ProvenExtent) -> None:
         assert isinstance(side.bound, Fraction)
         proof = self.multipliers.setdefault(tuple(sorted(side.multipliers.items())), len(self.multipliers))
         self.claims.append(Claim("bounded", side.cell, side.attacker, side.upward, side.bound, proof))
 
-    def _give_up(self, *sides: Side, otherwise: str) -> None:
+    def _give_up(self, *sides: ProvenExtent, otherwise: str) -> None:
         reasons = [reason for side in sides for reason in side.reasons]
         self._note(sides[0], reasons[0] if reasons else otherwise)
 
-    def _note(self, side: Side, reason: str) -> None:
+    def _note(self, side: ProvenExtent, reason: str) -> None:
         who = self.problem.attacker_names[side.attacker]
         self.uncertified.append(f"{self.problem.table.label(side.cell)} against {who}: {reason}")
 
 
 @dataclass
-class Side:
+class ProvenExtent:
     """How far a cell provably goes on one side (`amount`) and provably not beyond (`bound`)."""
 
     cell: int
@@ -192,9 +192,9 @@ class Workshop:
                 self._through.setdefault(cell, []).append(number)
         return self._numbers[key]
 
-    def push(self, cell: int, attacker: int, upward: bool, goal: Extended, tight: bool) -> Side:
+    def push(self, cell: int, attacker: int, upward: bool, goal: Extended, tight: bool) -> ProvenExtent:
         """Reach the goal or show that it is out of reach (`tight`: by a bound that is reached)."""
-        side = Side(cell, attacker, upward)
+        side = ProvenExtent(cell, attacker, upward)
         if goal <= 0:
             return side
         if goal != math.inf and self._reuse(side, goal):
@@ -206,7 +206,7 @@ class Workshop:
                     self._work(side, engine, target, goal, tight)
         return side
 
-    def _targets(self, side: Side, goal: Extended) -> Iterator[Extended]:
+    def _targets(self, side: ProvenExtent, goal: Extended) -> Iterator[Extended]:
         """What to push for: the goal, a little more (not on the edge then), the bound found meanwhile."""
         yield goal
         if isinstance(goal, Fraction):
@@ -216,7 +216,9 @@ class Workshop:
 
     # ------------------------------------------------------------------ deviations
 
-    def _work(self, side: Side, engine: Engine, target: Extended, goal: Extended, tight: bool) -> None:
+    def _work(
+        self, side: ProvenExtent, engine: Engine, target: Extended, goal: Extended, tight: bool
+    ) -> None:
         """Take from a proposal what helps: a deviation near the best, a bound, more if they do not meet."""
         try:
             push = engine.push(side.cell, side.attacker, side.upward, target)
@@ -229,7 +231,7 @@ class Workshop:
         if not side.settles(goal, tight):
             self._take_deviations(side, push, goal, math.inf)
 
-    def _take_deviations(self, side: Side, push: Push, goal: Extended, estimate: float) -> None:
+    def _take_deviations(self, side: ProvenExtent, push: Push, goal: Extended, estimate: float) -> None:
         """Try what is proposed until the goal is reached or, if that is nearer, the estimate nearly is."""
         most = estimate if estimate < float(goal) * (1 - NEARLY) else math.inf
         try:
@@ -240,7 +242,7 @@ class Workshop:
         except (NoBasis, SolverError) as reason:
             side.reasons.append(str(reason))
 
-    def _offer(self, side: Side, deviation: Vector, goal: Extended) -> None:
+    def _offer(self, side: ProvenExtent, deviation: Vector, goal: Extended) -> None:
         """Take a deviation up, stretched to the goal or shrunk to the room, if it leads further."""
         step = side.sign * deviation.get(side.cell, ZERO)
         if step <= 0 or not self.exact.balanced(deviation) or _longest(deviation) > MOST_BITS:
@@ -248,7 +250,7 @@ class Workshop:
         self._stretched(side, deviation, step, self.exact.stretch(side.attacker, deviation), goal)
 
     def _stretched(
-        self, side: Side, deviation: Vector, step: Fraction, stretch: Extended, goal: Extended
+        self, side: ProvenExtent, deviation: Vector, step: Fraction, stretch: Extended, goal: Extended
     ) -> None:
         """Take up t * deviation, t <= stretch, as far as the goal asks; t = 1 where that is enough."""
         if stretch == goal == math.inf:
@@ -260,7 +262,7 @@ class Workshop:
             side.amount = factor * step
             side.deviation = {cell: factor * amount for cell, amount in deviation.items() if amount}
 
-    def _reuse(self, side: Side, goal: Extended) -> bool:
+    def _reuse(self, side: ProvenExtent, goal: Extended) -> bool:
         """Try the deviations at hand, forward and backward."""
         for number in reversed(self._through.get(side.cell, [])[-REUSED:]):
             deviation = self.deviations[number]
@@ -279,7 +281,7 @@ class Workshop:
 
     # ------------------------------------------------------------------ multipliers
 
-    def _take_multipliers(self, side: Side, push: Push, goal: Extended, tight: bool) -> None:
+    def _take_multipliers(self, side: ProvenExtent, push: Push, goal: Extended, tight: bool) -> None:
         try:
             for multipliers in push.multipliers:
                 self._cap(side, multipliers)
@@ -288,7 +290,7 @@ class Workshop:
         except NoBasis as reason:
             side.reasons.append(str(reason))
 
-    def _cap(self, side: Side, multipliers: Vector) -> None:
+    def _cap(self, side: ProvenExtent, multipliers: Vector) -> None:
         """Take multipliers up if they bound the cell more closely, unpicked cells cancelled."""
         settled = dict(multipliers)
         rest = self.exact.residual(side.cell, side.upward, multipliers)

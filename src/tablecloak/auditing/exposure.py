@@ -34,7 +34,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.attacker import Block, Component, NetworkAttack, orient, structure_of
+from tablecloak.attacker import Component, EquationBlock, NetworkAttack, orient, structure_of
 from tablecloak.auditing.audit import audit
 from tablecloak.errors import SolverError, check_kind
 from tablecloak.model import (
@@ -180,7 +180,7 @@ def most_initial(problem: Problem) -> int:
     return sum(_most_in_block(block, problem.must_hide) for block in structure_of(problem.table).blocks)
 
 
-def _most_in_block(block: Block, must_hide: Bools) -> int:
+def _most_in_block(block: EquationBlock, must_hide: Bools) -> int:
     equations, grid = int(block.rows.size), block.grid
     if grid is None or max(grid.levels) > 1 or len(grid.shape) > 3:
         return equations

@@ -28,6 +28,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tablecloak.arrays import Bools, Codes
 from tablecloak.errors import InputError
 
 Tree: TypeAlias = Mapping[str, "Tree | Iterable[str] | None"]
@@ -48,8 +49,8 @@ class Hierarchy:
     """
 
     codes: tuple[str, ...]
-    parent: NDArray[np.int32]
-    depth: NDArray[np.int32] = field(init=False)
+    parent: Codes
+    depth: Codes = field(init=False)
     """How far each code lies below the total, which has depth 0."""
     index: Mapping[str, int] = field(init=False)
     """The position of each code in `codes`."""
@@ -81,7 +82,7 @@ class Hierarchy:
         return self.codes[0]
 
     @property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> Bools:
         """Whether nothing lies below a code, for each of `codes`."""
         leaf = np.ones(len(self.codes), dtype=np.bool_)
         leaf[self.parent[1:]] = False
@@ -249,7 +250,7 @@ class Hierarchy:
         return cls(tuple(codes), np.array(parents, dtype=np.int32))
 
 
-def _frozen(values: ArrayLike) -> NDArray[np.int32]:
+def _frozen(values: ArrayLike) -> Codes:
     (array := np.array(values, dtype=np.int32)).setflags(write=False)
     return array
 

@@ -75,7 +75,7 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ContributorSummary:
     """The contributors at one level; arrays by cell and by unit, as in `Contributions`."""
 
     count: Ints
@@ -173,7 +173,7 @@ def _numbers(scales: tuple[int, int]) -> str:
     return f"{number('x', scales[0])} AS x, {number('s', scales[1])} AS s"
 
 
-def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> Tally:
+def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> ContributorSummary:
     """The contributors of each cell at one level, the largest contributions among them."""
     rows = _prepare(connection, level)
     found = _Found(cells, level.depth)
@@ -184,7 +184,7 @@ def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> T
     known = known[known >= 0]
     facts, shares = _known(connection, level, known, passes)
     names = _names(connection, level, known)
-    return Tally(
+    return ContributorSummary(
         found.count,
         found.weight,
         found.top,
