@@ -3,13 +3,13 @@
 Shared by the audit and the methods; it imports neither.
 """
 
-from tablecloak.attacker.evidence import WholeSystem
+from tablecloak.attacker.evidence import IntegralSystem
 from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
 from tablecloak.attacker.hypercube import Cubes
-from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
+from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
 from tablecloak.attacker.inference import Extents, Inference, Tick
-from tablecloak.attacker.integer import IntegerAttack
-from tablecloak.attacker.linear import DECADES, LinearAttack
+from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
+from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
 from tablecloak.attacker.multipliers import residual, simplified
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.null_space import MOST_ENTRIES, Attack, attack_on
@@ -30,7 +30,6 @@ from tablecloak.attacker.system import Boxes, CellNetwork, is_network
 from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
-    "DECADES",
     "MOST_ENTRIES",
     "Attack",
     "Boxes",
@@ -39,21 +38,24 @@ __all__ = [
     "Cubes",
     "EquationBlock",
     "Extents",
+    "HypercubeSettings",
+    "HypercubeWitnesses",
     "Inference",
     "IntegerAttack",
+    "IntegerAttackSettings",
+    "IntegralSystem",
     "LinearAttack",
+    "LinearAttackSettings",
     "NetworkAttack",
     "Reduction",
     "Tick",
     "TooMuchWork",
-    "WholeSystem",
     "WitnessFinder",
     "attack_on",
     "cubes_of",
     "is_network",
     "is_ready",
     "orient",
-    "reach_by_cubes",
     "reduce",
     "residual",
     "same_structure",

@@ -1,4 +1,4 @@
-"""A simplex basis in fractions: the exact point and the exact multipliers that it stands for.
+"""A simplex basis in fractions: its exact point and its exact multipliers.
 
 Columns that are not basic lie at a bound, the basic ones follow from the equations that are tight:
 B d_B = -N d_N, and the multipliers from B'y = c_B.
@@ -10,8 +10,8 @@ import math
 from fractions import Fraction
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker.evidence import Amount, WholeSystem
-from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_whole_numbers, solve
+from tablecloak.attacker.evidence import Amount, IntegralSystem
+from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, solve
 
 MOST_COLUMNS = 3_000
 """The largest basis, in columns, that is solved exactly."""
@@ -20,7 +20,7 @@ MOST_COLUMNS = 3_000
 class ExactBasis:
     """The basis of a program over the columns of a system, by the status names of its columns and rows."""
 
-    def __init__(self, system: WholeSystem, columns: list[str], rows: list[str]) -> None:
+    def __init__(self, system: IntegralSystem, columns: list[str], rows: list[str]) -> None:
         self.system, self.columns = system, columns
         self.basic = [column for column, status in enumerate(columns) if status == "kBasic"]
         self.tight = {row for row, status in enumerate(rows) if status != "kBasic"}
@@ -32,7 +32,7 @@ class ExactBasis:
         point = self._point(low, high)
         if point is None:
             return ZERO
-        amounts, common = in_whole_numbers(point)
+        amounts, common = in_integers(point)
         sums: dict[int, int] = {}
         for moved, amount in amounts.items():
             wall = float(high[moved] if amount > 0 else -low[moved])
@@ -72,7 +72,7 @@ class ExactBasis:
         solution = solve(equations, [-sign if basic == column else 0 for basic in self.basic])
         if solution is None:
             return math.inf
-        multipliers, common = in_whole_numbers(solution)
+        multipliers, common = in_integers(solution)
         total = 0
         for other in range(self.system.count):
             weight = sign * common if other == column else 0

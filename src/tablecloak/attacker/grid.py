@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-MOST_DIMENSIONS = 32
-"""A cell from which more lines than this start is not taken for the apex of a grid."""
 
-MOST_LEVELS = 1000
-"""A table in which a cell is further below the apex than this is not taken for a grid."""
+@dataclass(frozen=True)
+class GridLimits:
+    """Limits of what is recognised as a grid."""
+
+    max_dimensions: int = 32
+    """Maximum number of dimensions: a cell that is the total of more lines is no apex. Untested default."""
+    max_levels: int = 1000
+    """Maximum depth of a cell below the apex: bounds the passes over the levels. Untested default."""
+
+
+LIMITS = GridLimits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +54,12 @@ class CodeGrid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of codes a dimension, totals included."""
+        """Number of codes of each dimension, totals included."""
         return tuple(parents.size for parents in self.parents)
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Levels below the root a dimension: 1 for a flat list of codes."""
+        """Number of levels below the root of each dimension: 1 for a flat list of codes."""
         return tuple(int(depth[-1]) for depth in self.depth)
 
     @property
@@ -98,7 +105,9 @@ def read_lines(matrix: Matrix, two_cell_total_sign: int) -> LineEquations | None
     return LineEquations(cell[is_total], total_sign, cell[~is_total], row[~is_total])
 
 
-def find_grid(matrix: Matrix, lines: LineEquations) -> tuple[CodeGrid, Bools] | None:
+def find_grid(
+    matrix: Matrix, lines: LineEquations, limits: GridLimits = LIMITS
+) -> tuple[CodeGrid, Bools] | None:
     """The grid, and which of its lines a network can do without; None if these are not lines of a grid."""
     cells = matrix.shape[1]
     times_part = np.bincount(lines.part, minlength=cells)
@@ -112,7 +121,7 @@ def find_grid(matrix: Matrix, lines: LineEquations) -> tuple[CodeGrid, Bools] | 
     above[lines.part] = lines.total[lines.of]
     climbed = _climb(above, int(apex[0]))
     axis = np.flatnonzero(times_part == 1)
-    if starts.size > MOST_DIMENSIONS or climbed is None or (times_part[above[axis]] > 1).any():
+    if starts.size > limits.max_dimensions or climbed is None or (times_part[above[axis]] > 1).any():
         return None
 
     top, level = climbed
@@ -128,7 +137,7 @@ def find_grid(matrix: Matrix, lines: LineEquations) -> tuple[CodeGrid, Bools] | 
         code[codes] = coordinates[codes, d] = np.arange(1, codes.size + 1)
         parents.append(fixed(np.concatenate([[-1], code[above[codes]]]).astype(np.int32)))
         depth.append(fixed(np.concatenate([[0], level[codes]]).astype(np.int32)))
-    if level.max() > min(MOST_LEVELS, sum(int(depths[-1]) for depths in depth)):
+    if level.max() > min(limits.max_levels, sum(int(depths[-1]) for depths in depth)):
         return None
     _fill_inner_cells(coordinates, lines, level, times_part)
     checked = _check_lines(lines, coordinates, parents)

@@ -1,9 +1,8 @@
 """Feasibility intervals: several back ends, one interface.
 
-`reach(cells, need_down, need_up)` pushes each cell down and up in turn, other cells free to follow, and stops at the
-need: what it returns is at least the need (met), or the farthest point with a bound that proves it. An infinite need
-gives the whole extent; a need of zero is not pushed at all. All amounts are whole data units; a farthest point may be
-a fraction of them.
+`reach(cells, need_down, need_up)` maximises the deviation of each cell down and up in turn, up to the need: the result
+is at least the need (met), or the farthest point with a bound that proves it. An infinite need gives the full extent; a
+need of zero is not pursued. Needs and bounds are integral data units; a farthest point may be a fraction of them.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ Tick = Callable[[int], None]
 
 @dataclass(eq=False)
 class Extents:
-    """How far some cells go on one side: at least `reach`, at most `bound` (infinite where nothing is proven).
+    """Extents of some cells on one side: at least `reach`, at most `bound` (infinite where nothing is proven).
 
-    Whole numbers are exact; those that are not are in `fractions` as (reach, bound), by place.
+    Integers are exact; other numbers are in `fractions` as (reach, bound), by place.
     """
 
     reach: Floats
@@ -35,7 +34,7 @@ class Extents:
 
     @classmethod
     def of(cls, size: int) -> Extents:
-        """Nothing known yet."""
+        """Extents of which nothing is known yet."""
         return cls(np.zeros(size), np.full(size, np.inf))
 
     def exact(self, place: int) -> tuple[Amount, Amount]:
@@ -48,11 +47,11 @@ class Extents:
         """Keep reach and bound of one cell."""
         self.reach[place], self.bound[place] = float(reach), float(bound)
         self.fractions.pop(place, None)
-        if not (_is_whole(reach) and _is_whole(bound)):
+        if not (_is_integral(reach) and _is_integral(bound)):
             self.fractions[place] = reach, bound
 
     def copy_from(self, other: Extents, mine: Ints, its: Ints) -> None:
-        """Take over some cells of another one."""
+        """Copy the extents of some cells of another object."""
         self.reach[mine], self.bound[mine] = other.reach[its], other.bound[its]
         for gone in mine.tolist() if self.fractions else ():
             self.fractions.pop(gone, None)
@@ -72,7 +71,7 @@ class Extents:
 
 
 class Inference(Protocol):
-    """An attacker at work on one component; cells are positions in the component."""
+    """Feasibility intervals of one component; cells are positions in the component."""
 
     engine: str
     solves: int
@@ -80,12 +79,12 @@ class Inference(Protocol):
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
     ) -> tuple[Extents, Extents]:
-        """How far the cells go down and up; `size`: amounts that matter for each cell (0: none in particular)."""
+        """Extents of the cells down and up; `size`: the magnitude that matters for each cell (0: unknown)."""
 
 
 def _amount(number: float) -> Amount:
     return Fraction(int(number)) if math.isfinite(number) else math.inf
 
 
-def _is_whole(amount: Amount) -> bool:
+def _is_integral(amount: Amount) -> bool:
     return amount == math.inf or (isinstance(amount, Fraction) and amount.denominator == 1)

@@ -23,6 +23,7 @@ from tablecloak.model import (
     Printed,
     Problem,
     RequiredLevels,
+    cells_with_requirements,
     deviation_bounds,
     required_units,
 )
@@ -125,8 +126,7 @@ class ExactProblem:
 
     def questions(self) -> list[int]:
         """Cells with a requirement: the sensitive ones and touched ones with a conditional level."""
-        asked = self.problem.sensitive | ((self.problem.levels.conditional > 0) & self.touched)
-        return [int(cell) for cell in np.flatnonzero(asked)]
+        return [int(cell) for cell in np.flatnonzero(cells_with_requirements(self.problem, self.touched))]
 
     def required(self, attacker: int, cell: int) -> tuple[Fraction, Fraction, Fraction]:
         """lower, upper and sliding, up to what the attacker's own box allows."""

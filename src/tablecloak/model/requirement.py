@@ -35,6 +35,13 @@ class RequiredLevels(NamedTuple):
     sliding: Floats
 
 
+def cells_with_requirements(problem: Problem, touched: Bools) -> Bools:
+    """Cells that have a requirement in a pattern: the sensitive ones, and touched ones with a conditional width."""
+    if not problem.has_conditional:
+        return problem.sensitive
+    return problem.sensitive | ((problem.levels.conditional > 0) & touched)
+
+
 def required_units(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:
     """Required levels in integral data units; conditional widths count as sliding ones if `touched`."""
     levels, value = problem.level_units, problem.table.units[cells].astype(np.float64)
