@@ -3,8 +3,10 @@
 Shared by the audit and the methods; it imports neither.
 """
 
+from tablecloak.attacker import tolerances
+from tablecloak.attacker.basis import BasisSettings, RationalBasis
 from tablecloak.attacker.evidence import IntegralSystem
-from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
+from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
 from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
 from tablecloak.attacker.inference import Extents, Inference, Tick
@@ -31,7 +33,9 @@ from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
     "MOST_ENTRIES",
+    "ZERO",
     "Attack",
+    "BasisSettings",
     "Boxes",
     "CellNetwork",
     "Component",
@@ -47,21 +51,26 @@ __all__ = [
     "LinearAttack",
     "LinearAttackSettings",
     "NetworkAttack",
+    "Rational",
+    "RationalBasis",
     "Reduction",
     "Tick",
     "TooMuchWork",
     "WitnessFinder",
     "attack_on",
     "cubes_of",
+    "in_integers",
     "is_network",
     "is_ready",
     "orient",
+    "plain",
     "reduce",
     "residual",
     "same_structure",
     "simplified",
     "solve",
     "structure_of",
+    "tolerances",
     "unpicked",
     "without_empty_rows",
     "working_columns",

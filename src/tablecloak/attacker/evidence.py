@@ -38,6 +38,7 @@ from tablecloak.attacker.tolerances import (
     NEAR_RATIONAL,
     RELATIVE_NOISE,
 )
+from tablecloak.model import exact_number
 from tablecloak.solvers import Columns
 
 Amount = Fraction | float
@@ -303,11 +304,11 @@ def _integral_rows(equations: Columns) -> Columns:
     if _is_integral(data).all():
         return equations
     factor = [1] * equations.shape[0]
-    for row, value in zip(equations.indices.tolist(), data.tolist(), strict=True):
-        factor[row] = math.lcm(factor[row], Fraction(f"{value:.15g}").denominator)
+    decimals = [Fraction(exact_number(value)) for value in data.tolist()]
+    for row, value in zip(equations.indices.tolist(), decimals, strict=True):
+        factor[row] = math.lcm(factor[row], value.denominator)
     scaled = [
-        float(Fraction(f"{value:.15g}") * factor[row])
-        for row, value in zip(equations.indices.tolist(), data.tolist(), strict=True)
+        float(value * factor[row]) for row, value in zip(equations.indices.tolist(), decimals, strict=True)
     ]
     return equations._replace(data=np.array(scaled))
 

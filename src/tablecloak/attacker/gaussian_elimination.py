@@ -95,7 +95,7 @@ class _Elimination:
         target = self.rows[other]
         self.work_left -= len(pivot)
         if self.work_left < 0:
-            raise TooMuchWork
+            raise TooMuchWork("solving the basis exactly took too much work")
         for column, value in pivot.items():
             changed = target.get(column, 0) - factor * value
             if changed:

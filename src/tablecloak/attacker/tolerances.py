@@ -18,10 +18,16 @@ LARGEST_DENOMINATOR = 1_000
 """Largest denominator tried for a single amount."""
 LARGEST_COMMON_DENOMINATOR = 1_000_000
 """Largest common denominator tried for a deviation."""
-ROUNDED_FRACTIONS = (1, 12, 1_000)
-"""Largest denominators, in increasing order, of the fractions that a certificate's candidates are rounded to."""
+NEAR_INTEGER = 1e-9
+"""A candidate of a certificate, in data units, this near to an integer is that integer."""
+INTEGER_CANDIDATE = 0.01
+"""Candidates of a certificate, in data units, are tried as integers if all of them are this near to one."""
 NEAR_ESTIMATE = 1e-9
 """A reach within this share of a solver's estimate is good enough for a bound to be sought."""
+RAY = 1e-6
+"""A direction with a larger movement than this, of at most 1, is a ray."""
+SAME_INTERVAL = 1e-6
+"""Intervals of audit and certificate agree up to this share, and up to this amount."""
 SOLVER_FEASIBILITY = 1e-9
 """Feasibility tolerance of programs that are solved on their own, in units of their scale."""
 NEGLIGIBLE = 1e-6
@@ -32,6 +38,8 @@ CORRECTION_PRECISION = 1e-5
 """Relative precision of the correction that makes such a deviation exact."""
 CORRECTED = 0.01
 """Maximum size of that correction, as a share of the margin and of every slack."""
+POINT_WIDTH, POINT_SHARE = 1e-3, 1e-9
+"""Intervals no wider than this number of data units, or than this share of the value, are points (`exposure`)."""
 REQUIREMENT_MET = 1e-6
 """A level counts as met up to this share of itself where linear programs decide the set of a cell (`exposure`)."""
 BOUND_MOVED = 1e-9

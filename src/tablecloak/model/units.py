@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import isfinite, log10
+from math import isfinite, isinf, log10
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,6 +34,17 @@ BEYOND = 10**300
 """Residuals are told up to this size."""
 DIGITS = 15
 """Decimals of up to this many digits survive the way into a float and back."""
+
+
+def exact_number(value: float) -> Fraction | float:
+    """The decimal that a float stands for: 0.1 is 1/10, and so is 0.1 with rounding noise in the last bits.
+
+    It is the decimal of 15 digits next to the float: every decimal of up to 15 digits is recovered from its
+    float. Beyond 10^15 it is the shortest decimal that gives the float. The order of numbers is kept.
+    """
+    if isinf(value):
+        return float(value)
+    return Fraction(f"{value:.{DIGITS}g}" if abs(value) < 10.0**DIGITS else repr(float(value)))
 
 
 def unit_of(decimals: int) -> float:
@@ -216,5 +227,5 @@ def _exact_residual(matrix: csr_array, rhs: float, units: Ints, decimals: int, r
 
 
 def _decimal(number: float) -> Fraction:
-    """The decimal of 15 digits that a float stands for; a whole number itself."""
-    return Fraction(number if number.is_integer() else f"{number:.{DIGITS}g}")
+    """`exact_number` of a finite float; an integer itself, of any size."""
+    return Fraction(number) if number.is_integer() else Fraction(exact_number(number))
