@@ -224,29 +224,24 @@ class _Auditor:
         settings: AuditSettings,
     ) -> None:
         self.problem, self.view, self.cells = problem, view, cells
-        self.intervals, self.integer = mode
-        self.progress, self.settings = progress, settings
+        self.mode, self.progress, self.settings = mode, progress, settings
         if not is_ready():
             progress("loading the kernels", 0, 1)
         self.low, self.high = deviation_bounds(problem, view, 0)
         self.reduction: Reduction = reduce(
             working_columns(problem.table), self.low, self.high, problem.table.unit
         )
-        quick = not (self.intervals or self.integer)
+        quick = not any(mode)
         self.cubes = cubes_of(problem.table, cells.size, settings.hypercubes) if quick else None
         self.attacks: dict[int, Inference] = {}
         self.outsider: _AuditedExtents | None = None
         self.engines: set[str] = set()
-        self.solves = self.components = 0
+        self.counters: dict[str, float] = {"solves": 0, "components": 0}
         self.done, self.every = 0, cells.size * len(problem.attacker_names)
 
     @property
     def engine(self) -> str:
         return " + ".join(sorted(self.engines)) or "unpicking"
-
-    @property
-    def counters(self) -> dict[str, float]:
-        return {"solves": self.solves, "components": self.components}
 
     def extents(self, attacker: int) -> _AuditedExtents:
         """Extents of all audited cells against one attacker."""
@@ -284,11 +279,11 @@ class _Auditor:
             places = self.reduction.position[self.cells[rows]]
             levels = RequiredLevels(*(level[rows] for level in found.required))
             large = component.cells.size > self.settings.exact_shortfall_cells
-            if large and isinstance(attack, LinearAttack) and not self.intervals:
+            if large and isinstance(attack, LinearAttack) and not self.mode.intervals:
                 levels = _undecided(levels, -component.low[places], component.high[places])
-            _push(attack, places, found, rows, None if self.intervals else levels, self._tick)
-            self.solves += attack.solves - before
-            self.components += 1
+            _push(attack, places, found, rows, None if self.mode.intervals else levels, self._tick)
+            self.counters["solves"] += attack.solves - before
+            self.counters["components"] += 1
 
     def _met_by_cubes(self, found: _AuditedExtents, rows: Ints, low: Floats, high: Floats) -> Bools:
         """The rows whose requirements hypercubes meet; their reaches are stored."""
@@ -319,7 +314,7 @@ class _Auditor:
         if own.orientation is not None and not is_loaded():
             self.progress("loading the network kernels", 0, 1)
             warm_up()
-        if self.integer:
+        if self.mode.integer:
             attack: Inference = IntegerAttack(own, self.settings.integer)
         elif isinstance(known, LinearAttack):
             attack = LinearAttack(own, known, self.settings.linear)

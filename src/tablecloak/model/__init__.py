@@ -4,8 +4,8 @@ Frozen and valid once made. It stands on nothing but arrays, errors and progress
 """
 
 from tablecloak.model import weights
-from tablecloak.model.cells import MOST_DECIMALS, enough_decimals, infer_decimals, rebuilt_units
-from tablecloak.model.contributions import NOBODY, Contributions
+from tablecloak.model.cells import enough_decimals, infer_decimals, rebuilt_units
+from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension, check_dimensions, label_of
 from tablecloak.model.emptiness import (
     CELLS,
@@ -17,7 +17,7 @@ from tablecloak.model.emptiness import (
     known_bounds,
     part_gap_meanings,
 )
-from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible, of_kind
+from tablecloak.model.empty_cells import EmptyCells, Impossible, of_kind
 from tablecloak.model.equations import Packing, additive, ancestors, noise, summation_equations
 from tablecloak.model.hierarchy import Hierarchy
 from tablecloak.model.levels import Levels
@@ -40,10 +40,10 @@ from tablecloak.model.requirement import (
     unmet_requirements,
 )
 from tablecloak.model.result import EVERYTHING, Audit, Report, Result, Status
+from tablecloak.model.settings import MOST_CELLS, NO_UNIT
 from tablecloak.model.table import Table
+from tablecloak.model.tolerances import FLOAT_NOISE, LARGEST_UNITS, MOST_DECIMALS
 from tablecloak.model.units import (
-    FLOAT_NOISE,
-    LARGEST_UNITS,
     amounts,
     checked_units,
     exact_number,
@@ -64,7 +64,7 @@ __all__ = [
     "LARGEST_UNITS",
     "MOST_CELLS",
     "MOST_DECIMALS",
-    "NOBODY",
+    "NO_UNIT",
     "RESPONSE",
     "Attacker",
     "Audit",

@@ -36,7 +36,6 @@ Tree: TypeAlias = Mapping[str, "Tree | Iterable[str] | None"]
 
 _Row: TypeAlias = tuple[str, Any, Any]  # where it was found, code, parent (None: it has none)
 _BOM = "\ufeff"
-_SHOWN_CYCLE = 100  # codes of a cycle that a message spells out
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -299,8 +298,8 @@ def _row_faults(rows: Iterable[_Row], total: str | None) -> list[str]:
     return faults
 
 
-def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
-    """The cycles met on the way up from each code."""
+def _cycle_faults(rows: Iterable[_Row], shown: int = 100) -> list[str]:
+    """The cycles met on the way up from each code; of a longer one `shown` codes are listed."""
     above = defaultdict[str, list[str]](list)
     for _, code, parent in rows:
         if isinstance(code, str) and isinstance(parent, str) and code != parent:
@@ -316,8 +315,8 @@ def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
                 path.popitem()
             elif parent in path:
                 cycle = [_shown(member) for member in [*list(path)[list(path).index(parent) :], parent]]
-                if (rest := len(cycle) - _SHOWN_CYCLE) > 0:
-                    cycle[_SHOWN_CYCLE // 2 : -_SHOWN_CYCLE // 2] = [f"... {rest} more ..."]
+                if (rest := len(cycle) - shown) > 0:
+                    cycle[shown // 2 : -shown // 2] = [f"... {rest} more ..."]
                 faults.append(f"cycle: {' below '.join(cycle)}")
             elif parent not in done:
                 path[parent] = iter(above[parent])

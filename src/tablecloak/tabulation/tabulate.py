@@ -265,7 +265,7 @@ def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -
 def _contributions(level: str, found: ContributorSummary, totals: Floats) -> Contributions:
     """What was found, with the shares as matrices of units and cells."""
     shape, at = (found.units.size, found.count.size), (found.share_unit, found.share_cell)
-    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # NOBODY has none
+    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # NO_UNIT has none
     return Contributions(
         level,
         frozen(found.count),

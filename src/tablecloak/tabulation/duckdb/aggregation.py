@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.model import NO_UNIT
 from tablecloak.tabulation.duckdb.decimals import number
 from tablecloak.tabulation.duckdb.records import FIRST, HELD, SECOND, SHARED, SPANNING, WAIVED, Loaded
 from tablecloak.tabulation.duckdb.session import arrays, lent, run, scalar
@@ -25,7 +26,6 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 Passes: TypeAlias = Callable[[int], Iterator[tuple[Ints, Ints]]]
 """Pairs of leaf cells and cells, in goes; called with the number of rows the leaf cells stand for."""
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
-NOBODY = -1
 
 
 @dataclass(frozen=True)
@@ -291,9 +291,9 @@ class _Found:
         self.unwaived = np.zeros(cells, dtype=np.int64)
         self.requesters = np.zeros(cells, dtype=np.int64)
         self.top = np.zeros((cells, depth))
-        self.top_unit = np.full((cells, depth), NOBODY, dtype=np.int64)
+        self.top_unit = np.full((cells, depth), NO_UNIT, dtype=np.int64)
         self.largest_unwaived = np.zeros(cells)
-        self.unwaived_unit = np.full(cells, NOBODY, dtype=np.int64)
+        self.unwaived_unit = np.full(cells, NO_UNIT, dtype=np.int64)
         self.requested = np.zeros((cells, 2))
 
 
@@ -377,7 +377,7 @@ def _known(
 
 def _places(known: Ints, units: Ints) -> Ints:
     """The places of units among the known ones."""
-    return np.where(units >= 0, np.searchsorted(known, units), NOBODY)
+    return np.where(units >= 0, np.searchsorted(known, units), NO_UNIT)
 
 
 def _names(connection: Connection, level: Level, known: Ints) -> NDArray[np.str_]:
