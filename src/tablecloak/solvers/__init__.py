@@ -15,13 +15,32 @@ from tablecloak.solvers.restricted_master import Master
 from tablecloak.solvers.row_generation import Program, cost_scale
 from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
 from tablecloak.solvers.sifting import Sifted, independent, sift
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers.tolerances import (
+    ADDITIVE_ABSOLUTE,
+    ADDITIVE_RELATIVE,
+    DECIMAL_NOISE,
+    GAP_CLOSED,
+    HALF,
+    INTEGRAL_MOVE,
+    MOVE_FEASIBILITY,
+    NOISE,
+    STATED_NOISE,
+    UNIT_MULTIPLE,
+)
 
 __all__ = [
+    "ADDITIVE_ABSOLUTE",
+    "ADDITIVE_RELATIVE",
+    "DECIMAL_NOISE",
     "DUAL",
+    "GAP_CLOSED",
     "HALF",
+    "INTEGRAL_MOVE",
+    "MOVE_FEASIBILITY",
     "NOISE",
     "PRIMAL",
+    "STATED_NOISE",
+    "UNIT_MULTIPLE",
     "Callbacks",
     "Columns",
     "Cut",
