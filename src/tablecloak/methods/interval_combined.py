@@ -40,12 +40,12 @@ from tablecloak.methods.unified import (
     CuttingPlaneModel,
     Formulation,
     ModelSolution,
-    Proof,
+    ProtectionCut,
     combined_formulation,
     largest_deviation,
     solve_compact_model,
 )
-from tablecloak.model import Intervals, Problem, all_levels, conditional_widths
+from tablecloak.model import Intervals, Problem, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -120,14 +120,14 @@ def _cheapest(
     deadline: Deadline,
     progress: Progress,
     start: Room | None,
-    known: Sequence[Proof] = (),
-) -> tuple[Intervals, ModelSolution, list[Proof]]:
-    """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
+    known: Sequence[ProtectionCut] = (),
+) -> tuple[Intervals, ModelSolution, list[ProtectionCut]]:
+    """The cheapest intervals for the levels of a problem, and the cuts that held them up."""
     allowed = may_be_touched(problem, progress)
     formulation, far = _form(problem, params, allowed)
-    answer, proofs = replace(ModelSolution.nothing(), values=np.zeros(formulation.size)), list[Proof]()
+    answer, cuts = replace(ModelSolution.nothing(), values=np.zeros(formulation.size)), list[ProtectionCut]()
     with deadline.stoppable():
-        answer, proofs = _answer(problem, params, formulation, far, allowed, deadline, progress, known)
+        answer, cuts = _answer(problem, params, formulation, far, allowed, deadline, progress, known)
     if not answer.safe and problem.most_touched is not None:
         if deadline.interrupted:
             raise KeyboardInterrupt
@@ -139,7 +139,7 @@ def _cheapest(
     if answer.safe and answer.outcome is Outcome.OPTIMAL:
         found = found[:1]
     found = found or [stated(problem, endless, endless, params.touch)]
-    return min(found, key=lambda pattern: pattern.loss(problem)), answer, proofs
+    return min(found, key=lambda pattern: pattern.loss(problem)), answer, cuts
 
 
 def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Formulation, float]:
@@ -159,22 +159,22 @@ def _answer(
     allowed: Bools,
     deadline: Deadline,
     progress: Progress,
-    known: Sequence[Proof],
-) -> tuple[ModelSolution, list[Proof]]:
+    known: Sequence[ProtectionCut],
+) -> tuple[ModelSolution, list[ProtectionCut]]:
     """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
-    levels, widths = all_levels(problem), conditional_widths(problem, allowed & ~problem.must_hide)
+    levels, widths = all_requirements(problem), conditional_widths(problem, allowed & ~problem.must_hide)
     if params.model == "first":
         found = solve_compact_model(problem, formulation, levels, widths, deadline.left)
         there = bool(found.values.size)
         answer = ModelSolution(found.outcome, found.values, there, found.objective, found.bound, 1, 0)
-        proofs: list[Proof] = []
+        cuts: list[ProtectionCut] = []
     else:
         model = CuttingPlaneModel(problem, formulation, levels, widths, deadline, progress, known)
         with deadline.stoppable():
             if problem.is_monotone:
                 _prepare(model, Touching(problem, formulation, params.touch, far, levels, deadline), allowed)
         answer = model.solve()
-        proofs = model.tight_proofs()
+        cuts = model.tight_cuts()
     if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         raise InfeasibleProblem(
@@ -182,7 +182,7 @@ def _answer(
         )
     if answer.values.size < formulation.size:
         answer = replace(answer, values=np.zeros(formulation.size))
-    return answer, proofs
+    return answer, cuts
 
 
 def _prepare(model: CuttingPlaneModel, touching: Touching, allowed: Bools) -> None:

@@ -51,7 +51,7 @@ from tablecloak.methods.mixed import (
     stated_wider,
 )
 from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution
-from tablecloak.model import Problem, all_levels, conditional_widths, room_by_box
+from tablecloak.model import Problem, all_requirements, box_deviation_bounds, conditional_widths
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -204,7 +204,7 @@ class _MixedSearch:
         was up first.
         """
         plan, joint = self.plan, numbers.joint
-        every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
+        every = all_requirements(plan.problem), conditional_widths(plan.problem, ~plan.exact)
         kept = of_true_cells(plan, every[0]), of_true_cells(plan, every[1])
         kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
         proven, start = True, joint.widest(numbers.x)
@@ -244,7 +244,7 @@ class _MixedSearch:
         model = MixedModel(joint, self.params, ([], []), False, deadline, self.progress, self.settings)
         intervals = model.stated(*joint.deviation_bounds(x))
         if not (judged and model.passes(joint.pattern(x, intervals))):
-            intervals = model.stated(*room_by_box(plan.problem))
+            intervals = model.stated(*box_deviation_bounds(plan.problem))
         pattern = joint.pattern(x, intervals)
         cost = pattern.loss(plan.problem)
         solution = ModelSolution(Outcome.TIME_LIMIT, x, True, cost, numbers.bound, 0, 0)

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.methods.unified import Affine, Formulation, LinearConstraints
-from tablecloak.methods.unified.cut_strengthening import RowMaker
+from tablecloak.methods.unified.cut_strengthening import CutBuilder
 
 
 def form_of(low, high, whole, switches=None):
@@ -21,8 +21,8 @@ def form_of(low, high, whole, switches=None):
     )  # fmt: skip
 
 
-def sharpened(formulation, entries, need, x):
-    matrix, right = RowMaker(formulation, None).sharpened(
+def strengthened(formulation, entries, need, x):
+    matrix, right = CutBuilder(formulation, None).strengthened(
         csr_array(np.array([entries], float)), np.array([float(need)]), np.array(x, float)
     )
     return matrix.toarray()[0], float(right[0])
@@ -30,7 +30,7 @@ def sharpened(formulation, entries, need, x):
 
 def test_a_whole_column_below_zero_does_not_shorten_the_row():
     formulation = form_of([0, -1], [1, 2], [True, True])
-    entries, need = sharpened(formulation, [5, 1], 3, [0.4, 0.5])
+    entries, need = strengthened(formulation, [5, 1], 3, [0.4, 0.5])
     assert entries @ [1, -1] >= need  # 5 - 1 >= 3
 
 
@@ -48,7 +48,7 @@ def test_no_point_that_meets_the_row_is_cut_off(seed):
     entries = np.where(kinds == "binary", rng.integers(-6, 9, 5), rng.integers(0, 4, 5))
     need = int(rng.integers(1, 9))
     at = low + rng.random(5) * (high - low)
-    sharp, right = sharpened(formulation, entries, need, at)
+    sharp, right = strengthened(formulation, entries, need, at)
     changed = not (np.allclose(sharp, entries) and right == need)
     met = 0
     for point in product(*(range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True))):

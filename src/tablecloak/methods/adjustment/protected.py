@@ -35,7 +35,7 @@ from tablecloak.methods.unified import (
     ShownFormulation,
     solve_compact_model,
 )
-from tablecloak.model import Perturbation, Problem, Requirement, all_levels, conditional_widths
+from tablecloak.model import Perturbation, Problem, Requirement, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, watched
 
@@ -141,7 +141,7 @@ class Perturber:
         shown = formulate(problem, self.ranges, not problem.is_monotone)
         formulation, more = shown.formulation, margin * problem.table.unit
         limit = deadline.share(self.settings.protection.program_share)
-        levels = raised(all_levels(problem), more)
+        levels = raised(all_requirements(problem), more)
         widths = raised(conditional_widths(problem, ~problem.sensitive & ~problem.forced), more)
         if compact:
             self.progress("first model", 0, 1)

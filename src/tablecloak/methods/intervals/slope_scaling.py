@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
-from tablecloak.methods.unified import CuttingPlaneModel, Formulation, Proof, interval_formulation
+from tablecloak.methods.unified import CuttingPlaneModel, Formulation, ProtectionCut, interval_formulation
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
@@ -60,7 +60,7 @@ class Touching:
         )
         self.far, self.hidden = far, hidden_by_mark(problem)
         self.fixed = np.where(problem.must_hide, 0.0, touch) * problem.weights
-        self.proofs: list[Proof] = []
+        self.cuts: list[ProtectionCut] = []
         self._seen: set[bytes] = set()
 
     def start(self, allowed: Bools) -> list[Floats]:
@@ -100,12 +100,12 @@ class Touching:
         unit = float(abs(formulation.above.matrix).max()) if formulation.size else 1.0
         formulation = replace(formulation, high=np.minimum(formulation.high, self.far / unit))
         model = CuttingPlaneModel(
-            self.problem, formulation, self.requirements, [], self.deadline, silent, self.proofs
+            self.problem, formulation, self.requirements, [], self.deadline, silent, self.cuts
         )
         answer = model.solve()
         if answer.outcome is not Outcome.OPTIMAL or not answer.safe:
             return None
-        self.proofs = model.tight_proofs()
+        self.cuts = model.tight_cuts()
         below, above = formulation.below.at(answer.values), formulation.above.at(answer.values)
         small = (
             1e-7 * max(requirement.level for requirement in self.requirements) if self.requirements else 0.0

@@ -26,7 +26,7 @@ from tablecloak.methods.mixed.settings import MixedSettings
 from tablecloak.methods.mixed.solution import Publication, accepted_with, attainable, refusal_of
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution, length_unit, solve_compact_model
-from tablecloak.model import Intervals, Mixed, Requirement, room_by_box
+from tablecloak.model import Intervals, Mixed, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -127,7 +127,7 @@ class MixedModel:
     def accepted(self, x: Floats) -> Intervals | None:
         """Intervals, lengthened a little if need be, with which the audit accepts the columns; None: it does not."""
         problem, unit = self.joint.problem, length_unit(self.joint.problem)
-        most, lengthenings = room_by_box(problem), self.settings.lengthenings
+        most, lengthenings = box_deviation_bounds(problem), self.settings.lengthenings
         for times in lengthenings if self.joint.plan.interval.any() else lengthenings[:1]:
             hair = times * HAIR
             if hair and self.deadline.passed():
@@ -150,7 +150,7 @@ class MixedModel:
         At last they state nothing more than the outsider's a priori bounds. None if those are open too.
         """
         problem, plan = self.joint.problem, self.joint.plan
-        vague = self.stated(*room_by_box(problem))
+        vague = self.stated(*box_deviation_bounds(problem))
         if not self.passes(self.joint.pattern(x, vague)):
             return None
         intervals = self.stated(*self.joint.deviation_bounds(x))

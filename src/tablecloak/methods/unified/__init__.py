@@ -19,8 +19,8 @@ from tablecloak.methods.unified.formulation import (
     sufficient_deviation,
     suppression_formulation,
 )
-from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.methods.unified.separation import first_proofs
+from tablecloak.methods.unified.protection_cuts import ProtectionCut
+from tablecloak.methods.unified.separation import initial_protection_cuts
 from tablecloak.methods.unified.shown_values import (
     ShownFormulation,
     additivity,
@@ -37,12 +37,12 @@ __all__ = [
     "FormulationSettings",
     "LinearConstraints",
     "ModelSolution",
-    "Proof",
+    "ProtectionCut",
     "ShownFormulation",
     "additivity",
     "at_cells",
     "combined_formulation",
-    "first_proofs",
+    "initial_protection_cuts",
     "interval_formulation",
     "joined",
     "largest_deviation",

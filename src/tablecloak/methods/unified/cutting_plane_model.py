@@ -1,6 +1,6 @@
-"""The second model of any form: only the form's own columns, and proofs of what is missed as rows, on demand.
+"""The second model of any form: only the form's own columns, and cuts of what is missed as rows, on demand.
 
-    min  c x   over the form's own rows, and for every proof (`protection_cuts`, as rows: `cut_strengthening`):
+    min  c x   over the form's own rows, and for every cut (`protection_cuts`, as rows: `cut_strengthening`):
     sum_i above_i min(U_i(x), UB_i^k) + below_i min(D_i(x), LB_i^k) >= level        (times t_p for a conditional width)
 
 First the linear relaxation is solved until it misses nothing, then the integer program, again and again while its
@@ -22,11 +22,11 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes
-from tablecloak.methods.unified.cut_strengthening import RowMaker, Switched
+from tablecloak.methods.unified.cut_strengthening import CutBuilder, Switched
 from tablecloak.methods.unified.formulation import Formulation
-from tablecloak.methods.unified.protection_cuts import Proof, own_proofs
+from tablecloak.methods.unified.protection_cuts import ProtectionCut, own_bound_cuts
 from tablecloak.methods.unified.reduced_cost_fixing import Narrowed
-from tablecloak.methods.unified.separation import prover_of
+from tablecloak.methods.unified.separation import protection_separator_of
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, watched
@@ -42,7 +42,7 @@ STAGES = (
     (0.01, 0.5),
     (0.0, 0.0),
 )
-"""Where proofs are looked for while the relaxation is solved: promising columns are this much larger than the point
+"""Where cuts are looked for while the relaxation is solved: promising columns are this much larger than the point
 says, in units of the levels, this share of `PROMISING`; in the end at the point itself. See `_inside`."""
 PROMISING = 10
 """Promising columns for each level, but at least a hundred times as many."""
@@ -57,7 +57,7 @@ GAP = 0.01
 LATELY = 3
 """Levels that were missed in one of so many rounds are asked first; the others when those are met."""
 DEPTH, DEEP = 5, 2_000_000
-"""So many proofs behind each other are looked for where levels times cells are no more than this."""
+"""So many cuts behind each other are looked for where levels times cells are no more than this."""
 FIRST_GUESS, LARGER, MOST_GUESSED = 0.02, 2.5, 4.0
 """Guesses of the gap, as shares of the bound of the relaxation: the first, how much larger the next, the largest."""
 HAIR, TINY = 1e-6, 1e-9
@@ -94,9 +94,9 @@ class CuttingPlaneModel:
         widths: Sequence[Requirement],
         deadline: Deadline,
         progress: Progress,
-        known: Sequence[Proof] = (),
+        known: Sequence[ProtectionCut] = (),
     ) -> None:
-        """`known`: proofs for the same levels, or for levels of another size of the same cells."""
+        """`known`: cuts for the same levels, or for levels of another size of the same cells."""
         self.problem, self.formulation, self.deadline, self.progress = (
             problem,
             formulation,
@@ -104,10 +104,13 @@ class CuttingPlaneModel:
             progress,
         )
         self.requirements, self.levels = [*requirements, *widths], len(requirements)
-        self.prover, self._maker = prover_of(problem), RowMaker(formulation, Boxes(problem))
+        self.separator, self._maker = (
+            protection_separator_of(problem),
+            CutBuilder(formulation, Boxes(problem)),
+        )
         self._linear = Narrowed(formulation, np.ones(formulation.size, dtype=bool), relaxed=True)
         self._found: list[tuple[csr_array, Floats]] = []
-        self._proofs: list[Proof] = []
+        self._cuts: list[ProtectionCut] = []
         self._known = self._for_these_levels(known)
         self._missed_in = np.full(len(self.requirements), -LATELY)
         small = len(self.requirements) * len(problem.table) <= DEEP
@@ -153,9 +156,9 @@ class CuttingPlaneModel:
 
     def _relax(self) -> Outcome:
         """The linear relaxation with all rows that it misses."""
-        stages = list(STAGES if self._grows() and not self.prover.looks_inside else STAGES[-1:])
+        stages = list(STAGES if self._grows() and not self.separator.weighs_closed_cells else STAGES[-1:])
         slow, stalled, integer = 0, 0, bool(self.formulation.integral.any())
-        simple = [*own_proofs(self.requirements[: self.levels]), *self._known]
+        simple = [*own_bound_cuts(self.requirements[: self.levels]), *self._known]
         while not self.deadline.passed():
             solution = self._linear.relax(self.deadline.left)
             if solution.outcome is not Outcome.OPTIMAL:
@@ -190,7 +193,7 @@ class CuttingPlaneModel:
     def _inside(self, x: Floats, extent: float, share: float) -> Floats:
         """The point with promising columns larger: what is missed there is missed at x all the more.
 
-        Such proofs weigh columns that x does not use yet, and so they are fewer and cut deeper.
+        Such cuts weigh columns that x does not use yet, and so they are fewer and cut deeper.
         """
         count = int(share * PROMISING * max(100, len(self.requirements)))
         columns = np.flatnonzero(x < np.minimum(extent, self.formulation.high))
@@ -312,20 +315,22 @@ class CuttingPlaneModel:
                 if added:
                     return added
             stages.pop(0)
-        proofs, missed = self._ask(x, everyone, whole)
+        cuts, missed = self._ask(x, everyone, whole)
         self._missed_in[missed] = self.rounds
-        return self._add(proofs, x, x, programs)
+        return self._add(cuts, x, x, programs)
 
     def _add_inside(
         self, x: Floats, programs: Sequence[Narrowed], stage: tuple[float, float], asked: Ints
     ) -> int:
         """Rows that a point further inside misses."""
         inside = self._inside(x, *stage)
-        proofs, missed = self._ask(inside, asked, False)
+        cuts, missed = self._ask(inside, asked, False)
         self._missed_in[missed] = self.rounds
-        return self._add(proofs, inside, x, programs)
+        return self._add(cuts, inside, x, programs)
 
-    def _ask(self, x: Floats, asked: Ints, whole: bool, most: int = MOST_ROWS) -> tuple[list[Proof], Ints]:
+    def _ask(
+        self, x: Floats, asked: Ints, whole: bool, most: int = MOST_ROWS
+    ) -> tuple[list[ProtectionCut], Ints]:
         """Proofs for those of the levels that a point misses, and which these are."""
         below, above = self._room(x)
         extent = np.ones(len(self.requirements))
@@ -334,7 +339,7 @@ class CuttingPlaneModel:
         )
         extent[self.levels :] = self.formulation.touched.at(x)[cells]
         with watched(self.deadline.check):  # a single program may take longer than there is time
-            proofs = self.prover.proofs(
+            cuts = self.separator.separate(
                 below,
                 above,
                 [self.requirements[t] for t in asked],
@@ -344,49 +349,47 @@ class CuttingPlaneModel:
                 depth=self.depth,
                 deadline=self.deadline,
             )
-        missed = {id(proof.requirement) for proof in proofs}
-        return proofs, asked[[id(self.requirements[t]) in missed for t in asked.tolist()]]
+        missed = {id(cut.requirement) for cut in cuts}
+        return cuts, asked[[id(self.requirements[t]) in missed for t in asked.tolist()]]
 
     def _room(self, x: Floats) -> tuple[Floats, Floats]:
         return np.maximum(self.formulation.below.at(x), 0.0), np.maximum(self.formulation.above.at(x), 0.0)
 
-    def _add(self, proofs: Sequence[Proof], at: Floats, x: Floats, programs: Sequence[Narrowed]) -> int:
-        """Rows of proofs that were found at a point, as far as x misses them."""
-        if not proofs:
+    def _add(self, cuts: Sequence[ProtectionCut], at: Floats, x: Floats, programs: Sequence[Narrowed]) -> int:
+        """Rows of cuts that were found at a point, as far as x misses them."""
+        if not cuts:
             return 0
         conditional = {id(requirement) for requirement in self.requirements[self.levels :]}
         matrix, right = self._maker.rows(
-            proofs, *self._room(at), [id(proof.requirement) in conditional for proof in proofs]
+            cuts, *self._room(at), [id(cut.requirement) in conditional for cut in cuts]
         )
-        matrix, right = self._maker.sharpened(matrix, right, x)
+        matrix, right = self._maker.strengthened(matrix, right, x)
         worth = self._maker.new(matrix, right, np.flatnonzero(right - matrix @ x > MISSED))
         if worth.size == 0:  # within the tolerance of linear programs, or missed only further inside
             return 0
         matrix, right = csr_array(matrix[worth]), right[worth]
         self._found.append((matrix, right))
-        self._proofs += [proofs[k] for k in worth.tolist()]
+        self._cuts += [cuts[k] for k in worth.tolist()]
         for program in programs:
             program.add_rows(matrix, right)
         return int(worth.size)
 
-    def tight_proofs(self) -> list[Proof]:
-        """The proofs whose rows the last point meets without slack: those that other sizes of the levels start with."""
+    def tight_cuts(self) -> list[ProtectionCut]:
+        """The cuts whose rows the last point meets without slack: those that other sizes of the levels start with."""
         if self._last.size < self.formulation.size or not self._found:
             return []
         slack = np.concatenate([matrix @ self._last - right for matrix, right in self._found])
-        return [self._proofs[k] for k in np.flatnonzero(slack <= MISSED)]
+        return [self._cuts[k] for k in np.flatnonzero(slack <= MISSED)]
 
-    def _for_these_levels(self, known: Sequence[Proof]) -> list[Proof]:
+    def _for_these_levels(self, known: Sequence[ProtectionCut]) -> list[ProtectionCut]:
         """Proofs with the levels of this model in the place of theirs: multipliers hold whatever the level is."""
         mine = {
             (requirement.cell, requirement.attacker, requirement.side): requirement
             for requirement in self.requirements[: self.levels]
         }
-        keys = (
-            (proof.requirement.cell, proof.requirement.attacker, proof.requirement.side) for proof in known
-        )
+        keys = ((cut.requirement.cell, cut.requirement.attacker, cut.requirement.side) for cut in known)
         return [
-            replace(proof, requirement=mine[key])
-            for key, proof in zip(keys, known, strict=True)
-            if key in mine and proof.cells.size > 1
+            replace(cut, requirement=mine[key])
+            for key, cut in zip(keys, known, strict=True)
+            if key in mine and cut.cells.size > 1
         ]

@@ -87,7 +87,7 @@ class Judge:
     def cut(self, hidden: Bools, number: int, rng: np.random.Generator) -> Bools:
         """By equation, the source side of a minimum cut of a level that is missed."""
         cells, requirement = np.flatnonzero(hidden), self.requirements[number]
-        sides = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]
+        sides = requirement.directions
         arcs, upward = (
             np.array([np.searchsorted(cells, requirement.cell)], np.int32),
             np.array([rng.choice(sides)]),
@@ -218,7 +218,7 @@ class Exchanges:
 
     def _whole(self, hidden: Bools) -> Bools:
         """A pattern of leaders with their twins."""
-        spread: Floats = self.state.twins.spread(hidden.astype(float))
+        spread: Floats = self.state.aggregation.expanded(hidden.astype(float))
         return (spread > 0.5) | self.state.problem.must_hide
 
     def _missing(self, hidden: Bools) -> Floats:
