@@ -15,12 +15,23 @@ from tablecloak.solvers.restricted_master import Master
 from tablecloak.solvers.row_generation import Program, cost_scale
 from tablecloak.solvers.scip import Callbacks, SolverCut, branch_and_cut
 from tablecloak.solvers.sifting import Sifted, independent, sift
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers.tolerances import (
+    ACTIVE_DUAL,
+    CUT_VIOLATION,
+    FRACTIONAL_SUPPORT,
+    HALF,
+    NOISE,
+    OPTIMALITY,
+)
 
 __all__ = [
+    "ACTIVE_DUAL",
+    "CUT_VIOLATION",
     "DUAL",
+    "FRACTIONAL_SUPPORT",
     "HALF",
     "NOISE",
+    "OPTIMALITY",
     "PRIMAL",
     "Callbacks",
     "Columns",
