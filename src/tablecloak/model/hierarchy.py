@@ -162,7 +162,7 @@ class Hierarchy:
         if total is None and len(roots) > 1:
             faults += [f"{_shown(root)} has no parent: one of {len(roots)} roots" for root in roots]
         elif total is None:
-            total = roots[0] if roots else None
+            total = next(iter(roots), None)
         elif total in known:
             faults += [f"{_shown(r)} has no parent and is not the total" for r in roots if r != total]
         else:
