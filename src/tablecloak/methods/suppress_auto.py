@@ -81,8 +81,8 @@ class AutoSettings:
     """On non-network tables, seconds of neighbourhood search for each second of the root of branch and cut. Untested
     default."""
     program_seconds: float = 2e-6
-    """Seconds of linear programs for all levels of a table, for each exposed level and each cell. Supported by
-    benchmark part methods."""
+    """Seconds that linear programs for all levels of a table take, for each exposed level and each cell. Untested
+    default."""
     bounded_share: float = 0.05
     """Flows start from a lower bound if programs take up to this share of the time. Untested default."""
     flow_share: float = 0.2

@@ -41,7 +41,7 @@ class SuppressionModel:
     deviation_bounds: Boxes
     is_network: bool
     has_tied_weights: bool
-    """Whether this is a network with so many equal weights that patterns of the same cost abound."""
+    """Whether this is a network most of whose weights are equal: patterns of the same cost abound."""
 
     @classmethod
     def of(
