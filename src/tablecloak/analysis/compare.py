@@ -246,7 +246,7 @@ def compare(
 
     `methods` are names in `METHODS`, or a mapping from names of your own to (method, parameters), so that one method
     can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
-    one of its own. `intervals=True` also works out the outsider's exact interval of every touched cell
+    one of its own. `intervals=True` also computes the outsider's exact interval of every touched cell
     (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are reported
     before anything runs; a method that cannot take the problem is an outcome with its message.
     """

@@ -135,7 +135,7 @@ class Measures:
     distances: Distances | None
     """Of the cells that show a number; None where none does."""
     width: Quantiles | None = None
-    """Of the touched cells: the width of the outsider's exact feasibility interval, where that was worked out."""
+    """Of the touched cells: the width of the outsider's exact feasibility interval, where that was computed."""
     relative_width: Quantiles | None = None
 
     @property

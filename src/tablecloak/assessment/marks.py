@@ -13,7 +13,7 @@ forced                     must be published
 hidden                     must be hidden
 weight                     what hiding the cell costs
 lower, upper, sliding      the protection levels of a sensitive cell
-low, high                  what everybody knows about the cell beforehand
+low, high                  a-priori bounds of the cell, known to all attackers
 =========================  ==========================================================================
 
 The `.hst` files of τ-ARGUS are read too: a line ``code; code; command; arguments``, where the commands are

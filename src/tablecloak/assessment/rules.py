@@ -22,7 +22,7 @@ A unit that has *waived* its protection needs none: the target of the p% rules i
 without waiver, with x_t + top_n in place of top_{n+1} if it is not among the n + 1 largest; dominance requires that
 one of the n largest, frequency and zero that any unit has not waived.
 
-The definitions are those of τ-ARGUS (manual 4.1, section 2.1); waivers are our own. See docs/rules.md.
+The definitions are those of τ-ARGUS (manual 4.1, section 2.1); waivers are an extension. See docs/rules.md.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ The work is done by the compiled kernels of `tablecloak.solvers.kernels.hypercub
 call.
 
 Reference: Giessing & Repsilber (2002), Tools and strategies to protect multiple tables with the GHQUAR cell suppression
-engine, for hypercubes; walks under hierarchies and the search by dimensions are ours.
+engine, for hypercubes; walks under hierarchies and the search by dimensions are extensions.
 """
 
 from __future__ import annotations

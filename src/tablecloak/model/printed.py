@@ -16,8 +16,8 @@ hidden         nothing                                     nothing
 Half a unit goes to the even multiple, so that values are not pushed up on average. All this is computed in whole data
 units, so that a half is a half and 2.675 is one.
 
-The audit judges what the reader knows, who may know the data unit and where halves go: a published value is one of
-those that are printed as v. Whole numbers in units of two: 4 is printed for 3, 4 and 5, but 6 for 6 alone.
+The audit judges the knowledge of a reader, the data unit and the rounding of halves included: a published value is
+one of those that are printed as v. Whole numbers in units of two: 4 is printed for 3, 4 and 5, but 6 for 6 alone.
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ class Printed:
     def only_widens(self) -> bool:
         """Whether what is printed is safe wherever the pattern is: true unless numbers are perturbed.
 
-        The printed view contains the view of the pattern cell by cell. So every deviation that an attacker cannot
-        exclude by the one he cannot exclude by the other: intervals only get wider, and so do conditional widths.
+        The printed view contains the view of the pattern cell by cell. So every deviation that is feasible by the view
+        is feasible by what is printed: intervals only get wider, and so do conditional widths.
         Touched cells are the same. Only the distance of a perturbed number from the truth can become smaller.
         """
         return _only_widens(self.pattern)
