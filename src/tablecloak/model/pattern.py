@@ -1,4 +1,4 @@
-"""Patterns: the four ways to publish a table, and what each lets an outsider know.
+"""Patterns: the five ways to publish a table (suppression, intervals, rounding, perturbation, a mix), and their views.
 
 Every pattern states an interval for every cell, its `View`. The audit judges the view and nothing else.
 A pattern is checked when it is made; applied to a table of another size it raises an `InputError`.
