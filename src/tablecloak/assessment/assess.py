@@ -51,7 +51,7 @@ def assess(
     widen: bool = False,
     most_touched: int | None = None,
 ) -> Problem:
-    """What must be protected in a table, how well and against whom.
+    """Find what must be protected in a table, how well and against which attackers.
 
     A cell is sensitive if a rule catches it and no mark calls it safe, or if a mark calls it unsafe. Its levels
     are, with rho the largest relative level that rules of the deciding kind require (dominance and p% count as
@@ -97,7 +97,7 @@ def assess(
 
 
 def summary(problem: Problem) -> str:
-    """How many cells are sensitive, how many each rule caught, and about how many it decided. Confidential."""
+    """Numbers of sensitive cells, of those that each rule caught, and of those it decided about. Confidential."""
     table, sensitive = problem.table, problem.sensitive
     united = int((sensitive & table.is_virtual).sum())
     printed = counted(len(table) - table.virtual, "cell")
@@ -270,7 +270,7 @@ def _rank(rule: Rule) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What is said about each cell beside the rules."""
+    """Marks and numbers of each cell beside the rules."""
 
     weights: Floats
     low: Floats
@@ -309,7 +309,7 @@ class _Given:
         return cls(cost, below, above, masks[FORCED], masks[HIDDEN])
 
     def with_unions(self, members: csr_array, low: Floats, high: Floats) -> _Given:
-        """The same with unions at the end: hiding them costs nothing, bounds of all kinds add up."""
+        """Marks and numbers with unions at the end: hiding them costs nothing, bounds of all kinds add up."""
         nowhere = np.zeros(members.shape[0], dtype=bool)
         return _Given(
             np.concatenate([self.weights, np.zeros(members.shape[0])]),

@@ -146,7 +146,7 @@ class _Tree:
 
     @classmethod
     def of(cls, parents: Codes) -> _Tree:
-        """From parents of codes in order of depth."""
+        """The tree with these parents of codes, which are in order of depth."""
         count = parents.size
         size = np.ones(count, dtype=np.int64)
         for code in range(count - 1, 0, -1):

@@ -33,7 +33,7 @@ from tablecloak.solvers.graphs import Network
 
 @dataclass(frozen=True)
 class CandidateSettings:
-    """How candidates for proofs are made from floats."""
+    """Effort for candidates that are made from floats."""
 
     denominators: tuple[int, ...] = (1, 12, 1_000)
     """Largest denominators, in this order, of the fractions of a data unit that floats are rounded to before the basis
