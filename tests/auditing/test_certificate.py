@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.attacker import BasisSettings
+from tablecloak.attacker import RationalBasisSettings
 from tablecloak.auditing import Certificate, CertificateSettings, Verification, audit, certify, verify
 from tablecloak.auditing.candidates import CandidateSettings
 from tablecloak.auditing.certificate import Claim
@@ -295,7 +295,7 @@ def test_exact_bases_alone_are_enough(ways: int) -> None:
     problem = Problem.of(table, sensitive, shares(table, sensitive, 0.15, sliding=0.4))
     bases = CandidateSettings(denominators=(), flows=False)
     assert check(problem, Suppression.of(table, hidden), CertificateSettings(candidates=bases))[1]
-    none = CertificateSettings(candidates=replace(bases, basis=BasisSettings(max_columns=0)))
+    none = CertificateSettings(candidates=replace(bases, basis=RationalBasisSettings(max_columns=0)))
     _, certificate, verification = proven(problem, Suppression.of(table, hidden), none)
     assert verification.valid and certificate.uncertified
     assert all("more than 0 columns" in reason for reason in certificate.uncertified)
