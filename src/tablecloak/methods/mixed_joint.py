@@ -26,7 +26,7 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.heuristics import ROUNDS, lengthened, missing_deviations
-from tablecloak.methods.intervals import HAIR, LEAST_ASYMMETRY, on_grid, snapped
+from tablecloak.methods.intervals import BlurSettings, on_grid, snapped
 from tablecloak.methods.intervals import stated as stated_intervals
 from tablecloak.methods.mixed import (
     UNDECIDED,
@@ -64,7 +64,7 @@ from tablecloak.model import (
     room_by_box,
 )
 from tablecloak.progress import NEVER, Deadline, Progress
-from tablecloak.solvers import Outcome
+from tablecloak.solvers import LP_PRECISION, Outcome
 
 NAME = "mixed-joint"
 MOST_STEPS = 3
@@ -76,8 +76,8 @@ NUMBERS_SHARE = 0.5
 """The share of the time that programs have for numbers that add up."""
 HAIRS = (
     0.0,
-    HAIR,
-    10 * HAIR,
+    LP_PRECISION,
+    10 * LP_PRECISION,
 )  # by such shares intervals are lengthened first: what linear programs leave open
 
 
@@ -148,7 +148,7 @@ def mixed_joint(
                 if not (late or deadline.passed()):
                     more = _for_larger_levels(larger, params, exact, deadline, progress, rng)
         except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
-            again = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
+            again = asymmetry > BlurSettings().min_asymmetry and not deadline.passed()
             asymmetry = asymmetry / 2 if again else 0.0
             continue
         printed, asymmetry = (exact, 0.0) if more is None else (more, asymmetry)
@@ -356,9 +356,7 @@ class _Asked:
         if self.params.model == "first" and not deadline.passed():
             found = solve_compact_model(problem, form, levels, widths, deadline.left)
             if found.values.size or not found.outcome.undecided or offer is None:
-                there = found.values.size == form.size
-                safe = there and (found.outcome is Outcome.OPTIMAL or found.outcome.undecided)
-                return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+                return found
         model = CuttingPlaneModel(problem, form, levels, widths, deadline, self.progress)
         if offer is not None:
             model.offer(offer)
@@ -384,7 +382,7 @@ class _Asked:
         for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
             if hair and self.deadline.passed():
                 break
-            least = min(HAIR * unit, problem.table.unit / 2)
+            least = min(LP_PRECISION * unit, problem.table.unit / 2)
             rooms = (np.where(room > least, room + hair * unit, 0.0) for room in self.joint.room(x))
             below, above = (
                 snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)

@@ -241,10 +241,7 @@ def _answer(
     progress: Progress,
 ) -> ModelSolution:
     if params.model == "first":
-        found = solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
-        return ModelSolution(
-            found.outcome, found.values, bool(found.values.size), found.objective, found.bound, 1, 0
-        )
+        return solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
     model = CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, progress)
     return model.solve()
 
@@ -272,7 +269,7 @@ def _proposal(
         bound=answer.bound if math.isfinite(answer.bound) else None,
         counters={
             "rounds": answer.rounds,
-            "rows": answer.rows,
+            "rows": answer.cuts,
             "steps": steps,
             "cells changed": int((moved > 0).sum()),
             "largest change": float(moved.max(initial=0.0)),

@@ -15,13 +15,30 @@ from tablecloak.solvers.restricted_master import Master
 from tablecloak.solvers.row_generation import Program, cost_scale
 from tablecloak.solvers.scip import Callbacks, SolverCut, branch_and_cut
 from tablecloak.solvers.sifting import Sifted, independent, sift
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers.tolerances import (
+    CUT_VIOLATION,
+    HALF,
+    INTEGER_QUOTIENT,
+    LP_PRECISION,
+    NEGLIGIBLE_LENGTH,
+    NOISE,
+    OPTIMALITY,
+    REDUCED_COST_MARGIN,
+    UNIT_NOISE,
+)
 
 __all__ = [
+    "CUT_VIOLATION",
     "DUAL",
     "HALF",
+    "INTEGER_QUOTIENT",
+    "LP_PRECISION",
+    "NEGLIGIBLE_LENGTH",
     "NOISE",
+    "OPTIMALITY",
     "PRIMAL",
+    "REDUCED_COST_MARGIN",
+    "UNIT_NOISE",
     "Callbacks",
     "Columns",
     "GrowingProgram",

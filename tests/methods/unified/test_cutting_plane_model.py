@@ -1,4 +1,4 @@
-"""The second model: rows of one size of the levels start another, guesses find the optimum, time is kept."""
+"""The cutting-plane model: cuts for one size of the levels start another, gap limits find the optimum, time is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tablecloak.methods.unified import CuttingPlaneModel, combined_formulation, interval_formulation
+from tablecloak.methods.cuts import GapLimitSettings
+from tablecloak.methods.unified import (
+    CuttingPlaneModel,
+    CuttingPlaneSettings,
+    combined_formulation,
+    interval_formulation,
+)
 from tablecloak.model import Problem, all_levels
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
@@ -33,7 +39,7 @@ def partial(problem: Problem, first: CuttingPlaneModel | None = None) -> Cutting
     return CuttingPlaneModel(problem, formulation, all_levels(problem), [], NEVER, silent, known)
 
 
-def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
+def test_cuts_for_other_levels_save_rounds_and_change_no_optimum() -> None:
     saved = 0
     for seed in range(5):
         problem = table(seed)
@@ -47,10 +53,8 @@ def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
     assert saved > 0
 
 
-@pytest.mark.parametrize("guess", [1e-6, 0.02, 100.0])
-def test_whatever_gap_is_guessed_the_optimum_is_the_same(
-    guess: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("gap", [1e-6, 0.02, 100.0])
+def test_whatever_the_first_gap_limit_the_optimum_is_the_same(gap: float) -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = combined_formulation(
@@ -60,9 +64,9 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
     expected = CuttingPlaneModel(
         problem, whole, all_levels(problem), [], Deadline.after(60.0), silent
     ).solve()
-    monkeypatch.setattr("tablecloak.methods.unified.cutting_plane_model.FIRST_GUESS", guess)
+    settings = CuttingPlaneSettings(gap_limits=GapLimitSettings(first=gap, largest=4.0))
     answer = CuttingPlaneModel(
-        problem, formulation, all_levels(problem), [], Deadline.after(60.0), silent
+        problem, formulation, all_levels(problem), [], Deadline.after(60.0), silent, settings=settings
     ).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe

@@ -34,7 +34,6 @@ from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified import (
     Affine,
     CuttingPlaneModel,
-    Formulation,
     ModelSolution,
     ShownFormulation,
     additivity,
@@ -45,7 +44,7 @@ from tablecloak.methods.unified import (
 )
 from tablecloak.model import Perturbation, Problem, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import MixedSolution, Outcome, watched
+from tablecloak.solvers import Outcome, watched
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
@@ -258,10 +257,7 @@ def _solved(
     ]
     if first:
         progress("first model", 0, 1)
-        answer = _answer(
-            solve_compact_model(problem, shown.formulation, requirements, widths, limit.left),
-            shown.formulation,
-        )
+        answer = solve_compact_model(problem, shown.formulation, requirements, widths, limit.left)
     else:
         told = _priced(problem, progress)
         answer = CuttingPlaneModel(problem, shown.formulation, requirements, widths, limit, told).solve()
@@ -279,13 +275,6 @@ def _priced(problem: Problem, progress: Progress) -> Progress:
         progress(phase, done, total, *costs)
 
     return told
-
-
-def _answer(solution: MixedSolution, form: Formulation) -> ModelSolution:
-    """The first model's solution as an answer of the second."""
-    there = solution.values.size == form.size
-    objective = solution.objective if there else math.inf
-    return ModelSolution(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
 
 
 def _attempt(
@@ -313,7 +302,7 @@ def _attempt(
     cost = cost_of(problem, moved)
     bound = max(answer.bound * price_unit(problem), 0.0)
     safe = _is_safe(problem, pattern, deadline, progress)
-    return Attempt(answer.outcome, moved, pattern, safe, cost, bound, answer.rounds, answer.rows, whole=whole)
+    return Attempt(answer.outcome, moved, pattern, safe, cost, bound, answer.rounds, answer.cuts, whole=whole)
 
 
 def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progress: Progress) -> bool:
@@ -328,7 +317,7 @@ def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progre
 def _none(problem: Problem, answer: ModelSolution) -> Attempt:
     """Nothing was found."""
     bound = answer.bound * price_unit(problem) if math.isfinite(answer.bound) else 0.0
-    return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.rows)
+    return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.cuts)
 
 
 def _still(problem: Problem, shown: ShownFormulation, x: Floats) -> Bools:

@@ -4,7 +4,15 @@ from tablecloak.methods.cuts.aggregation import Aggregation
 from tablecloak.methods.cuts.bridgeless import BridgelessCuts
 from tablecloak.methods.cuts.capacity import CoverSeparator, NetworkSeparator, capacity_separator_of
 from tablecloak.methods.cuts.cut import Cut, matrix_of
-from tablecloak.methods.cuts.cut_loop import Finder, RowProgram, next_multiple, rounded_up, weight_unit
+from tablecloak.methods.cuts.cut_loop import (
+    Finder,
+    GapLimits,
+    GapLimitSettings,
+    RowProgram,
+    next_multiple,
+    rounded_up,
+    weight_unit,
+)
 from tablecloak.methods.cuts.equation import EquationCuts, OneWayCuts, fixing_cuts, levels_of
 from tablecloak.methods.cuts.flow_model import FlowProgram
 from tablecloak.methods.cuts.relaxation import Relaxation
@@ -17,6 +25,8 @@ __all__ = [
     "EquationCuts",
     "Finder",
     "FlowProgram",
+    "GapLimitSettings",
+    "GapLimits",
     "NetworkSeparator",
     "OneWayCuts",
     "Relaxation",

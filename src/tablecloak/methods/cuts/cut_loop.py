@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +30,71 @@ NEAR = 0.01
 """Integer programs are solved up to this gap until no row is missed, then to the end."""
 
 Finder = Callable[[Floats], list[Cut]]
+
+
+# ---------------------------------------------------------------------- gap limits
+
+
+@dataclass(frozen=True)
+class GapLimitSettings:
+    """The sequence of gap limits: small limits fix more variables, large ones are fewer."""
+
+    first: float = 0.02
+    """The first gap, as a share of the bound. Supported by benchmark part study."""
+    factor: float = 2.5
+    """By which a gap is multiplied for the next one. Supported by benchmark part study."""
+    increment: float = 0.0
+    """What is added to the gap for the next one, as a share of the bound. Supported by benchmark part study."""
+    units: int | None = 2
+    """The k-th limit is at least this number plus k steps above the bound; None: it is the bound. Untested default."""
+    largest: float = math.inf
+    """Gaps above this share are infinite. Untested default."""
+    largest_first: float = 10.0
+    """The first gap is not enlarged beyond this share (`GapLimits.enlarge_first`). Untested default."""
+
+
+class GapLimits:
+    """Increasing limits on the objective, for searches below each of them; the first starts from a lower bound.
+
+    `step`: a number of which all objectives are multiples, 0 if there is none.
+    """
+
+    def __init__(
+        self, bound: float, step: float = 0.0, settings: GapLimitSettings = GapLimitSettings()
+    ) -> None:
+        self._start, self._step, self._settings = bound, step, settings
+        self._gap = settings.first
+        self.count = 0
+        """Number of limits so far."""
+
+    def next(self, bound: float) -> float:
+        """The next limit, at least a few steps above the bound that is proven by now."""
+        self.count += 1
+        limit, units = self._limit(self._gap), self._settings.units
+        if units is None:
+            return bound
+        step = self._step if self._step > 0 else 1e-9 * max(1.0, abs(bound))
+        self._enlarge()
+        return max(limit, bound + (units + self.count) * step)
+
+    def enlarge_first(self, is_small: Callable[[float], bool]) -> None:
+        """Enlarge the limit that comes next as long as the program below it stays small."""
+        while self._gap < self._settings.largest_first:
+            larger = self._gap * self._settings.factor
+            if not is_small(self._limit(larger)):
+                return
+            self._gap = larger
+
+    def skip(self, bound: float) -> None:
+        """Pass over limits that do not exceed the bound that is proven by now."""
+        while self._start > 0 and self._limit(self._gap) <= bound:
+            self._enlarge()
+
+    def _limit(self, gap: float) -> float:
+        return math.inf if gap > self._settings.largest else self._start * (1 + gap)
+
+    def _enlarge(self) -> None:
+        self._gap = self._settings.factor * self._gap + self._settings.increment
 
 
 class RowProgram:
