@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ from tablecloak.attacker import is_network
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals import (
+    IntervalOptimiser,
     IntervalSettings,
     IntervalStrategy,
     OptimalIntervals,
@@ -32,10 +33,8 @@ from tablecloak.methods.intervals import (
     check_blur,
     hidden_by_mark,
     is_feasibility_checked,
-    may_be_touched,
     optimised_and_blurred,
     proposal_of,
-    repaired_in_time,
     stated,
 )
 from tablecloak.methods.unified import (
@@ -103,8 +102,7 @@ def interval_combined(
         },
     )
     run, strategy = Run(params.seconds), choose_strategy(problem)
-    optimise = CheapestIntervals(params, strategy, progress).optimise
-    found = optimised_and_blurred(problem, optimise, params, rng, run, progress, strategy)
+    found = optimised_and_blurred(problem, CheapestIntervals(params, strategy, progress), params, rng, run)
     paid = params.touch * float(problem.weights[problem.sensitive].sum())
     proven_bound = found.optimum.solution.bound
     bound, cost = max(0.0, proven_bound - paid), found.optimum.intervals.loss(problem)
@@ -120,11 +118,12 @@ def interval_combined(
     )
 
 
-class CheapestIntervals:
-    """The cheapest intervals for the levels of a problem, with a price for touching a cell at all."""
+class CheapestIntervals(IntervalOptimiser):
+    """Finds the cheapest intervals for the levels of a problem, with a price for touching a cell at all."""
 
     def __init__(self, params: CombinedParams, strategy: IntervalStrategy, progress: Progress) -> None:
-        self.params, self.strategy, self.progress = params, strategy, progress
+        super().__init__(strategy, progress)
+        self.params = params
 
     def optimise(
         self,
@@ -134,25 +133,16 @@ class CheapestIntervals:
         known: Sequence[ProtectionCut],
     ) -> OptimalIntervals:
         """Optimal intervals; the best ones known, or none with ends, when the time is up first."""
-        touch, checked = self.params.touch, self.strategy.check_feasibility
-        allowed = may_be_touched(problem, self.progress, check_feasibility=checked)
+        touch, allowed = self.params.touch, self.allowed(problem)
         formulation = self._formulation(problem, allowed)
-        solution, cuts = ModelSolution.none(formulation.size), list[ProtectionCut]()
+        solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():
             solution, cuts = self._solve(problem, formulation, allowed, deadline, known)
         if not solution.safe and problem.most_touched is not None:
             if deadline.interrupted:
                 raise KeyboardInterrupt
             raise SolverError("the time was up before safe intervals were found; give it more seconds")
-        bounds = repaired_in_time(
-            problem,
-            allowed,
-            (formulation.below.at(solution.values), formulation.above.at(solution.values)),
-            self.progress,
-            deadline,
-            safe=solution.safe,
-            settings=self.strategy.settings.repair,
-        )
+        bounds = self.repaired(problem, allowed, formulation, solution, deadline)
         found = [stated(problem, *each, touch) for each in (bounds, start) if each is not None]
         if solution.safe and solution.outcome is Outcome.OPTIMAL:
             found = found[:1]
@@ -186,12 +176,12 @@ class CheapestIntervals:
         else:
             settings = self.strategy.settings.cutting_plane
             model = CuttingPlaneModel(
-                problem, formulation, requirements, widths, deadline, self.progress, known, settings
+                problem, formulation, requirements, widths, deadline, self.progress, settings
             )
             with deadline.stoppable():
                 if self.strategy.slope_scaling:
                     self._prepare(problem, model, allowed)
-            solution = model.solve()
+            solution = model.solve(known)
             cuts = model.tight_cuts()
         if solution.outcome is Outcome.INFEASIBLE and not solution.safe:
             most = problem.most_touched
@@ -200,8 +190,6 @@ class CheapestIntervals:
                 f"No intervals{within} meet all levels.\n"
                 "Allow more cells to be touched, lower levels, or raise `reach`."
             )
-        if solution.values.size < formulation.size:
-            solution = replace(solution, values=np.zeros(formulation.size))
         return solution, cuts
 
     def _prepare(self, problem: Problem, model: CuttingPlaneModel, allowed: Bools) -> None:

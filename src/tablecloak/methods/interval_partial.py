@@ -26,6 +26,7 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.intervals import (
+    IntervalOptimiser,
     IntervalSettings,
     IntervalStrategy,
     OptimalIntervals,
@@ -33,10 +34,8 @@ from tablecloak.methods.intervals import (
     check_blur,
     hidden_by_mark,
     is_feasibility_checked,
-    may_be_touched,
     optimised_and_blurred,
     proposal_of,
-    repaired_in_time,
     stated,
     tightened,
 )
@@ -91,8 +90,7 @@ def interval_partial(
     """The narrowest safe intervals, proven; what is printed is made for levels that chance made larger."""
     _check(problem, params)
     run, strategy = Run(params.seconds), choose_strategy(problem)
-    optimise = NarrowestIntervals(params, strategy, progress).optimise
-    found = optimised_and_blurred(problem, optimise, params, rng, run, progress, strategy)
+    found = optimised_and_blurred(problem, NarrowestIntervals(params, strategy, progress), params, rng, run)
     plain, bound = params.up == params.down == 1.0, max(0.0, found.optimum.solution.bound)
     cost = found.optimum.intervals.loss(problem)
     return proposal_of(
@@ -105,11 +103,12 @@ def interval_partial(
     )
 
 
-class NarrowestIntervals:
-    """The narrowest intervals for the levels of a problem."""
+class NarrowestIntervals(IntervalOptimiser):
+    """Finds the narrowest intervals for the levels of a problem."""
 
     def __init__(self, params: PartialParams, strategy: IntervalStrategy, progress: Progress) -> None:
-        self.params, self.strategy, self.progress = params, strategy, progress
+        super().__init__(strategy, progress)
+        self.params = params
 
     def optimise(
         self,
@@ -119,25 +118,15 @@ class NarrowestIntervals:
         known: Sequence[ProtectionCut],
     ) -> OptimalIntervals:
         """Optimal intervals; those of the start, or none with ends, when the time is up first."""
-        checked = self.strategy.check_feasibility
-        allowed = may_be_touched(problem, self.progress, check_feasibility=checked)
         up, down = self.params.up * problem.weights, self.params.down * problem.weights
+        allowed = self.allowed(problem)
         formulation = interval_formulation(problem, allowed, hidden_by_mark(problem), up, down)
         solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():
             solution, cuts = self._solve(problem, formulation, deadline, known)
         if solution.outcome is Outcome.INFEASIBLE:
             largest_pattern(problem, self.progress)  # raises with the cells that cannot be protected
-        x = solution.values if solution.values.size == formulation.size else np.zeros(formulation.size)
-        bounds = repaired_in_time(
-            problem,
-            allowed,
-            (formulation.below.at(x), formulation.above.at(x)),
-            self.progress,
-            deadline,
-            safe=solution.safe,
-            settings=self.strategy.settings.repair,
-        )
+        bounds = self.repaired(problem, allowed, formulation, solution, deadline)
         optimal = solution.outcome is Outcome.OPTIMAL
         if start is not None and (
             bounds is None or (not optimal and _length(problem, start) < _length(problem, bounds))
@@ -177,16 +166,9 @@ class NarrowestIntervals:
             problem, params.up * weights, params.down * weights, requirements, within
         )
         model = CuttingPlaneModel(
-            problem,
-            formulation,
-            requirements,
-            [],
-            within,
-            self.progress,
-            [*known, *initial],
-            settings.cutting_plane,
+            problem, formulation, requirements, [], within, self.progress, settings.cutting_plane
         )
-        solution = model.solve()
+        solution = model.solve([*known, *initial])
         return solution, model.tight_cuts()
 
 

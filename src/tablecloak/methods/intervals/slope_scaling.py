@@ -138,9 +138,9 @@ class SlopeScaling:
         longest = self._max_length / length_unit(problem)
         formulation = replace(formulation, high=np.minimum(formulation.high, longest))
         model = CuttingPlaneModel(
-            problem, formulation, self.requirements, [], self.deadline, silent, self._cuts, self._model
+            problem, formulation, self.requirements, [], self.deadline, silent, self._model
         )
-        solution = model.solve()
+        solution = model.solve(self._cuts)
         if solution.outcome is not Outcome.OPTIMAL or not solution.safe:
             return None
         self._cuts = model.tight_cuts()

@@ -88,16 +88,14 @@ class CuttingPlaneModel:
         widths: Sequence[Requirement],
         deadline: Deadline,
         progress: Progress,
-        known: Sequence[ProtectionCut] = (),
         settings: CuttingPlaneSettings = CuttingPlaneSettings(),
     ) -> None:
-        """`known`: cuts for the same requirements, or for requirements of another size of the same cells."""
+        """`widths`: conditional requirements, which hold to the extent to which their cells are touched."""
         self.formulation, self.deadline, self.progress = formulation, deadline, progress
         self.settings = settings
         self.pool = ProtectionCutPool(
             problem, formulation, requirements, widths, deadline, settings.separation
         )
-        self._known = known
         self._linear = RestrictedProgram(formulation, np.ones(formulation.size, dtype=bool), relaxed=True)
         self.rounds, self.bound = 0, -math.inf
         self.best: Floats = np.zeros(0)
@@ -123,11 +121,14 @@ class CuttingPlaneModel:
         """The cuts without slack at the last point: a start for requirements of other sizes."""
         return self.pool.tight_cuts(self._last)
 
-    def solve(self) -> ModelSolution:
-        """Solve to optimality or to the deadline; an unsafe point is returned only if there is no safe one."""
+    def solve(self, known: Sequence[ProtectionCut] = ()) -> ModelSolution:
+        """Solve to optimality or to the deadline; an unsafe point is returned only if there is no safe one.
+
+        `known`: cuts for the same requirements, or for requirements of another size of the same cells.
+        """
         outcome = Outcome.TIME_LIMIT
         with self.deadline.stoppable():
-            relaxed = self._relax()
+            relaxed = self._relax(known)
             integer = relaxed is Outcome.OPTIMAL and self.formulation.integral.any()
             outcome = self._solve_integer() if integer else relaxed
         return self.best_so_far(outcome)
@@ -158,10 +159,10 @@ class CuttingPlaneModel:
 
     # ------------------------------------------------------------------ relaxation
 
-    def _relax(self) -> Outcome:
+    def _relax(self, known: Sequence[ProtectionCut]) -> Outcome:
         """Solve the linear relaxation with all cuts that it violates; with integral variables until it tails off."""
         pool, stages = self.pool, self.pool.stages()
-        stalling, initial = _Stalling(self.settings, stages), pool.initial_cuts(self._known)
+        stalling, initial = _Stalling(self.settings, stages), pool.initial_cuts(known)
         integer = bool(self.formulation.integral.any())
         while not self.deadline.passed():
             solution = self._linear.relax(self.deadline.left)

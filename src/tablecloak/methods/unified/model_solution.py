@@ -26,6 +26,6 @@ class ModelSolution:
     """Number of cuts added."""
 
     @classmethod
-    def none(cls, size: int = 0) -> ModelSolution:
-        """The solution of a run that is stopped before the model has any point or bound; `size` zeros as its values."""
-        return cls(Outcome.TIME_LIMIT, np.zeros(size), False, math.inf, 0.0, 0, 0)
+    def none(cls) -> ModelSolution:
+        """The solution of a run that is stopped before the model has any point or bound."""
+        return cls(Outcome.TIME_LIMIT, np.zeros(0), False, math.inf, 0.0, 0, 0)
