@@ -25,13 +25,13 @@ METHODS = ["interval-partial", "interval-combined"]
 @pytest.mark.parametrize("fixture", MONOTONE)
 def test_they_are_safe_and_have_ends(fixture):
     problem, told = FIXTURES[fixture](), []
-    room = initial_intervals(
+    bounds = initial_intervals(
         problem, largest_pattern(problem), NEVER, lambda *step: told.append((step[0], *step[3:]))
     )
-    assert room is not None
-    assert all(np.isfinite(side).all() and (side >= 0).all() for side in room)
-    assert not any(side[problem.forced].any() for side in room)
-    pattern = stated(problem, *room)
+    assert bounds is not None
+    assert all(np.isfinite(side).all() and (side >= 0).all() for side in bounds)
+    assert not any(side[problem.forced].any() for side in bounds)
+    pattern = stated(problem, *bounds)
     assert told[-1] == ("first intervals", pattern.loss(problem))
     assert_protected(problem, pattern)
 
@@ -84,8 +84,8 @@ def test_an_interrupt_at_any_report_after_the_feasibility_check_does_not_escape(
 
 def test_longer_intervals_contain_the_shorter_ones_within_the_box():
     problem = FIXTURES["two way several"]()
-    room = initial_intervals(problem, largest_pattern(problem), NEVER, silent)
-    pattern = stated(problem, *room)
+    bounds = initial_intervals(problem, largest_pattern(problem), NEVER, silent)
+    pattern = stated(problem, *bounds)
     longer = lengthened(problem, pattern, 1.0, np.random.default_rng(1))
     assert (longer.low <= pattern.low).all() and (longer.high >= pattern.high).all()
     assert ((longer.low < longer.high) == (pattern.low < pattern.high)).all()

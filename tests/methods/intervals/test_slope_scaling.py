@@ -48,17 +48,17 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
         for x in points:
             most = room_by_box(problem)
             below, above = (
-                np.minimum(room, most)
-                for room, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)
+                np.minimum(bounds, most)
+                for bounds, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)
             )
-            room = repaired(problem, allowed, (below, above), silent)
-            assert room is not None
+            bounds = repaired(problem, allowed, (below, above), silent)
+            assert bounds is not None
             unit = problem.table.unit  # fractions of a unit protect nothing: values are whole units
-            for now, before in zip(room, (below, above), strict=True):
+            for now, before in zip(bounds, (below, above), strict=True):
                 whole = np.ceil(before / unit - 1e-4) * unit
                 assert (now >= before * (1 - 1e-4) - 1e-4).all()
                 assert (now <= whole * (1 + 1e-4) + 1e-4).all(), "nothing else was open"
-            assert audit(problem, stated(problem, *room)).safe
+            assert audit(problem, stated(problem, *bounds)).safe
             assert bound is not None and formulation.cost @ x - paid >= bound * (1 - 1e-6) - 1e-6
             compared += 1
     assert compared
