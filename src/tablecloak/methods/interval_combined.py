@@ -46,7 +46,7 @@ from tablecloak.methods.unified import (
     largest_deviation,
     solve_compact_model,
 )
-from tablecloak.model import Problem, all_levels, conditional_widths
+from tablecloak.model import Problem, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import LP_PRECISION, Outcome
 
@@ -71,7 +71,7 @@ class CombinedParams:
 
 def choose_strategy(
     problem: Problem,
-    settings: IntervalSettings = IntervalSettings(),  # noqa: B008 (frozen)
+    settings: IntervalSettings = IntervalSettings(),
 ) -> IntervalStrategy:
     """What is done on a table of this size and structure."""
     return IntervalStrategy(
@@ -168,7 +168,7 @@ class CheapestIntervals(IntervalOptimiser):
         known: Sequence[ProtectionCut],
     ) -> tuple[ModelSolution, list[ProtectionCut]]:
         """The optimum, or the state of the model when the time is up: no worse than a safe start, if there is one."""
-        requirements = all_levels(problem)
+        requirements = all_requirements(problem)
         widths = conditional_widths(problem, allowed & ~problem.must_hide)
         cuts: list[ProtectionCut] = []
         if self.params.model == "first":

@@ -48,7 +48,7 @@ from tablecloak.methods.unified import (
     interval_formulation,
     solve_compact_model,
 )
-from tablecloak.model import Problem, all_levels
+from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import LP_PRECISION, Outcome
 
@@ -73,7 +73,7 @@ class PartialParams:
 
 def choose_strategy(
     problem: Problem,
-    settings: IntervalSettings = IntervalSettings(),  # noqa: B008 (frozen)
+    settings: IntervalSettings = IntervalSettings(),
 ) -> IntervalStrategy:
     """What is done on a table of this size and structure."""
     return IntervalStrategy(settings, check_feasibility=is_feasibility_checked(problem, settings))
@@ -158,7 +158,7 @@ class NarrowestIntervals(IntervalOptimiser):
     ) -> tuple[ModelSolution, list[ProtectionCut]]:
         """The optimum, or the state of the model when most of the time is up: the rest is for repair."""
         settings, params = self.strategy.settings, self.params
-        requirements, within = all_levels(problem), deadline.share(1 - settings.repair_share)
+        requirements, within = all_requirements(problem), deadline.share(1 - settings.repair_share)
         if params.model == "first":
             return solve_compact_model(problem, formulation, requirements, [], within.left), []
         weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)

@@ -13,7 +13,7 @@ from tablecloak.methods.intervals import SlopeScaling, hidden_by_mark, stated
 from tablecloak.methods.intervals.repair import repaired
 from tablecloak.methods.intervals.slope_scaling import point_of
 from tablecloak.methods.unified import Formulation, combined_formulation
-from tablecloak.model import Problem, all_levels, room_by_box
+from tablecloak.model import Problem, all_requirements, box_deviation_bounds
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
@@ -40,13 +40,13 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
             continue
         far = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
         formulation = form_of(problem, allowed, far)
-        scaling = SlopeScaling(problem, formulation, (TOUCH, far), all_levels(problem), NEVER)
+        scaling = SlopeScaling(problem, formulation, (TOUCH, far), all_requirements(problem), NEVER)
         points = scaling.start(allowed, all_cells=True)
         params = {"grid": 0.0, "asymmetry": 0.0, "touch": TOUCH, "seconds": 10.0}
         bound = protect(problem, "interval-combined", params=params).bound
         paid = TOUCH * float(problem.weights[problem.sensitive].sum())
         for x in points:
-            most = room_by_box(problem)
+            most = box_deviation_bounds(problem)
             below, above = (
                 np.minimum(bounds, most)
                 for bounds, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)

@@ -16,7 +16,7 @@ from tablecloak.methods.unified import (
 )
 from tablecloak.methods.unified.cut_pool import SeparationSettings, ShiftStage
 from tablecloak.methods.unified.reduced_cost_fixing import ReducedCostFixing
-from tablecloak.model import Problem, all_levels
+from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
 from two_way import TwoWay
@@ -37,7 +37,7 @@ def larger(problem: Problem) -> Problem:
 def partial(problem: Problem) -> CuttingPlaneModel:
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
-    return CuttingPlaneModel(problem, formulation, all_levels(problem), [], NEVER, silent)
+    return CuttingPlaneModel(problem, formulation, all_requirements(problem), [], NEVER, silent)
 
 
 def test_cuts_for_other_levels_save_rounds_and_change_no_optimum() -> None:
@@ -63,11 +63,11 @@ def test_whatever_the_first_gap_limit_the_optimum_is_the_same(gap: float) -> Non
     )
     whole = replace(formulation, switches=None)
     expected = CuttingPlaneModel(
-        problem, whole, all_levels(problem), [], Deadline.after(60.0), silent
+        problem, whole, all_requirements(problem), [], Deadline.after(60.0), silent
     ).solve()
     settings = CuttingPlaneSettings(gap_limits=GapLimitSettings(first=gap, largest=4.0))
     answer = CuttingPlaneModel(
-        problem, formulation, all_levels(problem), [], Deadline.after(60.0), silent, settings
+        problem, formulation, all_requirements(problem), [], Deadline.after(60.0), silent, settings
     ).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe
@@ -80,7 +80,7 @@ def test_no_time_proves_nothing() -> None:
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
     answer = CuttingPlaneModel(
-        problem, formulation, all_levels(problem), [], Deadline.after(0.0), silent
+        problem, formulation, all_requirements(problem), [], Deadline.after(0.0), silent
     ).solve()
     assert answer.outcome is Outcome.TIME_LIMIT and not answer.safe
 
@@ -91,7 +91,9 @@ def test_separation_at_the_point_itself_finds_the_same_optimum() -> None:
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
     plain = CuttingPlaneSettings(separation=SeparationSettings(stages=(ShiftStage(0.0, 0.0),), depth=1))
     shifted, unshifted = (
-        CuttingPlaneModel(problem, formulation, all_levels(problem), [], NEVER, silent, settings).solve()
+        CuttingPlaneModel(
+            problem, formulation, all_requirements(problem), [], NEVER, silent, settings
+        ).solve()
         for settings in (CuttingPlaneSettings(), plain)
     )
     assert shifted.outcome is unshifted.outcome is Outcome.OPTIMAL

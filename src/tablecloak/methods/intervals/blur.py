@@ -22,7 +22,7 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods.intervals.attainable import snapped, stated
-from tablecloak.model import Intervals, Problem, room_by_box
+from tablecloak.model import Intervals, Problem, box_deviation_bounds
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import INTEGER_QUOTIENT, LP_PRECISION, UNIT_NOISE
 
@@ -133,7 +133,7 @@ def skewed(
 ) -> Problem:
     """The problem with larger levels on both sides of each sensitive cell, how much on which is left to chance."""
     levels, where = problem.levels, problem.sensitive
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     share = rng.random(where.size)
     scale = asymmetry * rng.uniform(*settings.draw, where.size)
     width = np.maximum(levels.lower + levels.upper, levels.sliding)
@@ -165,7 +165,7 @@ def lengthened(
     with np.errstate(invalid="ignore"):
         bounds = np.stack([value - pattern.low, pattern.high - value])
         longer = bounds * (1 + settings.draw[1] * asymmetry * rng.random(bounds.shape))
-    most = np.maximum(bounds, np.stack(room_by_box(problem)))
+    most = np.maximum(bounds, np.stack(box_deviation_bounds(problem)))
     below, above = (snapped(problem, *pair, LP_PRECISION) for pair in zip(longer, most, strict=True))
     touched = pattern.low < pattern.high
     return stated(problem, np.where(touched, below, 0.0), np.where(touched, above, 0.0), pattern.touch)

@@ -26,8 +26,8 @@ from tablecloak.model import (
     Requirement,
     Side,
     Suppression,
-    all_levels,
-    room_by_box,
+    all_requirements,
+    box_deviation_bounds,
     unmet_requirements,
 )
 from tablecloak.progress import Deadline, Progress
@@ -65,7 +65,8 @@ def initial_intervals(
     if bounds is None:
         return None
     below, above = (
-        snapped(problem, *pair, LP_PRECISION) for pair in zip(bounds, room_by_box(problem), strict=True)
+        snapped(problem, *pair, LP_PRECISION)
+        for pair in zip(bounds, box_deviation_bounds(problem), strict=True)
     )
     with deadline.stoppable():
         progress("first intervals", 1, 1, stated(problem, below, above).loss(problem))
@@ -80,7 +81,7 @@ def _span_of_deviations(
     settings: InitialIntervalSettings,
 ) -> SideBounds | None:
     """How far hypercubes, and deviations where there are none, move each cell."""
-    unmet, hidden = all_levels(problem), problem.must_hide
+    unmet, hidden = all_requirements(problem), problem.must_hide
     below, above = np.zeros((2, hidden.size))
     if CubeSearch.fits(problem):
         rng = np.random.default_rng(settings.seed)
@@ -104,7 +105,7 @@ def _span_of_flows(
     settings: InitialIntervalSettings,
 ) -> SideBounds | None:
     """How far flows over the cells of an initial pattern move each cell; a flow often serves other requirements too."""
-    whole, levels = in_data_units(problem), all_levels(problem)
+    whole, levels = in_data_units(problem), all_requirements(problem)
     requirements = unmet_requirements(
         whole, audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
     )

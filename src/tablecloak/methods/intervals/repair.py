@@ -23,7 +23,7 @@ from tablecloak.methods.intervals.attainable import (
     snapped,
     stated,
 )
-from tablecloak.model import Problem, Requirement, room_by_box, unmet_requirements
+from tablecloak.model import Problem, Requirement, box_deviation_bounds, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import LP_PRECISION
 
@@ -102,7 +102,7 @@ def repaired(
     units. What one leaves that was stopped can be much: then all intervals are made longer first, and cheapest
     deviations are for the few requirements that this does not help. In the end nothing is stated about `allowed` cells.
     """
-    most, margins = room_by_box(problem), settings.margins
+    most, margins = box_deviation_bounds(problem), settings.margins
     widener = Widener(problem, problem.weights, deadline)
     bounds = np.maximum(bounds[0], 0.0), np.maximum(bounds[1], 0.0)
     for number in range(settings.max_rounds):

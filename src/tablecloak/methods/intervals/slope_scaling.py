@@ -89,7 +89,7 @@ class SlopeScaling:
         requirements: Sequence[Requirement],
         deadline: Deadline,
         settings: SlopeScalingSettings = SlopeScalingSettings(),
-        model: CuttingPlaneSettings = CuttingPlaneSettings(),  # noqa: B008 (frozen)
+        model: CuttingPlaneSettings = CuttingPlaneSettings(),
     ) -> None:
         """`prices`: the price of touching a cell, in units of its weight, and the largest length of a side."""
         self.problem, self.formulation, self.requirements = problem, formulation, requirements

@@ -16,6 +16,7 @@ Reference: Salazar-Gonzalez (2002), first models.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -106,7 +107,7 @@ def _solved(
         solution.outcome,
         values,
         there and (solution.outcome is Outcome.OPTIMAL or solution.outcome.undecided),
-        scale * solution.objective + formulation.constant,
+        scale * solution.objective + formulation.constant if there else math.inf,
         scale * bound + formulation.constant,
         1,
         0,
