@@ -13,8 +13,8 @@ from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.adjustment import COUNTED_ON, FRACTIONS
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals import HAIR
-from tablecloak.methods.mixed.formulation import Joint, Plan
-from tablecloak.methods.mixed.plan import MixedParams
+from tablecloak.methods.mixed.formulation import JointFormulation
+from tablecloak.methods.mixed.plan import MixedParams, Plan
 from tablecloak.methods.unified import FormulationSettings, ModelSolution
 from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
@@ -27,10 +27,10 @@ UNDECIDED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Publication:
+class MixedPublication:
     """A publication, how its program ended, and whether cells with numbers may be open. Confidential."""
 
-    joint: Joint
+    joint: JointFormulation
     x: Floats
     pattern: Mixed
     intervals: Intervals
@@ -49,7 +49,9 @@ def of_true_cells(plan: Plan, requirements: list[Requirement]) -> list[Requireme
     return [requirement for requirement in requirements if not plan.changed[requirement.cell]]
 
 
-def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress) -> Intervals | None:
+def attainable(
+    joint: JointFormulation, x: Floats, intervals: Intervals, progress: Progress
+) -> Intervals | None:
     """Intervals of cells without weight cut to what the outsider cannot exclude; None where there are no such cells."""
     problem = joint.problem
     loose = joint.plan.interval & (intervals.low < intervals.high)
@@ -65,7 +67,7 @@ def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress
     return Intervals(low, high)
 
 
-def notes_of(plan: Plan, pattern: Mixed, exact: Publication) -> list[str]:
+def notes_of(plan: Plan, pattern: Mixed, exact: MixedPublication) -> list[str]:
     """Notes for the reader of a result."""
     table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
     if exact.left_open:
@@ -97,7 +99,7 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Publication) -> list[str]:
 
 
 def proposal_of(
-    problem: Problem, params: MixedParams, pattern: Mixed, exact: Publication, notes: list[str], run: Run
+    problem: Problem, params: MixedParams, pattern: Mixed, exact: MixedPublication, notes: list[str], run: Run
 ) -> Proposal:
     """The proposal of a mixed publication, with what is proven about its cost."""
     answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
@@ -130,7 +132,7 @@ def proposal_of(
     )
 
 
-def refusal_of(joint: Joint, cells: list[str]) -> InfeasibleProblem:
+def refusal_of(joint: JointFormulation, cells: list[str]) -> InfeasibleProblem:
     """The refusal where nothing meets the requirements; `cells` are known to be open even where all else is vague."""
     problem = joint.problem
     most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"

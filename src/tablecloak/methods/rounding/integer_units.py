@@ -43,7 +43,7 @@ class IntegerTable:
 
     def amounts(self, units: Ints) -> Floats:
         """Integer units as numbers of the table."""
-        return np.asarray(units / 10.0**self.decimals, dtype=np.float64)
+        return amounts(units, self.decimals)
 
     def distances(self) -> Ints:
         """The distance of each cell to the nearest multiple of the base."""
@@ -68,6 +68,12 @@ def integer_matrix(matrix: csr_array) -> csr_array | None:
 def in_data_units(table: Table, values: Floats) -> Floats:
     """Numbers in integer data units, without floating-point noise."""
     return amounts(np.rint(values / table.unit), table.decimals)
+
+
+def count_changes(table: Table, shown: Floats) -> dict[str, float]:
+    """Counters of a rounding: changed cells and the largest change."""
+    moved = np.abs(shown - table.values)
+    return {"cells changed": int((moved > 0).sum()), "largest change": float(moved.max(initial=0.0))}
 
 
 def is_noise(residual: Floats, size: Floats, unit: float = 1.0) -> bool:
@@ -198,7 +204,7 @@ def _integer_base(method: str, table: Table, base: float) -> int:
     if not (np.isfinite(base) and base > 0):
         fault = "the base must be a finite number above zero"
     elif base * 10.0**table.decimals >= LARGEST_INTEGER / 2:
-        fault = "the base is too large for a table with so many decimals"
+        fault = "the base is too large for a table with this number of decimals"
     else:
         units = round(base * 10.0**table.decimals)
         if units < 1 or abs(units / 10.0**table.decimals - base) > DECIMAL_NOISE * base:
