@@ -81,7 +81,7 @@ def random_perturbable(seed):
     return replace(problem, marks=free), ReachRule(0.8, [0.0, 10.0, 40.0][seed % 3])
 
 
-def adjustment_of(problem, rule=ReachRule(0.5, 0.0), **more):  # noqa: B008
+def adjustment_of(problem, rule=ReachRule(0.5, 0.0), **more):
     return Adjustment(problem, ranges_of("test", problem, rule), NEVER, **more)
 
 

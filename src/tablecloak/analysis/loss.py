@@ -1,4 +1,4 @@
-"""What a pattern costs the reader: how many cells are touched, how much of the values, and where.
+"""The information loss of a pattern: numbers of touched cells, shares of values, and where.
 
 *Touched* is a cell that is published otherwise than by its exact value. Shares of values are by absolute value,
 sum |a_i| over touched cells / sum |a_i|; they are taken over leaves, because totals would count everything again.
@@ -28,7 +28,7 @@ from tablecloak.model import Audit, Dimension, Intervals, Mark, Mixed, Pattern, 
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """Counts of some cells, one entry a code: all, touched, of these sensitive, marked and complementary."""
+    """Counts of some cells, one entry for each code: all, touched, of these sensitive, marked and complementary."""
 
     cells: Ints
     touched: Ints
@@ -59,7 +59,7 @@ class CodeLosses:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The loss of a whole table; every array has one entry. Confidential."""
+    """The loss of a table; every array has one entry. Confidential."""
 
     every: CellCounts
     leaves: CellCounts
@@ -75,9 +75,9 @@ class Losses:
 
 @dataclass(frozen=True)
 class Quantiles:
-    """How large some amounts are, one a cell; None where there is no amount. Confidential.
+    """The sizes of some amounts, one for each cell; None where there is no amount. Confidential.
 
-    A quantile is the smallest amount that so many of the cells do not exceed. Infinite amounts are in none of them.
+    A quantile is the smallest amount that this share of the cells does not exceed. Infinite amounts are left out.
     """
 
     cells: int
@@ -87,7 +87,7 @@ class Quantiles:
     mean: float | None
     median: float | None
     ninety: float | None
-    """Of nine cells in ten the amount is not larger."""
+    """The amount that nine cells in ten do not exceed."""
     largest: float | None
 
     @classmethod
@@ -105,7 +105,7 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class Distances:
-    """How far the shown numbers are from the true ones, all cells together. Confidential."""
+    """Distances of the shown numbers from the true ones, all cells together. Confidential."""
 
     sum: float
     """L1: the sum of the absolute changes."""
@@ -121,21 +121,21 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What a pattern costs the reader, measured in the same way for all kinds of patterns. Confidential."""
+    """Measures of information loss, the same for all kinds of patterns. Confidential."""
 
     losses: Losses
     vague: int
     """Cells of which more than one value is stated to be possible; in a rounded table also those shown unchanged."""
     vagueness: Quantiles
-    """Of the touched cells: the width of what is stated, within what the outsider knows beforehand."""
+    """The stated width of the touched cells, within the outsider's a-priori bounds."""
     relative_vagueness: Quantiles
     change: Quantiles
-    """Of the cells that show a number: how far it is from the true one."""
+    """The distance of shown numbers from the true ones."""
     relative_change: Quantiles
     distances: Distances | None
-    """Of the cells that show a number; None where none does."""
+    """Distances over the cells that show a number; None where none does."""
     width: Quantiles | None = None
-    """Of the touched cells: the width of the outsider's exact feasibility interval, where that was worked out."""
+    """The width of the outsider's exact feasibility interval of the touched cells, where it was computed."""
     relative_width: Quantiles | None = None
 
     @property
@@ -158,7 +158,7 @@ class Measures:
 
 
 def losses(problem: Problem, pattern: Pattern) -> Losses:
-    """The loss of the table as a whole."""
+    """The loss of the table."""
     real, leaf = ~problem.table.is_virtual, problem.table.is_leaf
     group = np.zeros(len(problem.table), dtype=np.int64)
     touched = pattern.touched(problem)
@@ -255,12 +255,12 @@ def _distances(shown: Floats, true: Floats) -> Distances:
     change = np.abs(shown - true)
     parts = ((np.maximum(sign * shown, 0.0), np.maximum(sign * true, 0.0)) for sign in (1.0, -1.0))
     apart = sum(float(((np.sqrt(one) - np.sqrt(two)) ** 2).sum()) for one, two in parts)
-    whole = float((np.abs(shown) + np.abs(true)).sum())
+    total = float((np.abs(shown) + np.abs(true)).sum())
     return Distances(
         float(change.sum()),
         float(np.sqrt((change**2).sum())),
         float(change.max()),
-        float(np.sqrt(min(apart / whole, 1.0))) if whole > 0 else 0.0,
+        float(np.sqrt(min(apart / total, 1.0))) if total > 0 else 0.0,
     )
 
 
@@ -271,7 +271,7 @@ def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, 
         return np.bincount(group[cells & where], minlength=count).astype(np.int64)
 
     value = np.abs(problem.table.values)
-    lost, whole = (
+    lost, total = (
         np.bincount(group[cells & where], weights=value[cells & where], minlength=count)
         for cells in (touched, where)
     )
@@ -281,10 +281,10 @@ def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, 
         counted(touched & problem.sensitive),
         counted(touched & (problem.marks == Mark.HIDDEN)),
         counted(touched & ~problem.must_hide),
-        _ratio(lost, whole),
+        _ratio(lost, total),
     )
 
 
-def _ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
-    """part / whole, NaN where the whole is zero."""
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
+def _ratio(part: Floats | Ints, total: Floats | Ints) -> Floats:
+    """part / total, NaN where the total is zero."""
+    return np.divide(part, total, out=np.full(np.shape(part), np.nan), where=np.asarray(total) > 0)

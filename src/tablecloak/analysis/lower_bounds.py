@@ -36,11 +36,11 @@ from tablecloak.methods.cuts import (
     BridgelessCuts,
     CoverSeparator,
     Cut,
+    CutProgram,
     EquationCuts,
-    Finder,
     NetworkSeparator,
     OneWayCuts,
-    RowProgram,
+    SeparationRoutine,
     capacity_separator_of,
     fixing_cuts,
 )
@@ -87,7 +87,7 @@ class _Case:
         self.lines = EquationCuts(self.problem, self.allowed)
         self.patterns = BridgelessCuts(self.problem, self.allowed)
         self.rows: list[Cut] = []
-        self.finders: list[Finder] = []
+        self.finders: list[SeparationRoutine] = []
         self.notes: list[str] = []
         if problem.most_touched is not None:
             self.notes.append("the bound on touched cells is not used")
@@ -153,7 +153,7 @@ class _Case:
 
     def solve(self, name: str, integer: bool) -> Bound:
         """The bound by these rows."""
-        program = RowProgram(
+        program = CutProgram(
             self.problem.weights,
             self.allowed & ~self.problem.must_hide,
             self.patterns.cheapest(FIRST_COLUMNS),
@@ -162,10 +162,10 @@ class _Case:
             self.progress,
         )
         program.relaxation.add(self.rows)
-        finished = program.linear()
+        finished = program.solve_relaxation()
         linear, whole = program.bound, None
         if integer and finished:
-            finished = program.integral() is not None
+            finished = program.solve_integer() is not None
             whole = program.bound if finished else None
         notes = self.notes if finished else [*self.notes, "stopped by the clock"]
         count, seconds = len(program.relaxation.pool), time.perf_counter() - self.start

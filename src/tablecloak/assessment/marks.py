@@ -13,7 +13,7 @@ forced                     must be published
 hidden                     must be hidden
 weight                     what hiding the cell costs
 lower, upper, sliding      the protection levels of a sensitive cell
-low, high                  what everybody knows about the cell beforehand
+low, high                  a-priori bounds of the cell, known to all attackers
 =========================  ==========================================================================
 
 The `.hst` files of τ-ARGUS are read too: a line ``code; code; command; arguments``, where the commands are
@@ -51,7 +51,7 @@ SEPARATORS = (";", ",", "\t", "|", " ")
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Marks by cell, and numbers that replace those worked out (NaN where none was given). Confidential."""
+    """Marks by cell, and numbers that replace computed ones (NaN where none was given). Confidential."""
 
     safe: Bools
     unsafe: Bools
@@ -64,11 +64,11 @@ class Marks:
     low: Floats
     high: Floats
     places: Mapping[int, str]
-    """Where each cell was marked, for messages: ``row 3``, ``line 3``."""
+    """The source of each mark, for messages: ``row 3``, ``line 3``."""
 
     @classmethod
     def of(cls, table: Table, data: Any) -> Marks:
-        """From a frame, a mapping of columns, or a file: CSV with a first line of names, or `.hst`."""
+        """Marks from a frame, a mapping of columns, or a file: CSV with a first line of names, or `.hst`."""
         if isinstance(data, str | Path):
             return _from_file(table, Path(data))
         entries = _read_columns(table, columns_of(data), "row", 1)
@@ -87,7 +87,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class _Entries:
-    """What rows or lines say: the codes of each, its words and numbers, and where it stands.
+    """Entries by row or line: the codes of each, its words and numbers, and its place.
 
     `again`: whether several of them may speak about one cell.
     """
@@ -106,16 +106,7 @@ class _Entries:
 def _read_columns(table: Table, columns: Mapping[str, NDArray[Any]], where: str, first: int) -> _Entries:
     """The entries in columns; `where` and `first` name the rows."""
     wanted = [dimension.name for dimension in table.dimensions]
-    faults = [f"there is no column {name!r} of codes" for name in wanted if name not in columns]
-    strange = [name for name in columns if name not in (*wanted, MARK, *NUMBERS)]
-    faults += [f"unknown column {name!r}" for name in strange]
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        faults.append("the columns have different numbers of rows")
-    if faults:
-        advice = f"Columns: {', '.join(wanted)} for the codes, then {', '.join((MARK, *NUMBERS))}."
-        raise InputError("Marks", faults, advice=advice)
-    count = lengths.pop() if lengths else 0
+    count = _checked_length(columns, wanted)
     texts = {name: [_text(entry) for entry in column.tolist()] for name, column in columns.items()}
     places = [f"{where} {first + row}" for row in range(count)]
     numbers, wrong = dict[str, Floats](), list[str]()
@@ -126,6 +117,20 @@ def _read_columns(table: Table, columns: Mapping[str, NDArray[Any]], where: str,
         wrong += [f"{places[row]}: {name} is not a number" for row in unread]
     codes = list(zip(*(texts[name] for name in wanted), strict=True))
     return _Entries(codes, texts.get(MARK, [""] * count), numbers, places, wrong)
+
+
+def _checked_length(columns: Mapping[str, NDArray[Any]], wanted: Sequence[str]) -> int:
+    """The number of rows; an `InputError` where columns are missing, unknown or of different lengths."""
+    faults = [f"there is no column {name!r} of codes" for name in wanted if name not in columns]
+    strange = [name for name in columns if name not in (*wanted, MARK, *NUMBERS)]
+    faults += [f"unknown column {name!r}" for name in strange]
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        faults.append("the columns have different numbers of rows")
+    if faults:
+        advice = f"Columns: {', '.join(wanted)} for the codes, then {', '.join((MARK, *NUMBERS))}."
+        raise InputError("Marks", faults, advice=advice)
+    return lengths.pop() if lengths else 0
 
 
 def _text(entry: Any) -> str:
@@ -165,14 +170,14 @@ def _from_file(table: Table, path: Path) -> Marks:
 
 
 def _renamed(entries: _Entries, places: Sequence[str]) -> _Entries:
-    """The same entries with the true numbers of their lines."""
+    """Entries with the true numbers of their lines."""
     new = dict(zip(entries.places, places, strict=True))
     faults = [f"{new[place]}:{rest}" for place, _, rest in (f.partition(":") for f in entries.faults)]
     return _Entries(entries.codes, entries.marks, entries.numbers, places, faults)
 
 
 def _separator(text: str, fits: Callable[[list[str]], bool], source: str) -> str | None:
-    """What separates the fields of the first line so that they make sense."""
+    """The separator with which the fields of the first line are valid."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     for separator in SEPARATORS:
         if any(fits(row) for _, row in read_rows(first, separator, source)):
@@ -307,7 +312,7 @@ def _number_faults(entries: _Entries) -> Iterator[str]:
 
 
 def _repeats(table: Table, entries: _Entries, cells: Ints, said: Mapping[str, Bools]) -> Iterator[str]:
-    """Cells that are listed twice, or in a .hst file told the same kind of thing twice."""
+    """Cells that are listed twice, or in a .hst file with the same kind of entry twice."""
     kinds = said if entries.again else {"": np.ones(cells.size, dtype=bool)}
     for kind, given in kinds.items():
         first: dict[int, str] = {}

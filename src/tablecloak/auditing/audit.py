@@ -205,7 +205,7 @@ def _audited_cells(problem: Problem, touched: Bools, every_hidden: bool) -> Ints
 
 
 class _Mode(NamedTuple):
-    """What is computed: exact intervals instead of verdicts; against an attacker with integrality knowledge."""
+    """Exact intervals instead of verdicts; an attacker with integrality knowledge."""
 
     intervals: bool
     integer: bool
@@ -237,7 +237,7 @@ class _Auditor:
         self.outsider: _AuditedExtents | None = None
         self.engines: set[str] = set()
         self.counters: dict[str, float] = {"solves": 0, "components": 0}
-        self.done, self.every = 0, cells.size * len(problem.attacker_names)
+        self.done = 0
 
     @property
     def engine(self) -> str:
@@ -328,7 +328,7 @@ class _Auditor:
 
     def _tick(self, settled: int) -> None:
         self.done += settled
-        self.progress("audit", self.done, self.every)
+        self.progress("audit", self.done, self.cells.size * len(self.problem.attacker_names))
 
 
 def _undecided(levels: RequiredLevels, below: Floats, above: Floats) -> RequiredLevels:

@@ -20,14 +20,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from tablecloak.attacker import ZERO
 from tablecloak.auditing.exact import ExactProblem, Extended, Vector
 from tablecloak.errors import InputError
 from tablecloak.model import Pattern, Problem
 
-FORMAT, VERSION = "tablecloak certificate", 2
+FORMAT = "tablecloak certificate"
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
 """No exponents: a short text must not stand for a number that fills the memory."""
 
@@ -63,13 +63,15 @@ class Certificate:
     multipliers: tuple[Vector, ...]
     claims: tuple[Claim, ...]
     uncertified: tuple[str, ...] = ()
+    version: ClassVar[int] = 2
+    """The version of the format that is written and read."""
 
     def to_json(self) -> str:
         """The certificate as text; fractions are strings such as "7" and "-1/3"."""
         return json.dumps(
             {
                 "format": FORMAT,
-                "version": VERSION,
+                "version": self.version,
                 "confidential": True,
                 "digest": self.digest,
                 "cells": self.cells,
@@ -89,8 +91,8 @@ class Certificate:
             if data["format"] == FORMAT and data["version"] == 1:
                 old = "it is from a tablecloak whose tables were not in whole data units (version 1)"
                 raise InputError("Certificate", [old], advice="Certify the pattern again.")
-            if data["format"] != FORMAT or data["version"] != VERSION:
-                raise InputError("Certificate", [f"this is no {FORMAT!r} of version {VERSION}"])
+            if data["format"] != FORMAT or data["version"] != cls.version:
+                raise InputError("Certificate", [f"this is no {FORMAT!r} of version {cls.version}"])
             return cls(
                 str(data["digest"]),
                 _number(data["cells"]),

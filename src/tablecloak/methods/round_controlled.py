@@ -150,9 +150,7 @@ class _RoundingSearch:
         """The optimum by the model that the parameters name."""
         problem, deadline = self.problem, self.deadline
         if self.params.model == "first":
-            found = solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
-            safe = bool(found.values.size)
-            return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+            return solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
         return CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, self.progress).solve()
 
     def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:
@@ -166,7 +164,7 @@ class _RoundingSearch:
             self.run.status(ended, complete=solution.outcome is Outcome.OPTIMAL),
             f"{self.params.model} model (HiGHS) on {structure_of(table).description}",
             bound=solution.bound if math.isfinite(solution.bound) else None,
-            counters={"rounds": solution.rounds, "rows": solution.rows, "steps": steps}
+            counters={"rounds": solution.rounds, "rows": solution.cuts, "steps": steps}
             | count_changes(table, values),
             notes=tuple(self.notes),
             may_leave_open=True,

@@ -34,11 +34,11 @@ from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import (
     BridgelessCuts,
     Cut,
+    CutProgram,
     EquationCuts,
     FlowProgram,
     NetworkSeparator,
     OneWayCuts,
-    RowProgram,
     fixing_cuts,
     levels_of,
     rounded_up,
@@ -130,7 +130,7 @@ class _Solver:
         self.lines, patterns = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
         finders = [patterns.separate, OneWayCuts(self.lines).separate]
         start = patterns.cheapest(FIRST_COLUMNS)
-        self.program = RowProgram(problem.weights, self.free, start, finders, deadline, self._tell)
+        self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
         self.search = NetworkSearch(problem, allowed, [], progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
@@ -248,7 +248,7 @@ class _Solver:
         fixed = fixing_cuts(volume)
         self.program.relaxation.add([*self.lines.isolated_cuts(), *volume, *fixed])
         self.counters |= {"iterations": 1, "cells fixed": len(fixed)}
-        x = self.program.integral() if self.program.linear() else None
+        x = self.program.solve_integer() if self.program.solve_relaxation() else None
         self._raise(self.program.rounded)
         if x is not None:
             self.counters["value of (P)"] = self.program.rounded
@@ -309,7 +309,7 @@ class _Solver:
         self.listed += new
         if not new:
             self.program.relaxation.add(self._forbidding(x, fresh))
-        self.program.find(x)
+        self.program.separate(x)
         pool = self.program.relaxation.pool
         rows = self.program.relaxation.matrix(pool), np.array([row.rhs for row in pool])
         cells = self.program.cells_within(self.cost - self.program.unit)

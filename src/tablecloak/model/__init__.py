@@ -1,9 +1,9 @@
-"""What is protected: tables, problems, requirements, patterns, results.
+"""The model: tables, problems, requirements, patterns, results.
 
 Frozen and valid once made. It stands on nothing but arrays, errors and progress.
 """
 
-from tablecloak.model import weights
+from tablecloak.model import tolerances, weights
 from tablecloak.model.cells import enough_decimals, infer_decimals, rebuilt_units
 from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension, check_dimensions, label_of
@@ -127,6 +127,7 @@ __all__ = [
     "rounded_cells",
     "stated_reach",
     "summation_equations",
+    "tolerances",
     "units_above",
     "units_below",
     "unmet_requirements",

@@ -1,4 +1,4 @@
-"""Where tables come from: records (`Microdata`) or ready cells (`CellData`), and what to make of them (`Layout`)."""
+"""Sources of tables: records (`Microdata`) or ready cells (`CellData`), and the tables made of them (`Layout`)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Microdata:
     weight: str | None = None
     """Sampling weights, not negative; all records of a respondent have the same."""
     respondent: str | None = None
-    """Who answered; without it every record is a respondent of its own, named by its row number."""
+    """The column of respondents; without it every record is a respondent of its own, named by its row number."""
     holding: str | None = None
     """The enterprise group; records where it is empty belong to no group and count as one of their own."""
     request: str | None = None
-    """Who asked for protection: a column that holds one of `request_codes`, or anything else."""
+    """The column of requests for protection: one of `request_codes`, or anything else."""
     request_codes: tuple[str, str] = ("1", "2")
     waiver: str | None = None
-    """Who does without protection: a column of yes and no (1 and 0, true and false; empty means no)."""
+    """The column of waivers of protection: yes and no (1 and 0, true and false; empty means no)."""
     missing: str | None = None
     """The code that empty codes get; without it they are faults."""
 
@@ -61,7 +61,7 @@ class CellData:
 
     data: Any
     count: str | None = None
-    """How many respondents contribute to each cell."""
+    """The column of numbers of respondents that contribute to each cell."""
     top: tuple[str, ...] = ()
     """The largest contributions, largest first."""
     shadow: str | None = None
@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def empty_cells(self) -> EmptyCells:
-        """What becomes of empty combinations."""
+        """The treatment of empty combinations."""
         return EmptyCells(self.empty, self.impossible, self.most_cells)
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ def _check_names(what: str, names: dict[str, Any]) -> None:
 
 @contextmanager
 def naming(data: Any) -> Iterator[None]:
-    """Where the data are in files, errors inside say in which."""
+    """Name the files of the data in errors inside."""
     try:
         yield
     except InputError as error:

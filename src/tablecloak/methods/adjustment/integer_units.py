@@ -24,7 +24,7 @@ from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
 from tablecloak.methods.rounding import integer_matrix, is_noise
 from tablecloak.model import LARGEST_UNITS, Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers import INTEGRAL_MOVE, solve_limited
+from tablecloak.solvers import UNIT_NOISE, solve_limited
 
 
 def is_additive(problem: Problem, moved: Floats) -> bool:
@@ -89,7 +89,7 @@ class IntegerUnits:
             return None
         deadline, largest, (low, high) = Deadline.after(seconds), float(LARGEST_UNITS), ends
         units = np.clip(np.rint(np.clip(moved, -largest, largest)), low, high)
-        fractions = np.abs(moved - units) > INTEGRAL_MOVE
+        fractions = np.abs(moved - units) > UNIT_NOISE
         among = is_network(self.problem) and bool(fractions.any())
         for _ in range(self.settings.rounds):
             missing = -_sums(equations, units)

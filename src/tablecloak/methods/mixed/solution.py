@@ -12,13 +12,12 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.adjustment import COUNTED_ON, FRACTIONS
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.intervals import HAIR
 from tablecloak.methods.mixed.formulation import JointFormulation
 from tablecloak.methods.mixed.plan import MixedParams, Plan
 from tablecloak.methods.unified import FormulationSettings, ModelSolution
 from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
-from tablecloak.solvers import INTEGRAL_MOVE, Outcome
+from tablecloak.solvers import LP_PRECISION, UNIT_NOISE, Outcome
 
 UNDECIDED = (
     "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
@@ -81,7 +80,7 @@ def notes_of(plan: Plan, pattern: Mixed, exact: MixedPublication) -> list[str]:
     if plan.perturbed.any():
         notes.append(COUNTED_ON)
         moved = (view.shown - table.values)[plan.perturbed] / table.unit
-        if (np.abs(moved - np.rint(moved)) > INTEGRAL_MOVE).any():
+        if (np.abs(moved - np.rint(moved)) > UNIT_NOISE).any():
             notes.append(FRACTIONS)
     if (plan.suppress.any() or not plan.problem.is_monotone) and not is_network(plan.problem):
         notes.append(
@@ -106,7 +105,7 @@ def proposal_of(
     first, last = exact.pattern.view(problem), pattern.view(problem)
     same = bool((first.low == last.low).all() and (first.high == last.high).all())
     optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
-    slack = 20 * HAIR * max(1.0, bound)
+    slack = 20 * LP_PRECISION * max(1.0, bound)
     proven = optimal and abs(before - bound) <= slack and not exact.left_open
     if optimal and not same:
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
@@ -125,7 +124,7 @@ def proposal_of(
             "published before": int(exact.joint.plan.published.sum()),
             "steps": exact.joint.steps,
             "rounds": answer.rounds,
-            "rows": answer.rows,
+            "rows": answer.cuts,
         },
         notes=tuple(notes),
         may_leave_open=exact.left_open,

@@ -20,8 +20,8 @@ from tablecloak.solvers import (
     ADDITIVE_ABSOLUTE,
     ADDITIVE_RELATIVE,
     DECIMAL_NOISE,
-    INTEGRAL_MOVE,
-    UNIT_MULTIPLE,
+    INTEGER_QUOTIENT,
+    UNIT_NOISE,
     Program,
 )
 
@@ -84,7 +84,7 @@ def is_noise(residual: Floats, size: Floats, unit: float = 1.0) -> bool:
 def are_multiples_of_unit(base: Floats, table: Table) -> bool:
     """Whether all bases are multiples of the data unit, up to noise."""
     units = base / table.unit
-    return not (np.abs(units - np.rint(units)) > UNIT_MULTIPLE * np.maximum(units, 1.0)).any()
+    return not (np.abs(units - np.rint(units)) > INTEGER_QUOTIENT * np.maximum(units, 1.0)).any()
 
 
 def integer_table(method: str, problem: Problem, base: float) -> IntegerTable:
@@ -190,7 +190,7 @@ def conflicting_cells(
     if solution.values.size < columns:
         return None
     up, down = solution.values[form.size :].reshape(2, -1)
-    return kept[np.abs(up - down) > INTEGRAL_MOVE]
+    return kept[np.abs(up - down) > UNIT_NOISE]
 
 
 def adds_up(matrix: csr_array, deviation: Ints) -> Bools:

@@ -1,8 +1,8 @@
-"""Cells from records, in DuckDB: sums, counts, the largest contributions, and who they are of.
+"""Cells from records, in DuckDB: sums, counts, the largest contributions and their units.
 
 A *unit* (a respondent, or a holding) is added up within each cell before it counts. Units in one leaf cell only are
 reduced there to the few that can be among the largest of any total; units in several leaf cells go into every total
-whole. Everything is whole numbers until the very end, so that no result depends on order or threads.
+as they are. All numbers are integers until the very end, so that no result depends on order or threads.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.model import NO_UNIT
 from tablecloak.tabulation.duckdb.decimals import number
-from tablecloak.tabulation.duckdb.records import FIRST, HELD, SECOND, SHARED, SPANNING, WAIVED, Loaded
+from tablecloak.tabulation.duckdb.records import Loaded, UnitFlag
 from tablecloak.tabulation.duckdb.session import arrays, lent, run, scalar
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 Passes: TypeAlias = Callable[[int], Iterator[tuple[Ints, Ints]]]
-"""Pairs of leaf cells and cells, in goes; called with the number of rows the leaf cells stand for."""
+"""Pairs of leaf cells and cells, in passes; called with the number of rows the leaf cells stand for."""
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
 
 
@@ -65,12 +65,15 @@ class Level:
 
     @property
     def picks(self) -> list[tuple[str, str, str]]:
-        """What to look for in each cell, in SQL: name, which units, and how many of the largest (none: the one)."""
+        """Selections in each cell, in SQL: name, condition of units, and number of the largest (none: one)."""
         picks = [("top", "true", f", {self.depth}")]
         if self.loaded.waivers:
-            picks.append(("unwaived_one", f"f & {WAIVED} = 0", ""))
+            picks.append(("unwaived_one", f"f & {UnitFlag.WAIVED} = 0", ""))
         if self.loaded.requests:
-            picks += [("first_one", f"f & {FIRST} <> 0", ""), ("second_one", f"f & {SECOND} <> 0", "")]
+            picks += [
+                ("first_one", f"f & {UnitFlag.FIRST} <> 0", ""),
+                ("second_one", f"f & {UnitFlag.SECOND} <> 0", ""),
+            ]
         return picks
 
 
@@ -138,7 +141,7 @@ def rounded_sums(
 ) -> Floats:
     """The totals of the response, rounded to this number of decimals where all tables of it meet.
 
-    These tables are then sums of the same whole numbers, so that they agree on their common cells.
+    These tables are then sums of the same integers, so that they agree on their common cells.
     """
     cut = 10 ** (_sum_scales(shape, loaded)[0] - decimals)
     product = "sum(x * w)" if loaded.weighted else "sum(x)"
@@ -158,7 +161,7 @@ def rounded_sums(
 
 
 def sum_decimals(shape: Shape, loaded: Loaded) -> int:
-    """With how many decimals the response is added up."""
+    """Number of decimals with which the response is added up."""
     return _sum_scales(shape, loaded)[0]
 
 
@@ -196,7 +199,7 @@ def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> C
         found.requested,
         names,
         np.asarray(facts["w"], dtype=np.float64),
-        (np.asarray(facts["f"], dtype=np.int64) & WAIVED).astype(bool),
+        (np.asarray(facts["f"], dtype=np.int64) & int(UnitFlag.WAIVED)).astype(bool),
         np.searchsorted(known, shares["u"]),
         np.asarray(shares["cell"], dtype=np.int64),
         np.asarray(shares["x"], dtype=np.float64),
@@ -214,16 +217,18 @@ def _prepare(connection: Connection, level: Level) -> int:
     """
     one = "respondent" if level.name == RESPONDENTS else "holding"
     x, s, w = "x", "s", "w"
-    if level.weighed:  # a holding weighs 1 and its members are weighted; who has none keeps his own weight
+    if (
+        level.weighed
+    ):  # a holding weighs 1 and its members are weighted; a respondent without one keeps its own weight
         unit = f"CAST({10**level.loaded.scales.weight.scale} AS HUGEINT)"
-        held = f"holding_flags & {HELD} <> 0"
+        held = f"holding_flags & {UnitFlag.HELD} <> 0"
         factor = f"CASE WHEN {held} THEN w ELSE {unit} END"
         x, s, w = f"x * {factor}", f"s * {factor}", f"CASE WHEN {held} THEN {unit} ELSE w END"
     rows = f"SELECT leaf, {one} AS u, {x} AS x, {s} AS s, {w} AS w, {one}_flags AS f FROM base"
     run(
         connection,
         "CREATE OR REPLACE TABLE joint AS SELECT leaf, u, sum(x) AS x, sum(s) AS s, any_value(w) AS w, "
-        f"any_value(f) AS f FROM ({rows}) WHERE f & {SHARED} <> 0 GROUP BY leaf, u",
+        f"any_value(f) AS f FROM ({rows}) WHERE f & {UnitFlag.SHARED} <> 0 GROUP BY leaf, u",
     )
     run(
         connection,
@@ -231,7 +236,7 @@ def _prepare(connection: Connection, level: Level) -> int:
     )
     run(
         connection,
-        f"CREATE OR REPLACE TEMP VIEW alone AS SELECT * FROM ({rows}) WHERE f & {SHARED} = 0 "
+        f"CREATE OR REPLACE TEMP VIEW alone AS SELECT * FROM ({rows}) WHERE f & {UnitFlag.SHARED} = 0 "
         "UNION ALL BY NAME SELECT * FROM joint ANTI JOIN several USING (u)",
     )
     run(connection, f"CREATE OR REPLACE TEMP TABLE tallies AS {_tallied(level, 'leaf', 'alone')}")
@@ -241,7 +246,7 @@ def _prepare(connection: Connection, level: Level) -> int:
         "CREATE OR REPLACE TEMP TABLE pool AS SELECT DISTINCT leaf, -c.u AS u, c.s AS s, c.w AS w, c.f AS f FROM "
         f"(SELECT leaf, unnest(list_concat(top, [{units}])) AS c "
         f"FROM ({_ranked(level, 'leaf', 'alone', 'tallies')})) WHERE c IS NOT NULL UNION ALL BY NAME "
-        f"SELECT leaf, u, s, w, f | {SPANNING} AS f FROM joint SEMI JOIN several USING (u)",
+        f"SELECT leaf, u, s, w, f | {UnitFlag.SPANNING} AS f FROM joint SEMI JOIN several USING (u)",
     )
     return scalar(connection, "SELECT count(*) FROM pool")
 
@@ -254,14 +259,14 @@ def _tallied(level: Level, by: str, rows: str, condition: str = "true") -> str:
     )
     return (
         f"SELECT {by}, count(*) FILTER ({condition}) AS n, coalesce(sum(w) FILTER ({condition}), 0) AS w, "
-        f"count(*) FILTER ({condition} AND f & {WAIVED} = 0) AS unwaived, "
-        f"count(*) FILTER ({condition} AND f & {FIRST | SECOND} <> 0) AS requesters, {limits} "
+        f"count(*) FILTER ({condition} AND f & {UnitFlag.WAIVED} = 0) AS unwaived, "
+        f"count(*) FILTER ({condition} AND f & {UnitFlag.FIRST | UnitFlag.SECOND} <> 0) AS requesters, {limits} "
         f"FROM {rows} GROUP BY {by}"
     )
 
 
 def _ranked(level: Level, by: str, rows: str, tallies: str) -> str:
-    """SQL: the largest by absolute value, then by first appearance; tallies tell which rows are too small."""
+    """SQL: the largest by absolute value, then by first appearance; tallies give the rows that are too small."""
     one = "{'a': abs(s), 'u': -u, 's': s, 'w': w, 'f': f}"
     largest = ", ".join(f"max({one}{many}) FILTER ({which}) AS {name}" for name, which, many in level.picks)
     large = " OR ".join(
@@ -304,7 +309,7 @@ def _rank(connection: Connection, level: Level, found: _Found) -> None:
         "CREATE OR REPLACE TEMP TABLE part AS SELECT cell, u, sum(s) AS s, any_value(w) AS w, any_value(f) AS f "
         "FROM spread JOIN pool USING (leaf) GROUP BY cell, u",
     )
-    spanning = f"f & {SPANNING} <> 0"
+    spanning = f"f & {UnitFlag.SPANNING} <> 0"
     run(
         connection,
         f"CREATE OR REPLACE TEMP TABLE part_tallies AS {_tallied(level, 'cell', 'part', spanning)}",
@@ -368,11 +373,11 @@ def _known(
         f"SELECT u, cell, {_numbers(level.scales[:2])} FROM (SELECT u, cell, sum(x) AS x, sum(s) AS s "
         "FROM spread JOIN known_rows USING (leaf) GROUP BY u, cell)"
     )
-    goes = []
+    found = []
     for pairs in passes(scalar(connection, "SELECT count(*) FROM known_rows")):
         with _spread(connection, pairs):
-            goes.append(arrays(connection, query))
-    return facts, {name: np.concatenate([go[name] for go in goes]) for name in ("u", "cell", "x", "s")}
+            found.append(arrays(connection, query))
+    return facts, {name: np.concatenate([each[name] for each in found]) for name in ("u", "cell", "x", "s")}
 
 
 def _places(known: Ints, units: Ints) -> Ints:
@@ -385,7 +390,7 @@ def _names(connection: Connection, level: Level, known: Ints) -> NDArray[np.str_
     if level.name == RESPONDENTS and not level.loaded.grouped:
         return known.astype(np.str_)
     label = "coalesce(n.name, CAST(k.u AS VARCHAR))"
-    if level.name == HOLDINGS:  # a respondent without a holding may have the name of somebody else's
+    if level.name == HOLDINGS:  # a respondent without a holding may have the name of a holding
         clash = f"EXISTS (FROM holdings h WHERE h.name = {label} AND NOT h.own)"
         label = f"CASE WHEN coalesce(n.own, true) AND {clash} THEN 'respondent ' || {label} ELSE {label} END"
     query = f"SELECT {label} AS name FROM known k LEFT JOIN {level.name} n ON n.unit = k.u ORDER BY k.u"
