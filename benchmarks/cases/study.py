@@ -23,7 +23,7 @@ from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
 from tablecloak.methods.cuts import PatternRows, Twins, capacity
-from tablecloak.methods.heuristics import Thinner, redundancy
+from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.solvers import Callbacks, MixedSolution, branch_and_cut
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
@@ -112,9 +112,11 @@ VARIANTS: dict[str, Variant] = {
     "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
     "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
-        ((capacity, "attack_on", Programs), (redundancy, "attack_on", Programs)), on_networks=False
+        ((capacity, "attack_on", Programs), (witnesses, "attack_on", Programs)), on_networks=False
     ),
-    "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
+    "no clean-up by elimination": Variant(
+        ((NullSpaceWitnesses, "fits", staticmethod(never)),), on_networks=False
+    ),
     "guess everything at once": Variant(
         ((solver, "ON_NETWORKS", AT_ONCE), (solver, "ON_GENERAL_TABLES", AT_ONCE))
     ),

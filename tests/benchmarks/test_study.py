@@ -17,7 +17,7 @@ from tablecloak.methods.branch_and_cut import gap_limit, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
 from tablecloak.methods.cuts import Twins, capacity
-from tablecloak.methods.heuristics import Thinner, redundancy
+from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import instances
@@ -27,7 +27,7 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (Exact, "repair"),
     (Exact, "missed"),
     (Exact, "_inside"),
-    (Thinner, "run"),
+    (NullSpaceWitnesses, "find"),
     (null_space.Freedom, "set_bounds"),
     (null_space.Programs, "set_bounds"),
     (gap_limit, "Guess"),
@@ -89,7 +89,7 @@ def pieces() -> Iterator[Any]:
     for variant in study.VARIANTS.values():
         for owner, name, _ in variant.changes:
             yield getattr(owner, name)
-    yield from (vars(Thinner)["fits"], vars(Exact)["search_near"], vars(Exact)["repair"])
+    yield from (vars(NullSpaceWitnesses)["fits"], vars(Exact)["search_near"], vars(Exact)["repair"])
 
 
 @needs_scip
@@ -112,7 +112,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert result.report.counters["neighbourhoods"] > 0
     assert spy["gap_limit.Guess"] > 1
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
-    assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
+    assert spy["NullSpaceWitnesses.find"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.stages >= {state.ROOT_STAGES[0], LAST}
     assert spy["solver.in_parts"] == spy["Twins.of"] == 1
     assert spy["Walk._merge"] > 0
@@ -133,8 +133,8 @@ def test_every_variant_changes_what_it_says() -> None:
     assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]
     assert programs["Freedom.set_bounds"] == 0 < programs["Programs.set_bounds"]
-    assert programs["Thinner.run"] > 0
-    assert spies["no clean-up by elimination"]["Thinner.run"] == 0
+    assert programs["NullSpaceWitnesses.find"] > 0
+    assert spies["no clean-up by elimination"]["NullSpaceWitnesses.find"] == 0
     assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
     assert spies["guess everything at once"]["gap_limit.Guess"] == 1
     assert spies["no merging of patterns"]["Walk._merge"] == 0
@@ -161,7 +161,7 @@ def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() ->
         assert state.ROOT_STAGES == study.solver.ROOT_STAGES == (LAST,)
         assert tree.HARD.stages == tree.LITTLE.stages == (LAST,)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
-        assert capacity.attack_on is redundancy.attack_on is null_space.Programs
+        assert capacity.attack_on is witnesses.attack_on is null_space.Programs
 
 
 def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:

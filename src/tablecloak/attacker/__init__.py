@@ -27,11 +27,15 @@ from tablecloak.attacker.presolve import (
 )
 from tablecloak.attacker.structure import Block, orient
 from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker.tolerances import LP_MOVE, NULL_SPACE_MOVE, REQUIREMENT_MET
 from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
     "DECADES",
+    "LP_MOVE",
     "MOST_ENTRIES",
+    "NULL_SPACE_MOVE",
+    "REQUIREMENT_MET",
     "Attack",
     "Block",
     "Boxes",

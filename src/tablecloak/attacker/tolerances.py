@@ -24,3 +24,9 @@ CORRECTION_PRECISION = 1e-5
 """The relative precision of the correction that makes such a deviation exact."""
 CORRECTED = 0.01
 """The correction that makes such a deviation exact is at most this share of the margin, and of every slack."""
+REQUIREMENT_MET = 1e-9
+"""A requirement is met by a deviation in floats if no more than this share of its level is missing."""
+NULL_SPACE_MOVE = 1e-11
+"""A cell takes part in a deviation found in the null space if it moves by more than this share of the level."""
+LP_MOVE = 1e-7
+"""A cell takes part in a deviation of a linear program if it moves by more than this share of the level."""

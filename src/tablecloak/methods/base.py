@@ -78,6 +78,17 @@ class Run:
         return Status.TIME_LIMIT if late else finished
 
 
+def without_incumbent(progress: Progress) -> Progress:
+    """Progress without the cost of a pattern that is not known to be safe."""
+
+    def report(
+        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        progress(phase, done, total, None, bound)
+
+    return report
+
+
 class MethodFunction(Protocol):
     """The signature of every method."""
 

@@ -34,15 +34,13 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork, is_network
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import CheapestFlow
 
 ENOUGH = 1e-9
 """A level is met when no more than this share of it is missing."""
-FREE = 1e-3
-"""A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,7 @@ class _Cox:
         down, up = (side[self.cells] for side in Boxes(problem)[0])
         self.down, self.up, self.room = down, up, np.minimum(down, up)
         self.hidden: Bools = requests.hidden[self.cells]
-        weights = problem.weights[self.cells]
-        least = weights[weights > 0].min() if (weights > 0).any() else 1.0
-        price = np.where(weights > 0, weights, FREE * least)
+        price = positive_weights(problem.weights[self.cells])
         self.share: Floats = price / max(float(price.sum()), float(np.finfo(float).tiny))
         self.cycles = self.given_up = 0
 

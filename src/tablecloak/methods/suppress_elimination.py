@@ -25,14 +25,31 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import is_network, structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.base import Proposal, Run, without_incumbent
 from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import FIRST_KEPT, Elimination, NetworkSearch, Search, first_pattern
-from tablecloak.model import EVERYTHING, Problem, Requirement, Side, Status, Suppression, unmet_requirements
+from tablecloak.methods.heuristics import (
+    FIRST_KEPT,
+    WITNESS_SETTINGS,
+    Elimination,
+    WitnessSettings,
+    by_decreasing_level,
+    construction_of,
+    engine_of,
+    first_pattern,
+)
+from tablecloak.model import (
+    EVERYTHING,
+    Problem,
+    Requirement,
+    Status,
+    Suppression,
+    conditional_widths,
+    unmet_requirements,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import watched
 
@@ -66,11 +83,12 @@ def suppress_elimination(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: WitnessSettings = WITNESS_SETTINGS,
 ) -> Proposal:
     """A safe pattern of which no cell can be published, on every feasible problem without a bound on touched cells."""
     _check(problem, params)
     run = Run(params.seconds)
-    case = _Case(problem, params, progress, run.deadline)
+    case = _Case(problem, params, progress, run.deadline, settings)
     best: _Attempt | None = None
     with (
         run.stoppable(),
@@ -124,12 +142,19 @@ class _Case:
     """What all attempts have in common, and the one under way."""
 
     def __init__(
-        self, problem: Problem, params: EliminationParams, progress: Progress, deadline: Deadline
+        self,
+        problem: Problem,
+        params: EliminationParams,
+        progress: Progress,
+        deadline: Deadline,
+        settings: WitnessSettings,
     ) -> None:
+        self.settings = settings
         self.problem, self.params, self.progress, self.deadline = problem, params, progress, deadline
         self.allowed = hide_everything(problem, progress)
         found = audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
-        self.every = [*unmet_requirements(problem, found), *self._conditional()]
+        widths = conditional_widths(problem, self.allowed & ~problem.must_hide)
+        self.every = [*unmet_requirements(problem, found), *widths]
         self.requirements = self._minded()
         self.first: Bools | None = None
         self.bound: float | None = None
@@ -146,20 +171,6 @@ class _Case:
             return best
         return _Attempt(self.first, self.cost(self.first), best.counters, (FIRST_KEPT,))
 
-    def _conditional(self) -> list[Requirement]:
-        """The widths that cells ask for as long as they are hidden."""
-        problem = self.problem
-        cells = np.flatnonzero(self.allowed & ~problem.must_hide & (problem.levels.conditional > 0))
-        requirements = []
-        for attacker in range(len(problem.attacker_names) if cells.size else 0):
-            widths = problem.required(attacker, cells)[2]
-            requirements += [
-                Requirement(cell, attacker, Side.SLIDE, width)
-                for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
-                if width > 0
-            ]
-        return requirements
-
     def _minded(self) -> list[Requirement]:
         """The levels that the elimination minds."""
         if self.params.levels == "all":
@@ -171,7 +182,7 @@ class _Case:
 
     @property
     def engine(self) -> str:
-        return "linear programs" if self.run is None else self.run.finder.engine
+        return "linear programs" if self.run is None else self.run.engine.name
 
     def order(self, rng: np.random.Generator, *, shuffled: bool) -> Ints:
         """The complementary cells in the order in which they are tried."""
@@ -209,11 +220,11 @@ class _Case:
 
     def attempt(self, order: Ints) -> _Attempt:
         """One elimination, and the repair of what it did not mind."""
-        told = self.params.levels == "all"
-        self.run = Elimination(
-            self.problem, self.requirements, self.allowed, self.deadline, self.progress, tell=told
-        )
-        self.run.publish(order)
+        problem, requirements = self.problem, by_decreasing_level(self.requirements)
+        progress = self.progress if self.params.levels == "all" else without_incumbent(self.progress)
+        engine = engine_of(problem, requirements, self.allowed, self.deadline, self.settings)
+        self.run = Elimination(problem, requirements, self.allowed, engine, self.deadline, progress)
+        self.run.run(order)
         return self.finished()
 
     def finished(self) -> _Attempt:
@@ -246,17 +257,20 @@ class _Case:
 
     def _repaired(self, hidden: Bools) -> Bools | None:
         """Safe against everybody and thinned again. None: not in time."""
-        problem, every = self.problem, self.every
-        search: Search | NetworkSearch
-        if is_network(problem) and not problem.levels.conditional.any():
-            search = NetworkSearch(problem, self.allowed, every, self.progress, self.deadline, start=hidden)
-        else:
-            search = Search(problem, self.allowed, self.progress, self.deadline, start=hidden, met=every)
-        search.construct()
-        if not search.complete:
+        repaired = construction_of(
+            self.problem,
+            self.allowed,
+            self.progress,
+            self.deadline,
+            requirements=self.every,
+            start=hidden,
+            met=self.every,
+        )
+        repaired.construct()
+        if not repaired.complete:
             return None
-        search.clean_up()
-        return search.hidden
+        repaired.eliminate_redundant()
+        return repaired.hidden
 
     def cost(self, hidden: Bools) -> float:
         return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())

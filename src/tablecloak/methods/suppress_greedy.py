@@ -25,7 +25,13 @@ from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import FIRST_KEPT, Search, first_pattern
+from tablecloak.methods.heuristics import (
+    FIRST_KEPT,
+    WITNESS_SETTINGS,
+    LpConstruction,
+    WitnessSettings,
+    first_pattern,
+)
 from tablecloak.model import Problem, Status, Suppression, unmet_requirements
 from tablecloak.progress import Progress
 
@@ -49,6 +55,7 @@ def suppress_greedy(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: WitnessSettings = WITNESS_SETTINGS,
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""
     if problem.most_touched is not None:
@@ -59,7 +66,7 @@ def suppress_greedy(
         )
     run = Run(params.seconds)
     allowed = hide_everything(problem, progress)
-    search = Search(problem, allowed, progress, run.deadline, reweight=params.reweight)
+    search = LpConstruction(problem, allowed, progress, run.deadline, reweight=params.reweight)
     hidden, notes = allowed, (HIDES_EVERYTHING,)
     with run.stoppable():
         requirements = unmet_requirements(
@@ -70,14 +77,14 @@ def suppress_greedy(
             hidden, notes = first, (FIRST_KEPT,)
         search.construct()
         if params.clean_up and not run.deadline.passed():
-            search.clean_up()
+            search.eliminate_redundant(settings)
     return Proposal(
         Suppression.copy_of(search.hidden if search.complete else hidden),
         run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={
             "requirements": search.requirements_seen,
-            "deviations": search.routed,
+            "deviations": search.solves,
             "published again": search.published_again,
             "rounds": search.rounds,
         },

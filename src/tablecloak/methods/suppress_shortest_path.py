@@ -46,7 +46,7 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker import Boxes, CellNetwork, is_network, working_equations
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, Router, one_by_one
+from tablecloak.methods.heuristics import DeviationFinder, OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import Tracks
@@ -124,7 +124,7 @@ class _Heuristic:
             self.alone,
             by_weight=params.costs == "weight",
         )
-        self.router: Router | None = None
+        self.finder: DeviationFinder | None = None
         self.flows = self.failures = self.through_alone = 0
 
     def run(self) -> Own:
@@ -173,15 +173,15 @@ class _Heuristic:
     def _recover(self, cell: int, levels: dict[Side, float]) -> None:
         """Paths have not met a level of the cell: hide the cells of two minimum cost flows, whole levels."""
         requests, problem = self.requests, self.problem
-        if self.router is None:
+        if self.finder is None:
             equations = working_equations(problem.table)
-            self.router = Router(problem, equations, requests.allowed, requests.deadline)
+            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline)
         self.flows += 1
         for side, level in levels.items():
             if level <= 0:
                 continue
             price = np.where(self._hidden(), 0.0, problem.weights)
-            flow = self.router.cheapest(Requirement(cell, 0, side, level), price)
+            flow = self.finder.cheapest(Requirement(cell, 0, side, level), price)
             if flow is None:
                 self.failures += 1
                 return

@@ -5,7 +5,7 @@
 1. *Levels*: those that the cells hidden anyway meet are dropped (hiding more never narrows an interval). Cells that are
    hidden together or not at all are one decision (`cuts.aggregation`).
 2. *Incumbent*: a pattern that is given, or greedy deviations and clean-up (`heuristics.lp_construction`,
-   `heuristics.network_construction`, `heuristics.redundancy`).
+   `heuristics.network_construction`, `heuristics.elimination`).
 3. *Root*: the linear relaxation with rows on demand and columns priced in (`cuts.relaxation`): capacity rows, always
    sharpened by residual, truncation, covers and rounding; pattern rows; on networks covers by cuts of their own. Every
    few rounds its point guides a new search.

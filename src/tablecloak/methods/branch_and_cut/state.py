@@ -23,7 +23,12 @@ from tablecloak.methods.cuts import (
     separator_of,
     weight_unit,
 )
-from tablecloak.methods.heuristics import NetworkSearch, Search, Thinner
+from tablecloak.methods.heuristics import (
+    Elimination,
+    NullSpaceWitnesses,
+    by_decreasing_weight,
+    construct,
+)
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress, TimeUp, silent
 from tablecloak.solvers import Outcome
@@ -316,17 +321,16 @@ class Exact:
             return
         conditional = bool(self.problem.levels.conditional.any())
         allowed = self.allowed if within is None or conditional else within
-        search: Search | NetworkSearch
-        if self.is_network and not conditional:
-            search = NetworkSearch(
-                self.problem, allowed, self.requirements, self.quietly, self.deadline, weights=weights
-            )
-        else:
-            search = Search(self.problem, allowed, self.quietly, self.deadline, weights=weights)
-        search.construct()
-        if search.complete:
-            search.clean_up()
-            self.adopt(search.hidden.copy())
+        hidden = construct(
+            self.problem,
+            allowed,
+            self.quietly,
+            self.deadline,
+            requirements=self.requirements,
+            weights=weights,
+        )
+        if hidden is not None:
+            self.adopt(hidden)
 
     def search_near(self, x: Floats) -> None:
         """A search among the cells of a fractional point, cheaper the more it has of them, and the best pattern."""
@@ -349,15 +353,24 @@ class Exact:
 
     def thins(self, hidden: Bools) -> bool:
         """Whether thinning is the way for a pattern: on networks, where searches are fast, it is not."""
-        fits = not self.is_network and Thinner.fits(self.problem, self.requirements, hidden)
+        fits = not self.is_network and NullSpaceWitnesses.fits(self.problem, self.requirements, hidden)
         return fits and not self.problem.levels.conditional.any()
 
     def _thin(self, cells: Bools, prices: Floats) -> None:
         """Thin these cells and those of the best pattern, dearest first; where that is not the way, search in them."""
         within = None if self.hidden is None else cells | self.hidden
         if within is not None and self.thins(within):
-            thinner = Thinner(self.problem, self.requirements, within, self.deadline, self.relaxation.live())
-            if thinner.run(self.quietly, prices):
-                self.adopt(thinner.hidden)
+            engine = NullSpaceWitnesses(self.problem, self.requirements, within)
+            elimination = Elimination(
+                self.problem,
+                self.requirements,
+                within,
+                engine,
+                self.deadline,
+                self.quietly,
+                self.relaxation.live(),
+            )
+            if elimination.run(by_decreasing_weight(within & ~self.problem.must_hide, prices)):
+                self.adopt(elimination.hidden)
         else:
             self.search(prices, within)

@@ -23,15 +23,14 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import is_network, structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, wrong_words
 from tablecloak.methods.cuts import Lines, PatternRows, RowProgram, fixed_by
 from tablecloak.methods.feasibility import hide_everything
+from tablecloak.methods.heuristics.construction import Construction, construction_of
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
@@ -272,7 +271,7 @@ class _Frame:
         before = int(repaired.hidden.sum())
         counters["added by repair"] = before - int(own.hidden.sum())
         if self.params.clean_up:
-            repaired.clean_up()
+            repaired.eliminate_redundant()
             counters["published again"] = before - int(repaired.hidden.sum())
         hidden = repaired.hidden.copy()
         self.progress("attempt", 1, 1, self._cost(hidden), self.bound)
@@ -285,31 +284,30 @@ class _Frame:
         """
         assert self.first is not None
         both: Bools = own.hidden | self.first
-        search = self._repaired(both, [])
-        assert search is not None
+        united = self._repaired(both, [])
+        assert united is not None
         if self.params.clean_up:
-            search.clean_up()
-        hidden = search.hidden.copy()
+            united.eliminate_redundant()
+        hidden = united.hidden.copy()
         counters = {**own.counters, "published again": int(both.sum()) - int(hidden.sum())}
         return _Attempt(hidden, self._cost(hidden), counters, own.notes)
 
-    def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Search | NetworkSearch | None:
-        """A search that starts from this pattern, and has met what it misses. None: not in time."""
-        problem, requirements = self.problem, self.requirements
-        search: Search | NetworkSearch
-        if is_network(problem) and not problem.levels.conditional.any():
-            search = NetworkSearch(
-                problem, self.allowed, missing, self.progress, self.deadline, start=hidden, met=requirements
-            )
-        else:
-            search = Search(
-                problem, self.allowed, self.progress, self.deadline, start=hidden, met=requirements
-            )
+    def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Construction | None:
+        """A construction that starts from this pattern and has met what it misses. None: not in time."""
+        repaired = construction_of(
+            self.problem,
+            self.allowed,
+            self.progress,
+            self.deadline,
+            requirements=missing,
+            start=hidden,
+            met=self.requirements,
+        )
         if missing:
-            search.construct()
+            repaired.construct()
         else:
-            search.complete = True
-        return search if search.complete else None
+            repaired.complete = True
+        return repaired if repaired.complete else None
 
     def _cost(self, hidden: Bools) -> float:
         return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())

@@ -13,14 +13,13 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InputError
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.heuristics import NetworkSearch, Router, Search, Witness
+from tablecloak.methods.heuristics import DeviationFinder, Witness, construct
 from tablecloak.methods.unified import Form
 from tablecloak.model import (
     Intervals,
     Mark,
     Problem,
     Requirement,
-    Suppression,
     room_by_box,
     unmet_requirements,
 )
@@ -107,7 +106,7 @@ class Widener:
 
     def __init__(self, problem: Problem, price: Floats, deadline: Deadline) -> None:
         self.problem, self.price = problem, np.where(hidden_by_mark(problem), 0.0, price)
-        self.router = Router(problem, working_equations(problem.table), ~problem.forced, deadline)
+        self.router = DeviationFinder(problem, working_equations(problem.table), ~problem.forced, deadline)
         self._asked: set[Requirement] = set()
 
     def widen(
@@ -220,17 +219,7 @@ def repaired_in_time(
 
 def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> Bools | None:
     """The cells of a cheap safe suppression, found in whole data units; None if the time is up first."""
-    whole = in_data_units(problem)
-    search: Search | NetworkSearch
-    if is_network(whole):
-        verdict = audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
-        search = NetworkSearch(whole, allowed, unmet_requirements(whole, verdict), progress, deadline)
-    else:
-        search = Search(whole, allowed, progress, deadline)
-    search.construct()
-    if search.complete:
-        search.clean_up()
-    return search.hidden if search.complete else None
+    return construct(in_data_units(problem), allowed, progress, deadline)
 
 
 def columns_of(form: Form, below: Floats, above: Floats) -> Floats:

@@ -19,7 +19,7 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.data_units import in_data_units
-from tablecloak.methods.heuristics import CubeSearch, FlowFinder, QuickDeviations, first_pattern
+from tablecloak.methods.heuristics import CubeSearch, FlowWitnesses, QuickDeviations, first_pattern
 from tablecloak.methods.intervals.attainable import HAIR, Room, snapped, stated
 from tablecloak.model import (
     Problem,
@@ -93,7 +93,7 @@ def _moved_by_flows(problem: Problem, allowed: Bools, deadline: Deadline, progre
     hidden = first_pattern(whole, allowed, requirements, progress, deadline)
     if hidden is None:
         return None
-    finder = FlowFinder(problem, levels, hidden)
+    finder = FlowWitnesses(problem, levels, hidden)
     below, above = np.zeros((2, hidden.size))
     reached = {attacker: np.zeros((2, hidden.size)) for attacker in finder.networks}
     for number, requirement in enumerate(levels):

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.heuristics import Search, Thinner
+from tablecloak.methods.heuristics import Elimination, LpConstruction, NullSpaceWitnesses
 from tablecloak.solvers import Outcome
 
 REBUILT, NOISE = (0.1, 0.5), 0.4
@@ -92,16 +92,22 @@ class Walk:
 
     def _rebuilt(self, state: Exact, kept: Bools, price: Floats) -> Bools | None:
         """Protect what these cells leave open at these prices, then thin at the true weights. None: not in time."""
-        search = Search(
+        search = LpConstruction(
             state.problem, state.allowed, state.quietly, state.deadline, weights=price, start=kept
         )
         search.construct()
         if not search.complete or not state.thins(search.hidden):
             return None
-        thinner = Thinner(
-            state.problem, state.requirements, search.hidden, state.deadline, state.relaxation.live()
+        elimination = Elimination(
+            state.problem,
+            state.requirements,
+            search.hidden,
+            NullSpaceWitnesses(state.problem, state.requirements, search.hidden),
+            state.deadline,
+            state.quietly,
+            state.relaxation.live(),
         )
-        return state.twins.complete(thinner.hidden) if thinner.run(state.quietly) else None
+        return state.twins.complete(elimination.hidden) if elimination.run() else None
 
     def _merge(self, state: Exact) -> None:
         """The cheapest pattern over cells of the patterns seen: those of the best one, and some of the others."""
