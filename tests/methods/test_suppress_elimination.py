@@ -19,7 +19,7 @@ from tablecloak.methods.heuristics import (
     WitnessSettings,
 )
 from tablecloak.methods.heuristics.witnesses import ProgramWitnesses
-from tablecloak.model import Status, Suppression
+from tablecloak.model import Status, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -199,9 +199,9 @@ def test_wrong_parameters_are_told_together_and_touched_cells_refused():
 def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
-    case = MODULE._Case(problem, MODULE.EliminationParams(), lambda *_: None, NEVER, WitnessSettings())
-    engine = ENGINES[name](problem, case.requirements, allowed, NEVER)
-    requirement = case.requirements[0]
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
+    engine = ENGINES[name](problem, requirements, allowed, NEVER)
+    requirement = requirements[0]
     moved = engine.find(requirement, limited=False)
     assert requirement.cell in moved
     other = int(moved[moved != requirement.cell][0])
@@ -224,8 +224,8 @@ def test_systems_too_large_for_the_time_left_are_not_eliminated():
             problem, params=params, rng=rng, progress=silent, executor=None, settings=settings
         )
 
-    slow = WitnessSettings(entries_per_second=1e-3)
-    assert "tableaus" in run(1000.0, WitnessSettings()).engine
+    slow = MODULE.EliminationRunSettings(witnesses=WitnessSettings(entries_per_second=1e-3))
+    assert "tableaus" in run(1000.0, MODULE.SETTINGS).engine
     result = run(1000.0, slow)
     assert "linear programs" in result.engine
     assert_protected(problem, result.pattern)

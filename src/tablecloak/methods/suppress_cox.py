@@ -31,9 +31,8 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, is_network
-from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
+from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
@@ -61,12 +60,11 @@ def suppress_cox(
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
     params.check()
-    if not is_network(problem):
-        raise NotApplicable(
-            "suppress-cox looks for cycles of cells, and the equations of this table are not those of a network.",
-            needs="a table with one dimension or two, of which at most one has a hierarchy",
-            instead=["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
-        )
+    refuse_non_network(
+        problem,
+        "suppress-cox looks for cycles of cells",
+        ["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
+    )
 
     def build(requests: Requests) -> Own:
         return _Cox(requests, params).run()

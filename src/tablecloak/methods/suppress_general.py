@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, is_network
-from tablecloak.errors import NotApplicable, counted
-from tablecloak.methods.base import Proposal
+from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.errors import counted
+from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
@@ -49,12 +49,11 @@ def suppress_general(
     executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
-    if not is_network(problem):
-        raise NotApplicable(
-            "suppress-general looks for cycles of cells, and the equations of this table are not those of a network.",
-            needs="a table with one dimension or two, of which at most one has a hierarchy",
-            instead=["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
-        )
+    refuse_non_network(
+        problem,
+        "suppress-general looks for cycles of cells",
+        ["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
+    )
     return one_by_one(problem, params, rng, progress, _build, "shortest paths")
 
 

@@ -19,7 +19,8 @@ from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramS
 from tablecloak.methods.heuristics.network_construction import NetworkConstruction, by_decreasing_level
 from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.methods.heuristics.sequential import Attempt, OneByOneParams, Own, Requests, one_by_one
+from tablecloak.methods.heuristics.suppression_run import SuppressionRun
 from tablecloak.methods.heuristics.witnesses import (
     WITNESS_SETTINGS,
     FlowWitnesses,
@@ -32,6 +33,7 @@ __all__ = [
     "FIRST_KEPT",
     "ROUNDS",
     "WITNESS_SETTINGS",
+    "Attempt",
     "CubeSearch",
     "DeviationFinder",
     "DeviationProgram",
@@ -49,6 +51,7 @@ __all__ = [
     "Requests",
     "RequirementQueue",
     "Steps",
+    "SuppressionRun",
     "Terrain",
     "Witness",
     "WitnessSettings",

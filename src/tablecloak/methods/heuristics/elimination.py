@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.cuts import Row, matrix_of
 from tablecloak.methods.heuristics.deviation import exact_witness
 from tablecloak.methods.heuristics.witnesses import WitnessEngine
@@ -76,7 +77,7 @@ class Elimination:
     @property
     def cost(self) -> float:
         """The weights of the complementary cells hidden now."""
-        return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+        return complementary_cost(self.problem, self.hidden)
 
     @property
     def published(self) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Block, Boxes, structure_of, working_columns
+from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.deviation import floored_weights, outsider_first
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model import Problem, Requirement, Side
@@ -94,7 +95,7 @@ class CubeSearch:
     @property
     def cost(self) -> float:
         """The weights of the complementary cells hidden now."""
-        return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+        return complementary_cost(self.problem, self.hidden)
 
     @property
     def unmet(self) -> list[Requirement]:

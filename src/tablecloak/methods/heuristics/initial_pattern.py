@@ -17,6 +17,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network
+from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.lp_construction import LpConstruction
@@ -71,7 +72,7 @@ def first_pattern(
 
 
 def _report(problem: Problem, hidden: Bools, progress: Progress) -> None:
-    progress("first pattern", 1, 1, float(problem.weights[hidden & ~problem.must_hide].sum()))
+    progress("first pattern", 1, 1, complementary_cost(problem, hidden))
 
 
 def _routes(

@@ -15,6 +15,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import working_equations
 from tablecloak.errors import SolverError
+from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.deviation import (
     DeviationFinder,
     RequirementQueue,
@@ -83,7 +84,7 @@ class LpConstruction:
     @property
     def cost(self) -> float:
         """The weights of the complementary cells hidden now; reported only once the pattern is safe."""
-        return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+        return complementary_cost(self.problem, self.hidden)
 
     # ------------------------------------------------------------------ construction
 
