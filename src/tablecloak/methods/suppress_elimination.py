@@ -28,12 +28,19 @@ from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound, without_incumbent, wrong_words
-from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
+from tablecloak.methods.cuts import (
+    BridgelessCuts,
+    Cut,
+    CutProgram,
+    EquationCuts,
+    capacity_separator_of,
+    fixing_cuts,
+)
 from tablecloak.methods.heuristics import (
     FIRST_KEPT,
     WITNESS_SETTINGS,
-    Attempt,
     Elimination,
+    SafeAttempt,
     SuppressionRun,
     WitnessSettings,
     by_decreasing_level,
@@ -95,7 +102,7 @@ def suppress_elimination(
         raise InputError("Method parameters", faults)
     run = SuppressionRun(problem, params.seconds, progress)
     case = _Attempts(run, params, settings)
-    best: Attempt | None = None
+    best: SafeAttempt | None = None
     with (
         run.stoppable(),
         watched(run.deadline.check),
@@ -111,7 +118,7 @@ def suppress_elimination(
     if best is None:
         best = case.finished()
     if run.deadline.passed() and run.first is not None and run.has_cheaper_first(best.cost):
-        best = Attempt(run.first, run.cost(run.first), best.counters, (FIRST_KEPT,))
+        best = SafeAttempt(run.first, run.cost(run.first), best.counters, (FIRST_KEPT,))
     return Proposal(
         Suppression.copy_of(best.hidden),
         status,
@@ -176,22 +183,24 @@ class _Attempts:
     def _relaxed(self) -> Floats:
         """To what extent a linear program hides each cell: bridgeless, volume and capacity cuts."""
         problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
-        patterns, lines = PatternRows(problem, self.run.allowed), Lines(problem, self.run.allowed)
-        separator = separator_of(problem, self.run.allowed)
+        patterns, lines = BridgelessCuts(problem, self.run.allowed), EquationCuts(problem, self.run.allowed)
+        separator = capacity_separator_of(problem, self.run.allowed)
         deadline = self.deadline.share(self.settings.guiding_share)
 
-        def separate(x: Floats) -> list[Row]:
-            return separator.rows(x, self.every, most=self.settings.requirements_per_round, deadline=deadline)
+        def separate(x: Floats) -> list[Cut]:
+            return separator.separate(
+                x, self.every, most=self.settings.requirements_per_round, deadline=deadline
+            )
 
-        start, volume = patterns.cheapest(self.settings.first_columns), lines.volume_rows()
-        finders = [patterns.rows, *([separate] if self.every else [])]
-        program = RowProgram(problem.weights, free, start, finders, deadline, self.progress)
-        program.relaxation.add([*lines.alone_rows(), *volume, *fixed_by(volume)])
-        program.linear()
+        start, volume = patterns.cheapest(self.settings.first_columns), lines.volume_cuts()
+        finders = [patterns.separate, *([separate] if self.every else [])]
+        program = CutProgram(problem.weights, free, start, finders, deadline, self.progress)
+        program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
+        program.solve_relaxation()
         self.bound = program.rounded
         return program.relaxation.x
 
-    def attempt(self, order: Ints) -> Attempt:
+    def attempt(self, order: Ints) -> SafeAttempt:
         """One elimination, and the repair of the requirements that it did not keep."""
         problem, requirements, allowed = self.problem, by_decreasing_level(self.kept), self.run.allowed
         progress = self.progress if self.params.levels == "all" else without_incumbent(self.progress)
@@ -200,7 +209,7 @@ class _Attempts:
         self.elimination.run(order)
         return self.finished()
 
-    def finished(self) -> Attempt:
+    def finished(self) -> SafeAttempt:
         """The attempt so far as a safe pattern: everything hidden if there is no other yet."""
         if self.elimination is None:
             return self._everything("stopped before anything was published", {})
@@ -208,7 +217,7 @@ class _Attempts:
         if self.deadline.passed() and np.array_equal(own, self.run.allowed):
             return self._everything("stopped before anything was published", self.elimination.counters)
         if self.deadline.passed() and self.params.levels == "all":  # all have a witness, and `protect` audits
-            return Attempt(own.copy(), self.run.cost(own), self.elimination.counters, ())
+            return SafeAttempt(own.copy(), self.run.cost(own), self.elimination.counters, ())
         found = audit(self.problem, Suppression.copy_of(own), progress=self.progress)
         counters = {
             **self.elimination.counters,
@@ -220,11 +229,11 @@ class _Attempts:
         if hidden is None:
             return self._everything("stopped before the other levels were repaired", counters)
         counters["added by repair"] = int((hidden & ~own).sum())
-        return Attempt(hidden, self.run.cost(hidden), counters, ())
+        return SafeAttempt(hidden, self.run.cost(hidden), counters, ())
 
-    def _everything(self, why: str, counters: dict[str, float]) -> Attempt:
+    def _everything(self, why: str, counters: dict[str, float]) -> SafeAttempt:
         note = f"{why}: {EVERYTHING}"
-        return Attempt(self.run.allowed, self.run.cost(self.run.allowed), counters, (note,))
+        return SafeAttempt(self.run.allowed, self.run.cost(self.run.allowed), counters, (note,))
 
     def _repaired(self, hidden: Bools) -> Bools | None:
         """The pattern with all requirements met and redundant suppressions eliminated again. None: not in time."""

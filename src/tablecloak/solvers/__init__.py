@@ -13,18 +13,44 @@ from tablecloak.solvers.outcome import MixedSolution, Outcome, Solution
 from tablecloak.solvers.quadratic import Quadratic, least_squares
 from tablecloak.solvers.restricted_master import Master
 from tablecloak.solvers.row_generation import Program, cost_scale
-from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
+from tablecloak.solvers.scip import Callbacks, SolverCut, branch_and_cut
 from tablecloak.solvers.sifting import Sifted, independent, sift
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers.tolerances import (
+    ACTIVE_DUAL,
+    ADDITIVE_ABSOLUTE,
+    ADDITIVE_RELATIVE,
+    CUT_VIOLATION,
+    DECIMAL_NOISE,
+    FRACTIONAL_SUPPORT,
+    GAP_CLOSED,
+    HALF,
+    INTEGRAL_MOVE,
+    MOVE_FEASIBILITY,
+    NOISE,
+    OPTIMALITY,
+    STATED_NOISE,
+    UNIT_MULTIPLE,
+)
 
 __all__ = [
+    "ACTIVE_DUAL",
+    "ADDITIVE_ABSOLUTE",
+    "ADDITIVE_RELATIVE",
+    "CUT_VIOLATION",
+    "DECIMAL_NOISE",
     "DUAL",
+    "FRACTIONAL_SUPPORT",
+    "GAP_CLOSED",
     "HALF",
+    "INTEGRAL_MOVE",
+    "MOVE_FEASIBILITY",
     "NOISE",
+    "OPTIMALITY",
     "PRIMAL",
+    "STATED_NOISE",
+    "UNIT_MULTIPLE",
     "Callbacks",
     "Columns",
-    "Cut",
     "GrowingProgram",
     "IntegerProgram",
     "Master",
@@ -35,6 +61,7 @@ __all__ = [
     "Session",
     "Sifted",
     "Solution",
+    "SolverCut",
     "branch_and_cut",
     "cost_scale",
     "independent",

@@ -1,6 +1,6 @@
 """Heuristics of cell suppression: construction by cheapest deviations, and elimination of redundant suppressions."""
 
-from tablecloak.methods.heuristics.construction import construct, construction_of
+from tablecloak.methods.heuristics.construction import construct_pattern, construction_of
 from tablecloak.methods.heuristics.deviation import (
     DeviationFinder,
     DeviationProgram,
@@ -19,7 +19,7 @@ from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramS
 from tablecloak.methods.heuristics.network_construction import NetworkConstruction, by_decreasing_level
 from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.methods.heuristics.sequential import Attempt, OneByOneParams, Own, Requests, one_by_one
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, SafeAttempt, one_by_one
 from tablecloak.methods.heuristics.suppression_run import SuppressionRun
 from tablecloak.methods.heuristics.witnesses import (
     WITNESS_SETTINGS,
@@ -33,7 +33,6 @@ __all__ = [
     "FIRST_KEPT",
     "ROUNDS",
     "WITNESS_SETTINGS",
-    "Attempt",
     "CubeSearch",
     "DeviationFinder",
     "DeviationProgram",
@@ -50,6 +49,7 @@ __all__ = [
     "QuickDeviations",
     "Requests",
     "RequirementQueue",
+    "SafeAttempt",
     "Steps",
     "SuppressionRun",
     "Terrain",
@@ -58,7 +58,7 @@ __all__ = [
     "by_decreasing_level",
     "by_decreasing_weight",
     "by_deviations",
-    "construct",
+    "construct_pattern",
     "construction_of",
     "eliminated",
     "engine_of",

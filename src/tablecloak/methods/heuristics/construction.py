@@ -50,7 +50,7 @@ def construction_of(
     `weights`: prices of the construction (the problem's own unless given); `start`: cells hidden to begin with (those
     that must be, unless given); `met`: requirements that these meet already and must go on meeting.
     """
-    if not is_network(problem) or problem.levels.conditional.any():
+    if not is_network(problem) or problem.has_conditional:
         return LpConstruction(problem, allowed, progress, deadline, weights=weights, start=start, met=met)
     if requirements is None:
         hidden = Suppression.copy_of(problem.must_hide if start is None else start)
@@ -60,7 +60,7 @@ def construction_of(
     )
 
 
-def construct(
+def construct_pattern(
     problem: Problem,
     allowed: Bools,
     progress: Progress,

@@ -19,8 +19,8 @@ from scipy.sparse import block_diag, csc_array, csr_array, hstack
 from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import LP_MOVE, WitnessFinder, without_empty_rows
-from tablecloak.model import Problem, Requirement, Side, room_by_box, sides
+from tablecloak.attacker import WitnessFinder, tolerances, without_empty_rows
+from tablecloak.model import Problem, Requirement, Side, box_deviation_bounds
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
 
@@ -98,7 +98,7 @@ def exact_witness(problem: Problem, allowed: Bools, requirement: Requirement) ->
     """An exact deviation of some cells that meets a requirement, whatever it costs; None if there is none."""
     unit, found, missing = problem.table.unit, list[Floats](), requirement.level
     finder = WitnessFinder(problem, allowed)
-    for upward in sides(requirement):
+    for upward in requirement.directions:
         if missing > negligible(requirement):
             deviation = finder.find(
                 requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - NOISE)
@@ -184,7 +184,7 @@ class DeviationFinder:
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
         """How far down and up each cell may deviate by the attacker's box."""
         if attacker not in self._capacity:
-            self._capacity[attacker] = room_by_box(self.problem, attacker)
+            self._capacity[attacker] = box_deviation_bounds(self.problem, attacker)
         return self._capacity[attacker]
 
     def slopes(self, requirement: Requirement, price: Floats) -> tuple[Floats, Floats]:
@@ -279,7 +279,7 @@ class DeviationFinder:
         if outcome is not Outcome.OPTIMAL:
             return None
         deviations = [deviation * requirement.level for deviation in found]
-        moved = np.maximum.reduce(np.abs(deviations)) > LP_MOVE * requirement.level
+        moved = np.maximum.reduce(np.abs(deviations)) > tolerances.LP_MOVE * requirement.level
         return Witness(cells[moved], *(deviation[moved] for deviation in deviations))
 
     def any_deviation(self, requirement: Requirement) -> Witness | None:
@@ -389,7 +389,7 @@ def met_by(
         if requirement.attacker not in possible:
             possible[requirement.attacker] = _inside(problem, witness, requirement.attacker)
         if possible[requirement.attacker] and _room(witness, requirement) >= requirement.level * (
-            1 - LP_MOVE
+            1 - tolerances.LP_MOVE
         ):
             met.append(requirement)
     return met

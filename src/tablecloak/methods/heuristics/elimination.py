@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.methods.base import complementary_cost
-from tablecloak.methods.cuts import Row, matrix_of
+from tablecloak.methods.cuts import Cut, matrix_of
 from tablecloak.methods.heuristics.deviation import exact_witness
 from tablecloak.methods.heuristics.witnesses import WitnessEngine
 from tablecloak.model import Problem, Requirement
@@ -31,14 +31,14 @@ PHASE = "eliminating redundant suppressions"
 
 
 @dataclass(frozen=True)
-class EliminationSettings:
+class RedundancySettings:
     """Reports of progress."""
 
     cells_per_report: int = 32
     """Number of cells, or of requirements, between two reports. Untested default."""
 
 
-SETTINGS = EliminationSettings()
+SETTINGS = RedundancySettings()
 
 
 def by_decreasing_weight(cells: Bools, weights: Floats) -> Ints:
@@ -62,7 +62,7 @@ class Elimination:
         engine: WitnessEngine,
         deadline: Deadline,
         progress: Progress = silent,
-        cuts: Sequence[Row] = (),
+        cuts: Sequence[Cut] = (),
     ) -> None:
         self.problem, self.engine, self.deadline, self.progress = problem, engine, deadline, progress
         self.hidden: Bools = hidden.copy()
@@ -105,7 +105,7 @@ class Elimination:
         order: Ints | None = None,
         *,
         unused_first: bool = False,
-        settings: EliminationSettings = SETTINGS,
+        settings: RedundancySettings = SETTINGS,
     ) -> bool:
         """Publish the cells that no requirement needs, in this order (by decreasing weight unless given).
 
@@ -122,7 +122,7 @@ class Elimination:
         if order is None:
             order = by_decreasing_weight(self.hidden & ~self.problem.must_hide, self.problem.weights)
         order = order[self.hidden[order]]
-        conditional = bool(self.problem.levels.conditional.any())
+        conditional = bool(self.problem.has_conditional)
         while order.size and not self.deadline.passed():
             self._pass(order, settings.cells_per_report)
             rest = order[self.hidden[order]]
@@ -266,7 +266,7 @@ class _WitnessIndex:
 class _CutSlack:
     """By how much the hidden cells exceed what each cut requires."""
 
-    def __init__(self, cuts: Sequence[Row], hidden: Bools) -> None:
+    def __init__(self, cuts: Sequence[Cut], hidden: Bools) -> None:
         self._by_cell = csr_array(matrix_of(cuts, hidden.size).T)
         right: Floats = np.array([cut.rhs for cut in cuts])
         self._slack = self._by_cell.T @ hidden.astype(float) - right + 1e-9

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Block, Boxes, structure_of, working_columns
+from tablecloak.attacker import Boxes, EquationBlock, structure_of, working_columns
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.deviation import floored_weights, outsider_first
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
@@ -84,7 +84,7 @@ class CubeSearch:
     @staticmethod
     def fits(problem: Problem) -> bool:
         """Whether the table is one grid, with levels that do not depend on what is hidden."""
-        free = problem.most_touched is None and not problem.levels.conditional.any()
+        free = problem.most_touched is None and not problem.has_conditional
         return free and _block(problem) is not None
 
     @property
@@ -273,7 +273,7 @@ def _multiples(cube: _Held, rooms: tuple[float, float], requirement: Requirement
     return (rise, fall) if sign > 0 else (fall, rise)
 
 
-def _block(problem: Problem) -> Block | None:
+def _block(problem: Problem) -> EquationBlock | None:
     """The grid that is the whole table, if it is one; cells in no equation are no part of it."""
     from tablecloak.attacker import Cubes
 

@@ -62,7 +62,7 @@ def first_pattern(
 
     `requirements`: what the cells that must be hidden do not meet by themselves. Costs are reported to `progress`.
     """
-    if problem.most_touched is not None or problem.levels.conditional.any():
+    if problem.most_touched is not None or problem.has_conditional:
         return None
     found = _routes if is_network(problem) else _cubes if CubeSearch.fits(problem) else by_deviations
     hidden = found(problem, allowed, requirements, progress, deadline, settings)

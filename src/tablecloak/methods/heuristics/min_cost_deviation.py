@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import LP_MOVE, Boxes, CellNetwork, without_empty_rows, working_columns
+from tablecloak.attacker import Boxes, CellNetwork, tolerances, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.deviation import floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.solvers import DUAL, Outcome, Session
@@ -153,7 +153,7 @@ class ProgramSteps:
         if solution.outcome is not Outcome.OPTIMAL:
             return None
         moves = solution.values[:count] - solution.values[count:]
-        return np.where(np.abs(moves) > LP_MOVE, moves * need, 0.0)
+        return np.where(np.abs(moves) > tolerances.LP_MOVE, moves * need, 0.0)
 
     def cycles(self, deviation: Floats) -> list[tuple[Ints, Floats]]:
         """None: outside networks a deviation is not a sum of cycles."""

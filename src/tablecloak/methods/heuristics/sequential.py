@@ -27,7 +27,7 @@ from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound, wrong_words
-from tablecloak.methods.cuts import Lines, PatternRows, RowProgram, fixed_by
+from tablecloak.methods.cuts import BridgelessCuts, CutProgram, EquationCuts, fixing_cuts
 from tablecloak.methods.heuristics.construction import Construction, construction_of
 from tablecloak.methods.heuristics.suppression_run import SuppressionRun
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
@@ -99,7 +99,7 @@ class Builder(Protocol):
     def __call__(self, requests: Requests) -> Own: ...
 
 
-class Attempt(NamedTuple):
+class SafeAttempt(NamedTuple):
     """A safe pattern, its cost, and what is counted and noted about it."""
 
     hidden: Bools
@@ -126,7 +126,7 @@ def one_by_one(
     refuse_touched_bound(problem, "Methods that protect one cell after the other")
     run = SuppressionRun(problem, params.seconds, progress)
     frame = _Frame(run, params, rng)
-    best: Attempt | None = None
+    best: SafeAttempt | None = None
     with run.stoppable():
         frame.prepare(first=first)
         for number in range(params.starts):
@@ -178,12 +178,12 @@ class _Frame:
     def _hide_by_bound(self) -> None:
         """Hide what the linear program of Kelly's and the volume rows hides whole; its value is a proven bound."""
         problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
-        lines, patterns = Lines(problem, self.run.allowed), PatternRows(problem, self.run.allowed)
-        volume = lines.volume_rows()
+        lines, patterns = EquationCuts(problem, self.run.allowed), BridgelessCuts(problem, self.run.allowed)
+        volume = lines.volume_cuts()
         start = patterns.cheapest(FIRST_COLUMNS)
-        program = RowProgram(problem.weights, free, start, [patterns.rows], self.deadline, self.progress)
-        program.relaxation.add([*lines.alone_rows(), *volume, *fixed_by(volume)])
-        program.linear()
+        program = CutProgram(problem.weights, free, start, [patterns.separate], self.deadline, self.progress)
+        program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
+        program.solve_relaxation()
         self.bound = program.rounded
         self.hidden |= free & (program.relaxation.x >= WHOLE)
 
@@ -201,7 +201,7 @@ class _Frame:
         }
         return self.cells[np.argsort(keys[self.params.order], kind="stable")]
 
-    def attempt(self, build: Builder, *, shuffled: bool) -> Attempt | None:
+    def attempt(self, build: Builder, *, shuffled: bool) -> SafeAttempt | None:
         """The paper's pattern, made safe against everybody and cleaned up. None: not in time."""
         problem, cells = self.problem, self._ordered(shuffled)
         lower, upper, sliding = problem.required(0, cells)
@@ -242,9 +242,9 @@ class _Frame:
             counters["published again"] = before - int(repaired.hidden.sum())
         hidden = repaired.hidden.copy()
         self.progress("attempt", 1, 1, self.run.cost(hidden), self.bound)
-        return Attempt(hidden, self.run.cost(hidden), counters, own.notes)
+        return SafeAttempt(hidden, self.run.cost(hidden), counters, own.notes)
 
-    def _united(self, own: Own) -> Attempt:
+    def _united(self, own: Own) -> SafeAttempt:
         """The pattern of a builder that was cut short together with the quick one, cleaned up: safe without an audit.
 
         An audit of a pattern with many open cells can take longer than the time that is left.
@@ -257,7 +257,7 @@ class _Frame:
             united.eliminate_redundant()
         hidden = united.hidden.copy()
         counters = {**own.counters, "published again": int(both.sum()) - int(hidden.sum())}
-        return Attempt(hidden, self.run.cost(hidden), counters, own.notes)
+        return SafeAttempt(hidden, self.run.cost(hidden), counters, own.notes)
 
     def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Construction | None:
         """A construction that starts from this pattern and has met what it misses. None: not in time."""

@@ -20,20 +20,19 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import (
     MOST_ENTRIES,
-    NULL_SPACE_MOVE,
-    REQUIREMENT_MET,
     Attack,
     Boxes,
     CellNetwork,
     attack_on,
     is_network,
+    tolerances,
     unpicked,
     without_empty_rows,
     working_columns,
     working_equations,
 )
 from tablecloak.methods.heuristics.deviation import DeviationFinder, Witness, met_by, negligible
-from tablecloak.model import Problem, Requirement, sides
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -155,7 +154,11 @@ class FlowWitnesses:
     def deviations(self, requirement: Requirement) -> list[Floats] | None:
         """The flows that meet a requirement, over `cells`; None if it is not met."""
         network, bounds = self.networks[requirement.attacker], self.bounds[requirement.attacker]
-        arc, missing, directions = int(self.place[requirement.cell]), requirement.level, sides(requirement)
+        arc, missing, directions = (
+            int(self.place[requirement.cell]),
+            requirement.level,
+            requirement.directions,
+        )
         moves = []
         for upward in directions:
             if missing > 0:
@@ -248,11 +251,11 @@ class NullSpaceWitnesses:
         down[shown] = up[shown] = 0.0
         self._attack.set_bounds(-down, up)
         moved, missing = np.zeros(self.cells.size, dtype=bool), 1.0
-        for upward in sides(requirement):
-            if missing > REQUIREMENT_MET:
+        for upward in requirement.directions:
+            if missing > tolerances.WITNESS_MET:
                 missing -= self._attack.reach(place, upward, missing)
-                moved |= np.abs(self._attack.value) > NULL_SPACE_MOVE
-        return None if missing > REQUIREMENT_MET else np.asarray(self.cells[moved])
+                moved |= np.abs(self._attack.value) > tolerances.NULL_SPACE_MOVE
+        return None if missing > tolerances.WITNESS_MET else np.asarray(self.cells[moved])
 
     def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         return []
