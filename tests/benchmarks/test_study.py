@@ -34,7 +34,7 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (NullSpaceWitnesses, "find"),
     (null_space.Freedom, "set_bounds"),
     (null_space.Programs, "set_bounds"),
-    (decomposition, "_optimum"),
+    (decomposition, "_components"),
     (Aggregation, "of"),
     (iterated_greedy.IteratedGreedy, "_merge"),
 )
@@ -115,7 +115,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert spy["gap_limit.construct_near"] + spy["gap_limit.repair"] > 0 and spy["tree._separate"] > 0
     assert spy["NullSpaceWitnesses.find"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.shifts >= {ExactSettings().root.shifts[0], NO_SHIFT}
-    assert spy["decomposition._optimum"] > 0
+    assert spy["decomposition._components"] > 0
     assert spy["Aggregation.of"] == 1
     assert spy["IteratedGreedy._merge"] > 0
     assert row["root_bound"] < OPTIMUM
@@ -130,7 +130,7 @@ def test_every_variant_changes_what_it_says() -> None:
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
-    assert spies["not in parts"]["decomposition._optimum"] == spies["no twins"]["Aggregation.of"] == 0
+    assert spies["not in parts"]["decomposition._components"] == spies["no twins"]["Aggregation.of"] == 0
     calm = spies["no searches in the tree"]
     assert calm["gap_limit.construct_near"] + calm["gap_limit.repair"] == 0
     assert calm["guided_construction.construct_near"] > 0

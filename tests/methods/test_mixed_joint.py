@@ -424,10 +424,10 @@ def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     _, problem = figure()
     asked = cutting_plane_model.CuttingPlaneModel._relax
 
-    def interrupted(self: Any) -> Any:
+    def interrupted(self: Any, known: Any) -> Any:
         if self.requirements:
             raise KeyboardInterrupt
-        return asked(self)
+        return asked(self, known)
 
     monkeypatch.setattr(cutting_plane_model.CuttingPlaneModel, "_relax", interrupted)
     result = protect(problem, NAME)

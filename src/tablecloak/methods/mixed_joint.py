@@ -27,7 +27,7 @@ from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.intervals import LEAST_ASYMMETRY, on_grid
+from tablecloak.methods.intervals import BlurSettings, on_grid
 from tablecloak.methods.mixed import (
     UNDECIDED,
     AdditiveNumbers,
@@ -263,7 +263,7 @@ class _MixedSearch:
                     if not (self.late or self.deadline.passed()):
                         found = larger.of_same_kind(exact)
             except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
-                again = asymmetry > LEAST_ASYMMETRY and not self.deadline.passed()
+                again = asymmetry > BlurSettings().min_asymmetry and not self.deadline.passed()
                 asymmetry = asymmetry / 2 if again else 0.0
                 continue
             return (exact, 0.0) if found is None else (found, asymmetry)

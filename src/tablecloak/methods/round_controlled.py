@@ -149,9 +149,7 @@ class _RoundingSearch:
         """The optimum by the model that the parameters name."""
         problem, deadline = self.problem, self.deadline
         if self.params.model == "first":
-            found = solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
-            safe = bool(found.values.size)
-            return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+            return solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
         return CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, self.progress).solve()
 
     def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:
@@ -168,7 +166,7 @@ class _RoundingSearch:
             bound=solution.bound if math.isfinite(solution.bound) else None,
             counters={
                 "rounds": solution.rounds,
-                "rows": solution.rows,
+                "rows": solution.cuts,
                 "steps": steps,
                 "cells changed": int((moved > 0).sum()),
                 "largest change": float(moved.max(initial=0.0)),

@@ -27,3 +27,13 @@ MOVE_FEASIBILITY = 1e-6
 """What a solver may leave of an equation or a range, as a share of the changes in it."""
 STATED_NOISE = 1e-9
 """A statement contains the true value up to this share of it, as in the audit."""
+INTEGER_QUOTIENT = 1e-9
+"""A quotient this near to an integer is one: of a value and its base, of an end and its grid."""
+LP_PRECISION = 1e-6
+"""Objectives and lengths of linear programs are trusted up to this share."""
+NEGLIGIBLE_LENGTH = 1e-7
+"""Lengths below this share of the largest level are noise of linear programs."""
+REDUCED_COST_MARGIN = 1e-6
+"""Variables are fixed if their reduced cost exceeds the gap by more than this share of the limit."""
+UNIT_NOISE = 1e-6
+"""Less than this share of a data unit is rounding noise."""

@@ -145,10 +145,7 @@ class Perturber:
         widths = raised(conditional_widths(problem, ~problem.sensitive & ~problem.forced), more)
         if compact:
             self.progress("first model", 0, 1)
-            found = solve_compact_model(problem, formulation, levels, widths, limit.left)
-            there = found.values.size == formulation.size
-            objective = found.objective if there else math.inf
-            solution = ModelSolution(found.outcome, found.values, there, objective, found.bound, 0, 0)
+            solution = solve_compact_model(problem, formulation, levels, widths, limit.left)
         else:
             reported = in_costs(problem, self.progress)
             solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
@@ -169,7 +166,7 @@ class Perturber:
             found = Attempt(outcome, np.zeros(0), None, False, math.inf, bound)
         else:
             found = replace(found, bound=max(solution.bound * unit, 0.0))
-        return replace(found, rounds=solution.rounds, rows=solution.rows)
+        return replace(found, rounds=solution.rounds, rows=solution.cuts)
 
     def _finished(self, moved: Floats, ends: Range, outcome: Outcome, deadline: Deadline) -> Attempt | None:
         """A move in integer units, audited; None if it is not additive. Integer units have a moment in any case."""

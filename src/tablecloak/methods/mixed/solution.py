@@ -12,13 +12,12 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.adjustment import COUNTED_ON, FRACTIONS
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.intervals import HAIR
 from tablecloak.methods.mixed.formulation import Joint, Plan
 from tablecloak.methods.mixed.plan import MixedParams
 from tablecloak.methods.unified import FormulationSettings, ModelSolution
 from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
-from tablecloak.solvers import INTEGRAL_MOVE, Outcome
+from tablecloak.solvers import INTEGRAL_MOVE, LP_PRECISION, Outcome
 
 UNDECIDED = (
     "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
@@ -104,7 +103,7 @@ def proposal_of(
     first, last = exact.pattern.view(problem), pattern.view(problem)
     same = bool((first.low == last.low).all() and (first.high == last.high).all())
     optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
-    slack = 20 * HAIR * max(1.0, bound)
+    slack = 20 * LP_PRECISION * max(1.0, bound)
     proven = optimal and abs(before - bound) <= slack and not exact.left_open
     if optimal and not same:
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
@@ -123,7 +122,7 @@ def proposal_of(
             "published before": int(exact.joint.plan.published.sum()),
             "steps": exact.joint.steps,
             "rounds": answer.rounds,
-            "rows": answer.rows,
+            "rows": answer.cuts,
         },
         notes=tuple(notes),
         may_leave_open=exact.left_open,
