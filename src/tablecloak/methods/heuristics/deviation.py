@@ -19,8 +19,8 @@ from scipy.sparse import block_diag, csc_array, csr_array, hstack
 from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import WitnessFinder, tolerances, without_empty_rows
-from tablecloak.model import Problem, Requirement, Side, box_deviation_bounds
+from tablecloak.attacker import Boxes, WitnessFinder, tolerances, without_empty_rows
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
 
@@ -179,13 +179,11 @@ class DeviationFinder:
         lengths = np.diff(self.columns.indptr)
         self._starts, self._isolated = self.columns.indptr[:-1], lengths == 0
         self._edges = _pairs(self.columns)
-        self._capacity: dict[int, tuple[Floats, Floats]] = {}
+        self._boxes = Boxes(problem)
 
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
         """How far down and up each cell may deviate by the attacker's box."""
-        if attacker not in self._capacity:
-            self._capacity[attacker] = box_deviation_bounds(self.problem, attacker)
-        return self._capacity[attacker]
+        return self._boxes[attacker]
 
     def slopes(self, requirement: Requirement, price: Floats) -> tuple[Floats, Floats]:
         """The cost of a unit up and of a unit down by cell; infinite or undefined where there is no capacity."""

@@ -30,7 +30,7 @@ from tablecloak.methods.unified import (
     length_unit,
 )
 from tablecloak.model import Problem, Requirement
-from tablecloak.progress import Deadline, Progress, silent
+from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import NEGLIGIBLE_LENGTH, OPTIMALITY, Outcome
 
 
@@ -44,11 +44,6 @@ class SlopeScalingSettings:
     max_cells: int = 5000
     """Maximum number of cells of tables on all cells of which slope scaling is run. More: better starts, against the
     time of programs over all cells. Untested default."""
-
-
-def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> Bools | None:
-    """The cells of a cheap safe suppression, found in integral data units; None if the time is up first."""
-    return construct_pattern(in_data_units(problem), allowed, progress, deadline)
 
 
 def point_of(formulation: Formulation, below: Floats, above: Floats) -> Floats | None:
@@ -89,7 +84,7 @@ class SlopeScaling:
 
     def start(self, allowed: Bools, *, all_cells: bool) -> list[Floats]:
         """Points from the cells of a cheap suppression pattern, and from all cells."""
-        pattern = cheap_pattern(self.problem, allowed, silent, self.deadline)
+        pattern = construct_pattern(in_data_units(self.problem), allowed, silent, self.deadline)
         found = [] if pattern is None else self.points(pattern)
         return found + (self.points(allowed) if all_cells else [])
 
