@@ -17,7 +17,8 @@ from cases.base import Make, Part, exact_row, sizes
 from cases.real_data import csplib_problem
 from runner import Case, Row
 from tablecloak import Problem, Result, protect
-from tablecloak.attacker.null_space import Programs
+from tablecloak.attacker import oracle
+from tablecloak.attacker.null_space import WarmDeviationProgram
 from tablecloak.methods.branch_and_cut import solver, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
@@ -112,7 +113,11 @@ VARIANTS: dict[str, Variant] = {
     "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
     "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
     "linear programs instead of elimination": Variant(
-        ((capacity, "attack_on", Programs), (redundancy, "attack_on", Programs)), on_networks=False
+        (
+            (oracle, "deviation_program", WarmDeviationProgram),
+            (redundancy, "deviation_program", WarmDeviationProgram),
+        ),
+        on_networks=False,
     ),
     "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
     "guess everything at once": Variant(

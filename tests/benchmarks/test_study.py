@@ -12,11 +12,11 @@ from cases import study
 from cases.parts import PARTS
 from runner import Row, sample
 from tablecloak import Problem, Result, protect
-from tablecloak.attacker import is_network, null_space
+from tablecloak.attacker import is_network, null_space, oracle
 from tablecloak.methods.branch_and_cut import gap_limit, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import Aggregation, capacity
+from tablecloak.methods.cuts import Aggregation
 from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs import load_kernels
@@ -28,8 +28,8 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (Exact, "missed"),
     (Exact, "_inside"),
     (Thinner, "run"),
-    (null_space.Freedom, "set_bounds"),
-    (null_space.Programs, "set_bounds"),
+    (null_space.NullSpaceProgram, "set_bounds"),
+    (null_space.WarmDeviationProgram, "set_bounds"),
     (gap_limit, "Guess"),
     (study.solver, "in_parts"),
     (Aggregation, "of"),
@@ -112,7 +112,10 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert result.report.counters["neighbourhoods"] > 0
     assert spy["gap_limit.Guess"] > 1
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
-    assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
+    assert (
+        spy["Thinner.run"] > 0
+        and spy["NullSpaceProgram.set_bounds"] > 0 == spy["WarmDeviationProgram.set_bounds"]
+    )
     assert spy.stages >= {state.ROOT_STAGES[0], LAST}
     assert spy["solver.in_parts"] == spy["Aggregation.of"] == 1
     assert spy["Walk._merge"] > 0
@@ -132,10 +135,10 @@ def test_every_variant_changes_what_it_says() -> None:
     calm = spies["no searches in the tree"]
     assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]
-    assert programs["Freedom.set_bounds"] == 0 < programs["Programs.set_bounds"]
+    assert programs["NullSpaceProgram.set_bounds"] == 0 < programs["WarmDeviationProgram.set_bounds"]
     assert programs["Thinner.run"] > 0
     assert spies["no clean-up by elimination"]["Thinner.run"] == 0
-    assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
+    assert spies["no clean-up by elimination"]["NullSpaceProgram.set_bounds"] > 0
     assert spies["guess everything at once"]["gap_limit.Guess"] == 1
     assert spies["no merging of patterns"]["Walk._merge"] == 0
     assert spies["guesses that double"]["gap_limit.Guess"] <= spies[study.ALL]["gap_limit.Guess"]
@@ -161,7 +164,7 @@ def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() ->
         assert state.ROOT_STAGES == study.solver.ROOT_STAGES == (LAST,)
         assert tree.HARD.stages == tree.LITTLE.stages == (LAST,)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
-        assert capacity.attack_on is redundancy.attack_on is null_space.Programs
+        assert oracle.deviation_program is redundancy.deviation_program is null_space.WarmDeviationProgram
 
 
 def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:

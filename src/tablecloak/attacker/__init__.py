@@ -10,9 +10,22 @@ from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
 from tablecloak.attacker.inference import Inference, Side, Tick
 from tablecloak.attacker.integer import IntegerAttack
 from tablecloak.attacker.linear import DECADES, LinearAttack
-from tablecloak.attacker.multipliers import residual, simplified
+from tablecloak.attacker.multipliers import Combination, combination, simplified
 from tablecloak.attacker.network import NetworkAttack
-from tablecloak.attacker.null_space import MOST_ENTRIES, Attack, attack_on
+from tablecloak.attacker.null_space import (
+    DeviationProgram,
+    NullSpaceSettings,
+    WarmDeviationProgram,
+    deviation_program,
+)
+from tablecloak.attacker.oracle import (
+    LinearOracle,
+    NetworkBounds,
+    NetworkOracle,
+    ProtectionCut,
+    WitnessDeviation,
+    cut_of_multipliers,
+)
 from tablecloak.attacker.presolve import (
     Component,
     Reduction,
@@ -26,36 +39,61 @@ from tablecloak.attacker.presolve import (
     working_equations,
 )
 from tablecloak.attacker.structure import Block, orient
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker.system import Boxes, CellNetwork, entry_ranges, is_network
+from tablecloak.attacker.tolerances import (
+    EQUATION_MET,
+    FLOW_NOISE,
+    INTEGRALITY,
+    MACHINE_EPSILON,
+    RELATIVE_NOISE,
+    REQUIREMENT_MET,
+    REQUIREMENT_MET_BY_PATTERN,
+)
 from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
     "DECADES",
-    "MOST_ENTRIES",
-    "Attack",
+    "EQUATION_MET",
+    "FLOW_NOISE",
+    "INTEGRALITY",
+    "MACHINE_EPSILON",
+    "RELATIVE_NOISE",
+    "REQUIREMENT_MET",
+    "REQUIREMENT_MET_BY_PATTERN",
     "Block",
     "Boxes",
     "CellNetwork",
+    "Combination",
     "Component",
     "Cubes",
+    "DeviationProgram",
     "Inference",
     "IntegerAttack",
     "LinearAttack",
+    "LinearOracle",
     "NetworkAttack",
+    "NetworkBounds",
+    "NetworkOracle",
+    "NullSpaceSettings",
+    "ProtectionCut",
     "Reduction",
     "Side",
     "Tick",
     "TooMuchWork",
+    "WarmDeviationProgram",
     "WholeSystem",
+    "WitnessDeviation",
     "WitnessFinder",
-    "attack_on",
+    "combination",
     "cubes_of",
+    "cut_of_multipliers",
+    "deviation_program",
+    "entry_ranges",
     "is_network",
     "is_ready",
     "orient",
     "reach_by_cubes",
     "reduce",
-    "residual",
     "same_structure",
     "simplified",
     "solve",

@@ -24,3 +24,19 @@ CORRECTION_PRECISION = 1e-5
 """The relative precision of the correction that makes such a deviation exact."""
 CORRECTED = 0.01
 """The correction that makes such a deviation exact is at most this share of the margin, and of every slack."""
+EQUATION_MET = 1e-8
+"""A deviation in floats satisfies an equation if it misses it by no more than this fraction of what is required."""
+PROPORTIONAL = 1e-9
+"""Two rows of a table in the null space, scaled to 1, are equal within this: their cells move in proportion."""
+REQUIREMENT_MET = 1e-7
+"""A requirement is met by a publication if no more than this fraction of it is missing."""
+REQUIREMENT_MET_BY_PATTERN = 1e-8
+"""The same for a suppression pattern, an integral point; half a data unit if that is less."""
+INTEGRALITY = 1e-7
+"""Variables within this of an integer are integral; a cell above it is in the support of a point."""
+FLOW_NOISE = 1e-9
+"""Residual capacities and extents below this fraction of what is required are rounding noise."""
+MACHINE_EPSILON = 2.0**-52
+"""Twice the relative error of one operation in floats."""
+MULTIPLIER_NEAR_FRACTION = 1e-5
+"""Multipliers are replaced by fractions that are this near."""

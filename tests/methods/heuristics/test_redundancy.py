@@ -13,7 +13,7 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import capacity_separator_of
-from tablecloak.methods.heuristics import Thinner
+from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers.kernels import null_space_simplex
@@ -122,7 +122,7 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
     """Large systems and rescues go to a general solver, whose witnesses must be witnesses too."""
     problem = FIXTURES[fixture]()
     usual = check(problem, start_of(problem)).hidden
-    monkeypatch.setattr(null_space, "MOST_FREEDOM", -1)
+    monkeypatch.setattr(redundancy, "deviation_program", null_space.WarmDeviationProgram)
     check(problem, start_of(problem))
     monkeypatch.undo()
     monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))

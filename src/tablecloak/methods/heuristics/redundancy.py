@@ -16,11 +16,20 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.attacker import MOST_ENTRIES, Attack, Boxes, attack_on, without_empty_rows, working_columns
+from tablecloak.attacker import (
+    Boxes,
+    DeviationProgram,
+    NullSpaceSettings,
+    deviation_program,
+    without_empty_rows,
+    working_columns,
+)
 from tablecloak.methods.cuts import Cut, matrix_of
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
+MOST_ENTRIES = NullSpaceSettings().max_entries
+"""Maximum number of equations times cells that are eliminated."""
 MOVED = 1e-11
 """A cell takes part in a witness if it moves by more than this share of the level."""
 SHORT = 1e-9
@@ -69,7 +78,9 @@ class Thinner:
 
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
-        self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
+        self._attack: DeviationProgram = deviation_program(
+            without_empty_rows(csc_array(self._columns[:, self.cells]))
+        )
         asked = np.unique(
             [
                 requirement.cell
