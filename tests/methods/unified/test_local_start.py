@@ -8,7 +8,7 @@ import pytest
 from tablecloak.attacker import Boxes
 from tablecloak.auditing import audit
 from tablecloak.methods.intervals import hidden_by_mark, stated
-from tablecloak.methods.unified import SecondModel, interval_form
+from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
 from tablecloak.methods.unified import local_start as module
 from tablecloak.methods.unified.local_start import LocalStartSettings, local_protection_cuts
 from tablecloak.model import Mark, all_levels
@@ -51,13 +51,13 @@ def test_one_program_of_all_levels_and_equations_needs_no_more_rows_for_its_boun
     problem = random_problem(kind, np.random.default_rng(8))
     requirements, weights = all_levels(problem), np.where(hidden_by_mark(problem), 0.0, problem.weights)
     cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER)
-    form = interval_form(problem, ~problem.forced, hidden_by_mark(problem), weights, weights)
+    formulation = interval_formulation(problem, ~problem.forced, hidden_by_mark(problem), weights, weights)
     bounds: list[float] = []
 
     def tell(phase: str, done: int, total: int, incumbent: float | None = None, bound: float = 0.0) -> None:
         bounds.append(bound)
 
-    answer = SecondModel(problem, form, requirements, [], NEVER, tell, cuts).solve()
+    answer = CuttingPlaneModel(problem, formulation, requirements, [], NEVER, tell, cuts).solve()
     assert bounds[1] == pytest.approx(answer.objective, rel=1e-6)
 
 

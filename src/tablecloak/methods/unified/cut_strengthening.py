@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes
-from tablecloak.methods.unified.formulation import Form
+from tablecloak.methods.unified.formulation import Formulation
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
 
 TINY = 1e-9
@@ -26,7 +26,7 @@ TINY = 1e-9
 class CutBuilder:
     """Makes rows for a form."""
 
-    def __init__(self, form: Form, boxes: Boxes) -> None:
+    def __init__(self, form: Formulation, boxes: Boxes) -> None:
         self.form, self.boxes = form, boxes
         self._seen: set[tuple[bytes, bytes, float]] = set()
 
@@ -79,9 +79,9 @@ class CutBuilder:
     def strengthened(self, matrix: csr_array, right: Floats, x: Floats) -> tuple[csr_array, Floats]:
         """Truncated over binary columns; columns that a binary one switches off may be replaced by it."""
         form = self.form
-        if not form.whole.any():
+        if not form.integral.any():
             return matrix, right
-        binary = form.whole & (form.low == 0.0) & (form.high == 1.0)
+        binary = form.integral & (form.low == 0.0) & (form.high == 1.0)
         switch = form.switch
         rows, columns, data, rights = [], [], [], []
         for k in range(right.size):
@@ -101,7 +101,7 @@ class CutBuilder:
 class Switched:
     """To what extent each cell is touched, where binary columns switch its lengths off (1 elsewhere)."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Formulation) -> None:
         entries = csr_array(form.above.matrix + form.below.matrix).tocoo()
         switch = form.switch[entries.col]
         stays = np.isin(np.arange(form.above.constant.size), entries.row[switch < 0])
@@ -119,7 +119,7 @@ class Switched:
 
 
 def _truncated(
-    where: Ints, entries: Floats, need: float, form: Form, binary: Bools, switch: Ints, x: Floats
+    where: Ints, entries: Floats, need: float, form: Formulation, binary: Bools, switch: Ints, x: Floats
 ) -> tuple[Ints, Floats, float]:
     """One row  entries x >= need  over columns `where`, sharpened at the point x.
 
