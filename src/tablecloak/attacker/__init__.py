@@ -10,12 +10,10 @@ from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
 from tablecloak.attacker.inference import Inference, Side, Tick
 from tablecloak.attacker.integer import IntegerAttack
 from tablecloak.attacker.linear import DECADES, LinearAttack
-from tablecloak.attacker.multipliers import Combination, combination, simplified
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.null_space import (
     DeviationProgram,
     NullSpaceSettings,
-    WarmDeviationProgram,
     deviation_program,
 )
 from tablecloak.attacker.oracle import (
@@ -48,6 +46,8 @@ from tablecloak.attacker.tolerances import (
     RELATIVE_NOISE,
     REQUIREMENT_MET,
     REQUIREMENT_MET_BY_PATTERN,
+    RESIDUAL_MET,
+    STRENGTHENED,
 )
 from tablecloak.attacker.witness import WitnessFinder
 
@@ -60,10 +60,11 @@ __all__ = [
     "RELATIVE_NOISE",
     "REQUIREMENT_MET",
     "REQUIREMENT_MET_BY_PATTERN",
+    "RESIDUAL_MET",
+    "STRENGTHENED",
     "Block",
     "Boxes",
     "CellNetwork",
-    "Combination",
     "Component",
     "Cubes",
     "DeviationProgram",
@@ -80,11 +81,9 @@ __all__ = [
     "Side",
     "Tick",
     "TooMuchWork",
-    "WarmDeviationProgram",
     "WholeSystem",
     "WitnessDeviation",
     "WitnessFinder",
-    "combination",
     "cubes_of",
     "cut_of_multipliers",
     "deviation_program",
@@ -95,7 +94,6 @@ __all__ = [
     "reach_by_cubes",
     "reduce",
     "same_structure",
-    "simplified",
     "solve",
     "structure_of",
     "unpicked",

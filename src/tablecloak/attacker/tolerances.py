@@ -40,3 +40,7 @@ MACHINE_EPSILON = 2.0**-52
 """Twice the relative error of one operation in floats."""
 MULTIPLIER_NEAR_FRACTION = 1e-5
 """Multipliers are replaced by fractions that are this near."""
+RESIDUAL_MET = 1e-9
+"""A residual below this fraction of a level counts as met; cells with a smaller capacity are left out of a cut."""
+STRENGTHENED = 1e-6
+"""A strengthened cut replaces another one only if it is violated by more than this beyond it."""

@@ -27,13 +27,13 @@ from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Ro
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells, stated_reach
 from tablecloak.model.problem import Attacker, Problem
 from tablecloak.model.requirement import (
-    DIRECTIONS,
     RequiredLevels,
     Requirement,
     Side,
     all_levels,
     conditional_widths,
     deviation_bounds,
+    largest_first,
     required_units,
     room_by_box,
     sides,
@@ -56,7 +56,6 @@ from tablecloak.model.units import (
 
 __all__ = [
     "CELLS",
-    "DIRECTIONS",
     "EMPTY",
     "EVERYTHING",
     "FLOAT_NOISE",
@@ -111,6 +110,7 @@ __all__ = [
     "knowing_the_page",
     "known_bounds",
     "label_of",
+    "largest_first",
     "link",
     "link_responses",
     "nearest_units",

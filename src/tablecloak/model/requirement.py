@@ -166,7 +166,7 @@ def all_levels(problem: Problem) -> list[Requirement]:
                 Requirement(cell, attacker, side, level)
                 for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
             ]
-    return _largest_first(undominated(problem, requirements))
+    return largest_first(undominated(problem, requirements))
 
 
 def conditional_widths(problem: Problem, cells: Bools) -> list[Requirement]:
@@ -180,10 +180,11 @@ def conditional_widths(problem: Problem, cells: Bools) -> list[Requirement]:
             for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
             if width > 0
         ]
-    return _largest_first(requirements)
+    return largest_first(requirements)
 
 
-def _largest_first(requirements: list[Requirement]) -> list[Requirement]:
+def largest_first(requirements: list[Requirement]) -> list[Requirement]:
+    """Requirements by decreasing level, then by attacker, cell and side."""
     return sorted(
         requirements,
         key=lambda requirement: (
