@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from searches import run_of
 from tablecloak import (
     Attacker,
     Dimension,
@@ -21,12 +22,10 @@ from tablecloak import (
     protect,
 )
 from tablecloak.attacker import working_equations
-from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.cuts import Cut, capacity_separator_of
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import Router
-from tablecloak.model import Requirement, Side, all_levels
-from tablecloak.progress import NEVER, silent
+from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.solvers import Outcome, Program, row_generation
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
 from tablecloak.testing.brute_force import safe_suppression_below
@@ -70,14 +69,14 @@ def test_the_optimum_of_small_cells_beside_huge_ones():
     best = protect(problem, "suppress-optimal")
     assert (best.cost, best.bound) == (49.0, 49.0)
     assert protect(problem, "suppress-compact").cost == 49.0
-    assert best.report.counters["rows against safe patterns"] == 0
+    assert best.report.counters["cuts against safe patterns"] == 0
 
 
 def test_a_point_beside_a_safe_pattern_misses_nothing():
     """What solvers call whole is asked at the whole point: beside it every level is missed a little."""
     problem = small_beside_huge()
     safe = protect(problem, "suppress-compact").pattern.hidden
-    separator, requirements = capacity_separator_of(problem, ~problem.forced), all_levels(problem)
+    separator, requirements = capacity_separator_of(problem, ~problem.forced), all_requirements(problem)
     beside = np.where(safe, 1.0 - 7e-8, 3e-8)
     assert separator.separate(beside, requirements, most=100) == []
 
@@ -184,16 +183,15 @@ def test_rows_of_small_beside_huge_capacities_hold_for_every_pattern():
         )
 
 
-def test_a_row_against_a_safe_pattern_is_dropped_and_counted():
+def test_a_cut_against_a_safe_pattern_is_dropped_and_counted():
     problem = small_beside_huge()
-    state = Exact(problem, ~problem.forced, NEVER, silent)
-    state.prepare()
+    run = run_of(problem)
     safe = protect(problem, "suppress-compact").pattern.hidden
-    assert state.adopt(safe) == []
-    wrong, right = np.flatnonzero(~safe), np.flatnonzero(safe & state.leads)
-    rows = [Cut(cells, np.ones(cells.size), 1.0, "no good") for cells in (wrong, right)]
-    assert [row.cells.tolist() for row in state.valid(rows)] == [right.tolist()]
-    assert state.counters["rows against safe patterns"] == 1
+    assert run.incumbent.offer(safe) == []
+    wrong, right = np.flatnonzero(~safe), np.flatnonzero(safe & run.model.representatives)
+    cuts = [Cut(cells, np.ones(cells.size), 1.0, "no good") for cells in (wrong, right)]
+    assert [cut.cells.tolist() for cut in run.incumbent.safe_patterns.valid(cuts)] == [right.tolist()]
+    assert run.proposal().counters["cuts against safe patterns"] == 1
 
 
 def test_programs_with_rows_of_extreme_size_are_solved():

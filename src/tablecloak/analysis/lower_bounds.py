@@ -34,22 +34,15 @@ from tablecloak.methods.cuts import (
     BridgelessCuts,
     CoverSeparator,
     Cut,
+    CutProgram,
     EquationCuts,
-    Finder,
     NetworkSeparator,
     OneWayCuts,
-    RowProgram,
+    SeparationRoutine,
     capacity_separator_of,
     fixing_cuts,
 )
-from tablecloak.model import (
-    Problem,
-    Requirement,
-    Suppression,
-    conditional_widths,
-    largest_first,
-    unmet_requirements,
-)
+from tablecloak.model import Problem, Requirement, Suppression, open_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
 
@@ -102,7 +95,7 @@ class _Case:
         self.equations = EquationCuts(self.problem, self.allowed)
         self.bridgeless = BridgelessCuts(self.problem, self.allowed)
         self.cuts: list[Cut] = []
-        self.finders: list[Finder] = []
+        self.finders: list[SeparationRoutine] = []
         self.notes: list[str] = []
         if problem.most_touched is not None:
             self.notes.append("the bound on touched cells is not used")
@@ -128,11 +121,8 @@ class _Case:
 
     def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, and conditional ones."""
-        found = unmet_requirements(
-            self.problem, audit(self.problem, Suppression.copy_of(self.problem.must_hide))
-        )
-        free = self.allowed & ~self.problem.must_hide
-        return largest_first([*found, *conditional_widths(self.problem, free)])
+        found = audit(self.problem, Suppression.copy_of(self.problem.must_hide))
+        return open_requirements(self.problem, found, self.allowed & ~self.problem.must_hide)
 
     def add_capacity(self, *, strengthened: bool) -> None:
         """Capacity cuts by separation; `strengthened` with covers and roundings."""
@@ -153,7 +143,7 @@ class _Case:
 
     def solve(self, name: str, integer: bool) -> Bound:
         """The bound by these cuts."""
-        program = RowProgram(
+        program = CutProgram(
             self.problem.weights,
             self.allowed & ~self.problem.must_hide,
             self.bridgeless.cheapest(),
@@ -162,10 +152,10 @@ class _Case:
             self.progress,
         )
         program.relaxation.add(self.cuts)
-        finished = program.linear()
+        finished = program.solve_relaxation()
         linear, whole = program.bound, None
         if integer and finished:
-            finished = program.integral() is not None
+            finished = program.solve_integer() is not None
             whole = program.bound if finished else None
         notes = self.notes if finished else [*self.notes, "stopped by the clock"]
         count, seconds = len(program.relaxation.pool), time.perf_counter() - self.start

@@ -3,19 +3,17 @@
 Shared by the audit and the methods; it imports neither.
 """
 
-from tablecloak.attacker.evidence import WholeSystem
-from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
+from tablecloak.attacker import tolerances
+from tablecloak.attacker.basis import BasisSettings, RationalBasis
+from tablecloak.attacker.evidence import IntegralSystem
+from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
-from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
-from tablecloak.attacker.inference import Inference, Side, Tick
-from tablecloak.attacker.integer import IntegerAttack
-from tablecloak.attacker.linear import DECADES, LinearAttack
+from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
+from tablecloak.attacker.inference import Extents, Inference, Tick
+from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
+from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
 from tablecloak.attacker.network import NetworkAttack
-from tablecloak.attacker.null_space import (
-    DeviationProgram,
-    NullSpaceSettings,
-    deviation_program,
-)
+from tablecloak.attacker.null_space import DeviationProgram, NullSpaceSettings, deviation_program
 from tablecloak.attacker.oracle import (
     LinearOracle,
     NetworkBounds,
@@ -36,7 +34,7 @@ from tablecloak.attacker.presolve import (
     working_columns,
     working_equations,
 )
-from tablecloak.attacker.structure import Block, orient
+from tablecloak.attacker.structure import EquationBlock, orient
 from tablecloak.attacker.system import Boxes, CellNetwork, entry_ranges, is_network
 from tablecloak.attacker.tolerances import (
     EQUATION_MET,
@@ -44,58 +42,67 @@ from tablecloak.attacker.tolerances import (
     INTEGRALITY,
     MACHINE_EPSILON,
     RELATIVE_NOISE,
-    REQUIREMENT_MET,
     REQUIREMENT_MET_BY_PATTERN,
+    REQUIREMENT_MET_BY_PUBLICATION,
     RESIDUAL_MET,
     STRENGTHENED,
 )
 from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
-    "DECADES",
     "EQUATION_MET",
     "FLOW_NOISE",
     "INTEGRALITY",
     "MACHINE_EPSILON",
     "RELATIVE_NOISE",
-    "REQUIREMENT_MET",
     "REQUIREMENT_MET_BY_PATTERN",
+    "REQUIREMENT_MET_BY_PUBLICATION",
     "RESIDUAL_MET",
     "STRENGTHENED",
-    "Block",
+    "ZERO",
+    "BasisSettings",
     "Boxes",
     "CellNetwork",
     "Component",
     "Cubes",
     "DeviationProgram",
+    "EquationBlock",
+    "Extents",
+    "HypercubeSettings",
+    "HypercubeWitnesses",
     "Inference",
     "IntegerAttack",
+    "IntegerAttackSettings",
+    "IntegralSystem",
     "LinearAttack",
+    "LinearAttackSettings",
     "LinearOracle",
     "NetworkAttack",
     "NetworkBounds",
     "NetworkOracle",
     "NullSpaceSettings",
     "ProtectionCut",
+    "Rational",
+    "RationalBasis",
     "Reduction",
-    "Side",
     "Tick",
     "TooMuchWork",
-    "WholeSystem",
     "WitnessDeviation",
     "WitnessFinder",
     "cubes_of",
     "cut_of_multipliers",
     "deviation_program",
     "entry_ranges",
+    "in_integers",
     "is_network",
     "is_ready",
     "orient",
-    "reach_by_cubes",
+    "plain",
     "reduce",
     "same_structure",
     "solve",
     "structure_of",
+    "tolerances",
     "unpicked",
     "without_empty_rows",
     "working_columns",

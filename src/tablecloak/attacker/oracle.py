@@ -36,7 +36,7 @@ from tablecloak.attacker.null_space import deviation_program
 from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
 from tablecloak.attacker.system import CellNetwork
 from tablecloak.attacker.tolerances import FLOW_NOISE
-from tablecloak.model import Problem, Requirement, Table, sides
+from tablecloak.model import Problem, Requirement, Table
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -117,13 +117,13 @@ class LinearOracle:
         """Whether the deviations found within these bounds so far meet the need."""
         place = int(np.searchsorted(self._cells, requirement.cell))
         known = {True: float(self._most_up[place]), False: float(self._most_down[place])}
-        return sum(known[upward] for upward in sides(requirement)) >= need
+        return sum(known[upward] for upward in requirement.directions) >= need
 
     def settle(self, requirement: Requirement, need: float) -> WitnessDeviation | ProtectionCut:
         """Deviations of the requirement's cell that add up to `need`, or a cut that the bounds violate."""
         place, got = int(np.searchsorted(self._cells, requirement.cell)), 0.0
         deviations, multipliers = list[tuple[Ints, Floats]](), list[tuple[bool, Floats]]()
-        for upward in sides(requirement):
+        for upward in requirement.directions:
             missing = need - got
             reached = self._program.reach(place, upward, missing)
             deviation = self._program.value
@@ -262,7 +262,7 @@ class NetworkOracle:
 
 def _flows(requirements: Sequence[Requirement], cells: Ints) -> tuple[Ints, Bools, Codes]:
     """For each direction of each requirement: the requirement, whether it is upward, and the arc."""
-    pairs = [(t, upward) for t, one in enumerate(requirements) for upward in sides(one)]
+    pairs = [(t, upward) for t, one in enumerate(requirements) for upward in one.directions]
     arcs = np.searchsorted(cells, [requirements[t].cell for t, _ in pairs]).astype(np.int32)
     of, upward = (
         np.array([t for t, _ in pairs], dtype=np.int64),

@@ -32,8 +32,8 @@ from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import (
     BridgelessCuts,
     Cut,
+    CutProgram,
     EquationCuts,
-    RowProgram,
     capacity_separator_of,
     fixing_cuts,
 )
@@ -208,9 +208,9 @@ class _Case:
 
         start, volume = patterns.cheapest(FIRST_COLUMNS), lines.volume_cuts()
         finders = [patterns.separate, *([missed] if self.every else [])]
-        program = RowProgram(problem.weights, free, start, finders, deadline, self.progress)
+        program = CutProgram(problem.weights, free, start, finders, deadline, self.progress)
         program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
-        program.linear()
+        program.solve_relaxation()
         self.bound = program.rounded
         return program.relaxation.x
 

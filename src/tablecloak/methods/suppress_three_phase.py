@@ -34,11 +34,11 @@ from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import (
     BridgelessCuts,
     Cut,
+    CutProgram,
     EquationCuts,
     FlowProgram,
     NetworkSeparator,
     OneWayCuts,
-    RowProgram,
     fixing_cuts,
     levels_of,
     rounded_up,
@@ -127,7 +127,7 @@ class _Solver:
         self.equations, bridgeless = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
         finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
         start = bridgeless.cheapest()
-        self.program = RowProgram(problem.weights, self.free, start, finders, deadline, self._tell)
+        self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
         self.search = NetworkSearch(problem, allowed, [], progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
@@ -245,7 +245,7 @@ class _Solver:
         fixed = fixing_cuts(volume)
         self.program.relaxation.add([*self.equations.isolated_cuts(), *volume, *fixed])
         self.counters |= {"iterations": 1, "cells fixed": len(fixed)}
-        x = self.program.integral() if self.program.linear() else None
+        x = self.program.solve_integer() if self.program.solve_relaxation() else None
         self._raise(self.program.rounded)
         if x is not None:
             self.counters["value of (P)"] = self.program.rounded
@@ -306,7 +306,7 @@ class _Solver:
         self.listed += new
         if not new:
             self.program.relaxation.add(self._forbidding(x, fresh))
-        self.program.find(x)
+        self.program.separate(x)
         pool = self.program.relaxation.pool
         cuts = self.program.relaxation.matrix(pool), np.array([cut.rhs for cut in pool])
         cells = self.program.cells_within(self.cost - self.program.unit)

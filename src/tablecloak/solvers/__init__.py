@@ -15,13 +15,40 @@ from tablecloak.solvers.restricted_master import Master
 from tablecloak.solvers.row_generation import Program, cost_scale
 from tablecloak.solvers.scip import Callbacks, SolverCut, branch_and_cut
 from tablecloak.solvers.sifting import Sifted, independent, sift
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers.tolerances import (
+    ACTIVE_DUAL,
+    ADDITIVE_ABSOLUTE,
+    ADDITIVE_RELATIVE,
+    CUT_VIOLATION,
+    DECIMAL_NOISE,
+    FRACTIONAL_SUPPORT,
+    GAP_CLOSED,
+    HALF,
+    INTEGRAL_MOVE,
+    MOVE_FEASIBILITY,
+    NOISE,
+    OPTIMALITY,
+    STATED_NOISE,
+    UNIT_MULTIPLE,
+)
 
 __all__ = [
+    "ACTIVE_DUAL",
+    "ADDITIVE_ABSOLUTE",
+    "ADDITIVE_RELATIVE",
+    "CUT_VIOLATION",
+    "DECIMAL_NOISE",
     "DUAL",
+    "FRACTIONAL_SUPPORT",
+    "GAP_CLOSED",
     "HALF",
+    "INTEGRAL_MOVE",
+    "MOVE_FEASIBILITY",
     "NOISE",
+    "OPTIMALITY",
     "PRIMAL",
+    "STATED_NOISE",
+    "UNIT_MULTIPLE",
     "Callbacks",
     "Columns",
     "GrowingProgram",

@@ -14,11 +14,11 @@ from fixtures import (
     two_way_several,
     with_levels,
 )
+from searches import after_the_root
 from tablecloak import Problem, audit, protect
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
-from tablecloak.methods.branch_and_cut.state import Exact
+from tablecloak.methods.branch_and_cut import ExactSettings
 from tablecloak.methods.cuts import CoverSeparator, NetworkSeparator
 from tablecloak.methods.cuts.capacity import CapacitySettings
 from tablecloak.methods.cuts.cut import capacity_cut
@@ -129,19 +129,10 @@ def test_levels_that_any_cell_could_meet_have_no_covers() -> None:
         assert bool(finder.requirements) is some
 
 
-def at_the_root(problem: Problem) -> float:
-    run = ExactRun(problem, ExactParams(), np.random.default_rng(0), silent)
-    run.state.search(problem.weights)
-    run.state.prepare()
-    assert run._root()
-    return run.state.bound
-
-
-def test_covers_close_a_good_part_of_the_gap_at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_covers_close_a_good_part_of_the_gap_at_the_root() -> None:
     problem, optimum = generator_one(50, 50, 25, 0), 2637
-    with_covers = at_the_root(problem)
-    monkeypatch.setattr(Exact, "covers", lambda *_: [])
-    without = at_the_root(problem)
+    with_covers = after_the_root(problem).gap.bound
+    without = after_the_root(problem, settings=ExactSettings(covers=False)).gap.bound
     assert with_covers <= optimum
     assert optimum - with_covers < 0.6 * (optimum - without)
 

@@ -4,23 +4,36 @@ from tablecloak.methods.cuts.aggregation import Aggregation
 from tablecloak.methods.cuts.bridgeless import BridgelessCuts
 from tablecloak.methods.cuts.capacity import CoverSeparator, NetworkSeparator, capacity_separator_of
 from tablecloak.methods.cuts.cut import Cut, matrix_of
-from tablecloak.methods.cuts.cut_loop import Finder, RowProgram, next_multiple, rounded_up, weight_unit
+from tablecloak.methods.cuts.cut_loop import (
+    CutProgram,
+    GapLimits,
+    GapLimitSettings,
+    PoolProgram,
+    SeparationRoutine,
+    next_multiple,
+    rounded_up,
+    weight_unit,
+)
 from tablecloak.methods.cuts.equation import EquationCuts, OneWayCuts, fixing_cuts, levels_of
 from tablecloak.methods.cuts.flow_model import FlowProgram
-from tablecloak.methods.cuts.relaxation import Relaxation
+from tablecloak.methods.cuts.relaxation import Relaxation, RelaxationSettings
 
 __all__ = [
     "Aggregation",
     "BridgelessCuts",
     "CoverSeparator",
     "Cut",
+    "CutProgram",
     "EquationCuts",
-    "Finder",
     "FlowProgram",
+    "GapLimitSettings",
+    "GapLimits",
     "NetworkSeparator",
     "OneWayCuts",
+    "PoolProgram",
     "Relaxation",
-    "RowProgram",
+    "RelaxationSettings",
+    "SeparationRoutine",
     "capacity_separator_of",
     "fixing_cuts",
     "levels_of",

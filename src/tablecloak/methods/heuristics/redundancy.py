@@ -25,7 +25,7 @@ from tablecloak.attacker import (
     working_columns,
 )
 from tablecloak.methods.cuts import Cut, matrix_of
-from tablecloak.model import Problem, Requirement, Side
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 
 MOST_ENTRIES = NullSpaceSettings().max_entries
@@ -144,7 +144,7 @@ class Thinner:
         down[shown] = up[shown] = 0.0
         self._attack.set_bounds(-down, up)
         moved, missing = np.zeros(self.cells.size, dtype=bool), 1.0
-        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]:
+        for upward in requirement.directions:
             if missing > SHORT:
                 missing -= self._attack.reach(place, upward, missing)
                 moved |= np.abs(self._attack.value) > MOVED

@@ -26,7 +26,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import (
     EQUATION_MET,
     RELATIVE_NOISE,
-    REQUIREMENT_MET,
+    REQUIREMENT_MET_BY_PUBLICATION,
     Boxes,
     ProtectionCut,
     WitnessDeviation,
@@ -35,7 +35,7 @@ from tablecloak.attacker import (
 from tablecloak.errors import SolverError
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.methods.unified.protection_cuts import Separator
-from tablecloak.model import Problem, Requirement, sides
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import Outcome, Session, Solution
 
@@ -107,7 +107,7 @@ class LocalSeparator:
         depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[ProtectionCut]:
-        order = [t for t in range(len(requirements)) if extent[t] > REQUIREMENT_MET]
+        order = [t for t in range(len(requirements)) if extent[t] > REQUIREMENT_MET_BY_PUBLICATION]
         order.sort(key=lambda t: -self._last_violated.get(requirements[t], 0))
         self._calls += 1
         bounds = _Bounds(below, above, (below > 0) | (above > 0), share)
@@ -118,7 +118,7 @@ class LocalSeparator:
                 return found
             if self._still_met(requirements[t], bounds, float(extent[t])):
                 continue
-            answer = self._settle(requirements[t], bounds, float(extent[t]) - REQUIREMENT_MET)
+            answer = self._settle(requirements[t], bounds, float(extent[t]) - REQUIREMENT_MET_BY_PUBLICATION)
             self._witnesses.pop(requirements[t], None)
             if isinstance(answer, WitnessDeviation):
                 self._witnesses[requirements[t]] = answer
@@ -153,7 +153,7 @@ class LocalSeparator:
             if (-moved > np.minimum(below, down[cells]) + tolerance).any():
                 return False
             got += abs(float(moved[np.searchsorted(cells, requirement.cell)]))
-        return got >= (extent - REQUIREMENT_MET) * requirement.level
+        return got >= (extent - REQUIREMENT_MET_BY_PUBLICATION) * requirement.level
 
     def _settle(
         self, requirement: Requirement, bounds: _Bounds, need: float
@@ -161,7 +161,7 @@ class LocalSeparator:
         """A witness that the requirement is met, or a cut that is violated; None if local programs do not decide it."""
         parts, got = [], 0.0
         window = self.near.around(np.array([requirement.cell]), bounds.open, self.settings.max_first_cells)
-        for upward in sides(requirement):
+        for upward in requirement.directions:
             reach = self._reach(requirement, upward, need - got, bounds, window)
             if reach is None:
                 return None
@@ -185,7 +185,7 @@ class LocalSeparator:
                 np.array([requirement.cell]), self.usable, self.settings.max_first_cells
             )
         window = self._windows[requirement.cell]
-        for upward in sides(requirement):
+        for upward in requirement.directions:
             reach = self._reach(requirement, upward, need - got, bounds, window, slack=self.settings.slack)
             if reach is None or got + reach.far >= need * (1 - RELATIVE_NOISE):
                 return None
@@ -209,7 +209,7 @@ class LocalSeparator:
         `slack`: least deviation bound of the cells that may be touched; then no other equations are added.
         """
         box_down, box_up = self.boxes[requirement.attacker]
-        only = len(sides(requirement)) == 1
+        only = len(requirement.directions) == 1
         while True:
             cells = self.near.cells_in(equations)
             usable = bounds.open[cells] | (cells == requirement.cell)

@@ -27,7 +27,7 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import Boxes, ProtectionCut, cut_of_multipliers, is_network
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
-from tablecloak.model import Problem, Requirement, room_by_box, sides
+from tablecloak.model import Problem, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline
 from tablecloak.solvers import DUAL, Outcome, Session
 
@@ -116,7 +116,7 @@ class _LocalModels:
     def __init__(self, problem: Problem, up: Floats, down: Floats, settings: LocalStartSettings) -> None:
         self.settings = settings
         self.near, self.boxes, self.price = Neighbourhood(problem.table), Boxes(problem), (up, down)
-        self.room, self.usable = room_by_box(problem), ~problem.forced
+        self.room, self.usable = box_deviation_bounds(problem), ~problem.forced
         self._session: Session | None = None
 
     def separate(self, requirements: list[Requirement], deadline: Deadline) -> list[ProtectionCut]:
@@ -125,7 +125,9 @@ class _LocalModels:
         equations = self.near.around(own, self.usable, self.settings.max_cells)
         cells = self.near.cells_in(equations)
         cells = cells[self.usable[cells]]
-        legs = [(k, upward) for k, requirement in enumerate(requirements) for upward in sides(requirement)]
+        legs = [
+            (k, upward) for k, requirement in enumerate(requirements) for upward in requirement.directions
+        ]
         if cells.size * len(legs) > self.settings.max_columns or not np.isin(own, cells).all():
             return []
         duals = self._duals(requirements, legs, equations, cells, deadline)

@@ -13,7 +13,7 @@ import numpy as np
 from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.attacker import (
     FLOW_NOISE,
-    REQUIREMENT_MET,
+    REQUIREMENT_MET_BY_PUBLICATION,
     Boxes,
     LinearOracle,
     NetworkBounds,
@@ -139,7 +139,7 @@ class _NetworkSearch:
         self.oracle, self.boxes, self.free = separator.oracle, separator.boxes, separator.free
         self.requirements, self.most = requirements, most
         level = np.array([requirement.level for requirement in requirements])
-        self.need, self.least = level * extent, level * (extent - REQUIREMENT_MET)
+        self.need, self.least = level * extent, level * (extent - REQUIREMENT_MET_BY_PUBLICATION)
 
     def unmet(self, bounds: NetworkBounds, row: dict[int, int], deadline: Deadline) -> dict[int, int]:
         """The requirements that are not met, by flows in one network: faster than minimum cuts.
@@ -233,7 +233,7 @@ class LinearProtectionSeparator:
             for t in group:
                 if len(found) >= most or deadline.passed():
                     return found
-                need = (extent[t] - REQUIREMENT_MET) * requirements[t].level / unit
+                need = (extent[t] - REQUIREMENT_MET_BY_PUBLICATION) * requirements[t].level / unit
                 if self.oracle.is_known_to_meet(requirements[t], need):
                     continue
                 answer = self.oracle.settle(requirements[t], need)
