@@ -30,7 +30,7 @@ from tablecloak.methods.branch_and_cut.settings import (
     TreeSettings,
 )
 from tablecloak.methods.cuts import BridgelessCuts, GapLimitSettings, capacity
-from tablecloak.methods.heuristics import Thinner, redundancy
+from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
@@ -100,11 +100,13 @@ VARIANTS: dict[str, Variant] = {
     "linear programs instead of elimination": Variant(
         (
             (oracle, "deviation_program", WarmDeviationProgram),
-            (redundancy, "deviation_program", WarmDeviationProgram),
+            (witnesses, "deviation_program", WarmDeviationProgram),
         ),
         on_networks=False,
     ),
-    "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
+    "no clean-up by elimination": Variant(
+        ((NullSpaceWitnesses, "fits", staticmethod(never)),), on_networks=False
+    ),
     "guess everything at once": Variant(
         settings=ExactSettings(network_limits=AT_ONCE, general_limits=AT_ONCE)
     ),

@@ -4,7 +4,7 @@ Shared by the audit and the methods; it imports neither.
 """
 
 from tablecloak.attacker import tolerances
-from tablecloak.attacker.basis import BasisSettings, RationalBasis
+from tablecloak.attacker.basis import RationalBasis, RationalBasisSettings
 from tablecloak.attacker.evidence import IntegralSystem
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
@@ -60,7 +60,6 @@ __all__ = [
     "RESIDUAL_MET",
     "STRENGTHENED",
     "ZERO",
-    "BasisSettings",
     "Boxes",
     "CellNetwork",
     "Component",
@@ -84,6 +83,7 @@ __all__ = [
     "ProtectionCut",
     "Rational",
     "RationalBasis",
+    "RationalBasisSettings",
     "Reduction",
     "Tick",
     "TooMuchWork",

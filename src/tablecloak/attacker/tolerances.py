@@ -64,3 +64,9 @@ RESIDUAL_MET = 1e-9
 """A residual below this fraction of a level counts as met; cells with a smaller capacity are left out of a cut."""
 STRENGTHENED = 1e-6
 """A strengthened cut replaces another one only if it is violated by more than this beyond it."""
+WITNESS_MET = 1e-9
+"""A requirement has a witness in floats if no more than this share of its level is missing."""
+NULL_SPACE_MOVE = 1e-11
+"""A cell takes part in a deviation found in the null space if it moves by more than this share of the level."""
+LP_MOVE = 1e-7
+"""A cell takes part in a deviation of a linear program if it moves by more than this share of the level."""
