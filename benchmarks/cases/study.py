@@ -18,7 +18,8 @@ from cases.base import Make, Part, exact_row, sizes
 from cases.real_data import csplib_problem
 from runner import Case, Row
 from tablecloak import METHODS, Problem, Result, protect
-from tablecloak.attacker.null_space import Programs
+from tablecloak.attacker import oracle
+from tablecloak.attacker.null_space import WarmDeviationProgram
 from tablecloak.methods.branch_and_cut import ExactSettings
 from tablecloak.methods.branch_and_cut.settings import (
     NO_SHIFT,
@@ -97,7 +98,11 @@ VARIANTS: dict[str, Variant] = {
     ),
     "no searches in the tree": Variant(settings=ExactSettings(tree=TreeSettings(guided=False))),
     "linear programs instead of elimination": Variant(
-        ((capacity, "attack_on", Programs), (witnesses, "attack_on", Programs)), on_networks=False
+        (
+            (oracle, "deviation_program", WarmDeviationProgram),
+            (witnesses, "deviation_program", WarmDeviationProgram),
+        ),
+        on_networks=False,
     ),
     "no clean-up by elimination": Variant(
         ((NullSpaceWitnesses, "fits", staticmethod(never)),), on_networks=False

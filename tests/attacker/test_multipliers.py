@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.attacker import residual, simplified
+from tablecloak.attacker.multipliers import combination, simplified
 
 
 def test_noise_of_a_solver_is_replaced_by_simple_fractions():
@@ -32,7 +32,8 @@ def test_what_cancels_is_zero_however_large_the_capacities():
     """rho of 1e-17 times a capacity of 1e15 would be a coefficient out of nothing."""
     matrix = csr_array(np.array([[1.0, 1.0, -1.0, 0.0], [0.0, 1.0, 0.0, -1.0], [0.0, 1.0, 1.0, -1.0]]))
     y = simplified(np.array([0.1, 0.2, 0.3]) + 1e-9)
-    rho = residual(matrix.T.tocsr(), y, 0, True)
+    cells, rho = combination(matrix, np.arange(3), y, 0, True)
+    assert cells.tolist() == [0, 1, 2, 3]
     assert rho.tolist() == [0.9, -0.6, -0.2, 0.5]
 
 
@@ -43,5 +44,6 @@ def test_coefficients_that_are_no_whole_numbers_are_rounded_to_the_safe_side():
         Fraction(int(i == 0)) - sum(Fraction(float(matrix[r, i])) * (r + 1) for r in range(2))
         for i in range(3)
     ]
-    rho = residual(matrix.T.tocsr(), y, 0, True)
+    cells, rho = combination(matrix, np.arange(2), y, 0, True)
+    assert cells.tolist() == [0, 1, 2]
     assert all(abs(Fraction(float(got))) >= abs(true) for got, true in zip(rho, exact, strict=True))

@@ -1,4 +1,4 @@
-"""How far cells can deviate: `Freedom` and `Programs` against linear programs of scipy, with proofs of every answer."""
+"""Largest deviations of single cells, in the null space and by warm programs, against linear programs of scipy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from fixtures import FIXTURES
-from tablecloak.attacker import Attack, attack_on
-from tablecloak.attacker import null_space as freedom
-from tablecloak.attacker.null_space import Freedom, Programs
+from tablecloak.attacker import DeviationProgram, deviation_program
+from tablecloak.attacker.null_space import NullSpaceProgram, NullSpaceSettings, WarmDeviationProgram
 from tablecloak.solvers.kernels import null_space_simplex
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-ENGINES = (Freedom, Programs)
+ENGINES = (NullSpaceProgram, WarmDeviationProgram)
 TABLES = ("two way several", "two hierarchies", "three way", "five way", "linked", "non nested", "responses")
 
 
@@ -83,7 +82,7 @@ def proven(
 
 
 def check_answer(
-    attacks: Attack | Sequence[Attack],
+    attacks: DeviationProgram | Sequence[DeviationProgram],
     matrix: csc_array,
     bounds: tuple[np.ndarray, np.ndarray],
     cell: int,
@@ -97,7 +96,7 @@ def check_answer(
 
 
 def check_one(
-    attack: Attack,
+    attack: DeviationProgram,
     matrix: csc_array,
     bounds: tuple[np.ndarray, np.ndarray],
     cell: int,
@@ -162,7 +161,7 @@ def test_tiny_and_huge_bounds_are_proven():
     for seed in range(80):
         rng = np.random.default_rng(seed + 900)
         matrix = random_matrix(rng)
-        attack, count = Freedom(matrix), matrix.shape[1]
+        attack, count = NullSpaceProgram(matrix), matrix.shape[1]
         for _ in range(2):
             low, high = random_bounds(rng, count, extreme=True)
             attack.set_bounds(low, high)
@@ -184,7 +183,7 @@ def test_nothing_stops_a_cell_only_if_nobody_asks_for_less():
         low, high = random_bounds(rng, count)
         wide = rng.random(count) < 0.7
         low[wide], high[wide] = -np.inf, np.inf
-        attack = Freedom(matrix)
+        attack = NullSpaceProgram(matrix)
         for enough in (np.inf, 2.0):
             attack.set_bounds(low, high)
             for cell in range(0, count, 2):
@@ -193,10 +192,9 @@ def test_nothing_stops_a_cell_only_if_nobody_asks_for_less():
 
 def test_a_long_warm_sequence_stays_right(monkeypatch):
     """Hundreds of reaches on one engine, with bounds that change, across refreshes of the table."""
-    monkeypatch.setattr(freedom, "REFRESH", 7)
     rng = np.random.default_rng(3)
     matrix = random_support("three way", rng)
-    attack, count = Freedom(matrix), matrix.shape[1]
+    attack, count = NullSpaceProgram(matrix, NullSpaceSettings(max_pivots=7)), matrix.shape[1]
     assert attack.degrees > 0
     restarts = []
     once = attack._restart
@@ -211,7 +209,7 @@ def test_a_long_warm_sequence_stays_right(monkeypatch):
 
 def test_without_freedom_nothing_moves():
     matrix = csc_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]))
-    attack = Freedom(matrix)
+    attack = NullSpaceProgram(matrix)
     assert attack.degrees == 0
     attack.set_bounds(-np.ones(3), np.ones(3))
     for cell in range(3):
@@ -221,7 +219,7 @@ def test_without_freedom_nothing_moves():
 
 def test_without_equations_a_cell_goes_to_its_own_bound():
     matrix = csc_array((0, 2))
-    attack = Freedom(matrix)
+    attack = NullSpaceProgram(matrix)
     attack.set_bounds(np.array([-2.0, 0.0]), np.array([0.0, 5.0]))
     assert [attack.reach(0, False, 9.0), attack.reach(0, True, 9.0), attack.reach(1, True, 9.0)] == [
         2.0,
@@ -236,7 +234,7 @@ def test_a_lost_kernel_is_rescued(table, monkeypatch):
     """Answer, witness and proof are those of a linear program; afterwards the kernel goes on."""
     rng = np.random.default_rng(8)
     matrix = random_support(table, rng)
-    attack, count, kernel = Freedom(matrix), matrix.shape[1], null_space_simplex.farthest
+    attack, count, kernel = NullSpaceProgram(matrix), matrix.shape[1], null_space_simplex.farthest
     for round_ in range(6):
         bounds = random_bounds(rng, count)
         attack.set_bounds(*bounds)
@@ -253,7 +251,7 @@ def test_a_table_that_drifted_is_made_anew():
     """Deviations that break the equations are noticed, whatever the kernel believes."""
     rng = np.random.default_rng(4)
     matrix = random_support("three way", rng)
-    attack, bounds = Freedom(matrix), random_bounds(rng, matrix.shape[1])
+    attack, bounds = NullSpaceProgram(matrix), random_bounds(rng, matrix.shape[1])
     attack.set_bounds(*bounds)
     attack._table *= 1.5
     for cell in range(matrix.shape[1]):
@@ -286,16 +284,14 @@ def test_independent_rows_and_columns(seed):
     assert np.unique(rows).size == np.unique(columns).size == rank
     if rank:
         assert np.linalg.matrix_rank(dense[np.ix_(rows, columns)]) == rank
-    assert Freedom(matrix).degrees == dense.shape[1] - rank
+    assert NullSpaceProgram(matrix).degrees == dense.shape[1] - rank
 
 
-def test_the_engine_follows_the_size(monkeypatch):
+def test_the_engine_follows_the_size():
     matrix = csc_array(FIXTURES["three way"]().table.equations)
-    assert isinstance(attack_on(matrix), Freedom)
-    monkeypatch.setattr(freedom, "MOST_FREEDOM", 0)
-    assert isinstance(attack_on(matrix), Programs)
-    monkeypatch.setattr(freedom, "MOST_ENTRIES", 0)
-    assert isinstance(attack_on(matrix), Programs)
+    assert isinstance(deviation_program(matrix), NullSpaceProgram)
+    for settings in (NullSpaceSettings(max_table_entries=0), NullSpaceSettings(max_entries=0)):
+        assert isinstance(deviation_program(matrix, settings), WarmDeviationProgram)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -310,7 +306,7 @@ def test_tied_cells_are_those_with_parallel_rows_of_the_null_space(seed: int) ->
     unit = basis / np.where(moves, norms, 1.0)[:, None]
     parallel = np.abs(unit @ unit[asked].T) > 1 - 1e-9
     expected = (parallel & moves[:, None] & moves[asked][None, :]).any(axis=1)
-    tied = Freedom(matrix).tied(asked)
+    tied = NullSpaceProgram(matrix).tied(asked)
     assert np.array_equal(tied, expected)
-    plain = Programs(matrix).tied(asked)
+    plain = WarmDeviationProgram(matrix).tied(asked)
     assert np.array_equal(np.flatnonzero(plain), asked)

@@ -12,12 +12,12 @@ from cases import study
 from cases.parts import PARTS
 from runner import Row, sample
 from tablecloak import Problem, Result, protect
-from tablecloak.attacker import is_network, null_space
+from tablecloak.attacker import is_network, null_space, oracle
 from tablecloak.methods.branch_and_cut import ExactSettings, decomposition, gap_limit, tree
 from tablecloak.methods.branch_and_cut.improvement import guided_construction, iterated_greedy
 from tablecloak.methods.branch_and_cut.separation import ShiftedCapacity
 from tablecloak.methods.branch_and_cut.settings import NO_SHIFT, Shift
-from tablecloak.methods.cuts import Aggregation, capacity
+from tablecloak.methods.cuts import Aggregation
 from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs import load_kernels
@@ -32,8 +32,8 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (ShiftedCapacity, "_shifted"),
     (tree, "_separate"),
     (NullSpaceWitnesses, "find"),
-    (null_space.Freedom, "set_bounds"),
-    (null_space.Programs, "set_bounds"),
+    (null_space.NullSpaceProgram, "set_bounds"),
+    (null_space.WarmDeviationProgram, "set_bounds"),
     (decomposition, "_components"),
     (Aggregation, "of"),
     (iterated_greedy.IteratedGreedy, "_merge"),
@@ -113,7 +113,10 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert result.report.counters["neighbourhoods"] > 0
     assert result.report.counters["gap limits"] > 1
     assert spy["gap_limit.construct_near"] + spy["gap_limit.repair"] > 0 and spy["tree._separate"] > 0
-    assert spy["NullSpaceWitnesses.find"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
+    assert (
+        spy["NullSpaceWitnesses.find"] > 0
+        and spy["NullSpaceProgram.set_bounds"] > 0 == spy["WarmDeviationProgram.set_bounds"]
+    )
     assert spy.shifts >= {ExactSettings().root.shifts[0], NO_SHIFT}
     assert spy["decomposition._components"] > 0
     assert spy["Aggregation.of"] == 1
@@ -135,10 +138,10 @@ def test_every_variant_changes_what_it_says() -> None:
     assert calm["gap_limit.construct_near"] + calm["gap_limit.repair"] == 0
     assert calm["guided_construction.construct_near"] > 0
     programs = spies["linear programs instead of elimination"]
-    assert programs["Freedom.set_bounds"] == 0 < programs["Programs.set_bounds"]
+    assert programs["NullSpaceProgram.set_bounds"] == 0 < programs["WarmDeviationProgram.set_bounds"]
     assert programs["NullSpaceWitnesses.find"] > 0
     assert spies["no clean-up by elimination"]["NullSpaceWitnesses.find"] == 0
-    assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
+    assert spies["no clean-up by elimination"]["NullSpaceProgram.set_bounds"] > 0
     limits = {name: result.report.counters["gap limits"] for name, (result, _, _) in found.items()}
     assert limits["guess everything at once"] == 1
     assert spies["no merging of patterns"]["IteratedGreedy._merge"] == 0
@@ -166,7 +169,7 @@ def test_shifts_and_engines_are_replaced_wherever_the_package_looks_them_up() ->
     assert settings.root.shifts == (NO_SHIFT,)
     assert all(effort.shifts == (NO_SHIFT,) for effort in efforts)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
-        assert capacity.attack_on is witnesses.attack_on is null_space.Programs
+        assert oracle.deviation_program is witnesses.deviation_program is null_space.WarmDeviationProgram
 
 
 def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:

@@ -11,12 +11,13 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker import null_space
+from tablecloak.attacker import null_space, oracle
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import BridgelessCuts, Cut, capacity_separator_of, next_multiple, weight_unit
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
+from tablecloak.methods.heuristics import witnesses
 from tablecloak.model import (
     Dimension,
     Hierarchy,
@@ -342,7 +343,8 @@ def test_general_programs_prove_the_same_as_elimination(engine, fixture, monkeyp
     """Systems too large for elimination use a general solver; so do those on which the kernel loses its way."""
     problem = FIXTURES[fixture]()
     usual = optimum_of(problem, engine)
-    monkeypatch.setattr(null_space, "MOST_FREEDOM", -1)
+    for user in (oracle, witnesses):
+        monkeypatch.setattr(user, "deviation_program", null_space.WarmDeviationProgram)
     assert optimum_of(problem, engine) == pytest.approx(usual)
     monkeypatch.undo()
     if fixture != "fifty attackers":

@@ -1,19 +1,19 @@
 """Lower bounds on the cost of every safe suppression, from the literature, each on its own.
 
-    min sum_i w_i x_i   over the complementary cells x and rows that every safe pattern (or some optimal one) meets
+    min sum_i w_i x_i   over the complementary cells x and cuts that every safe pattern (or some optimal one) satisfies
 
-| bound              | rows                                                                     |
+| bound              | cuts                                                                     |
 |--------------------|--------------------------------------------------------------------------|
-| `kelly`            | pattern: no hidden cell is alone in a line                               |
-| `carvalho_almeida` | pattern and volume, coefficients as they are                             |
-| `relaxation_p`     | pattern and volume, coefficients cut to the right-hand side; zeros       |
-| `castro`           | pattern and Castro's rows, where they hold                               |
-| `capacity`         | capacity rows of all attackers, sharpened                                |
+| `kelly`            | isolated and bridgeless: no hidden cell is alone in an equation          |
+| `carvalho_almeida` | Kelly's and volume, coefficients as they are                             |
+| `relaxation_p`     | Kelly's and volume, truncated to the right-hand side; one-way            |
+| `castro`           | Kelly's and Castro's, where they are valid                               |
+| `capacity`         | capacity cuts of all attackers, with residual and truncation             |
 | `combined`         | all of these, with covers and roundings                                  |
 
-A *line* is any equation. Every bound is valid for any attackers, boxes, forced and forced-hidden cells and weights;
-the conditions of a paper are checked, and `NotApplicable` says which one fails. Where weights are multiples of a unit
-the value is rounded up to one. A bound that the clock stops is smaller, and valid.
+Every bound is valid for any attackers, boxes, forced and forced-hidden cells and weights; the conditions of a paper are
+checked, and `NotApplicable` says which one fails. Where weights are multiples of a unit the value is rounded up to one.
+A bound that the deadline stops is smaller, and valid.
 
 References: Kelly, Golden & Assad (1992); Carvalho & Almeida (2000, 2008); Castro (2007), corrected; Fischetti & Salazar
 (2001). See docs/bounds.md.
@@ -25,8 +25,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.auditing import audit
@@ -44,13 +42,17 @@ from tablecloak.methods.cuts import (
     capacity_separator_of,
     fixing_cuts,
 )
-from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
+from tablecloak.model import Problem, Requirement, Suppression, open_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
-LEVELS_A_ROUND = 200
-"""At most so many levels get new capacity rows in one round."""
-FIRST_COLUMNS = 8
-"""So many of the cheapest cells of each line are columns from the start."""
+
+@dataclass(frozen=True)
+class LowerBoundSettings:
+    """How capacity cuts are separated for bounds."""
+
+    requirements_per_round: int = 200
+    """Maximum number of requirements that get new capacity cuts in one round: the number of rounds against the size of
+    the relaxation. Untested default."""
 
 
 @dataclass(frozen=True)
@@ -76,92 +78,80 @@ class Bound:
 
 
 class _Case:
-    """A problem with its lines, and the rows of a bound as they are collected."""
+    """A problem with its equations, and the cuts of a bound as they are collected."""
 
-    def __init__(self, problem: Problem, seconds: float | None, progress: Progress) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        seconds: float | None,
+        progress: Progress,
+        settings: LowerBoundSettings = LowerBoundSettings(),
+    ) -> None:
         check_kind("Bound", "problem", problem, Problem, "Make one with assess(table, rules).")
         self.start = time.perf_counter()
-        self.deadline, self.progress = Deadline.after(seconds), progress
+        self.deadline, self.progress, self.settings = Deadline.after(seconds), progress, settings
         self.problem = replace(problem, most_touched=None)
         self.allowed: Bools = largest_pattern(self.problem, progress)
-        self.lines = EquationCuts(self.problem, self.allowed)
-        self.patterns = BridgelessCuts(self.problem, self.allowed)
-        self.rows: list[Cut] = []
+        self.equations = EquationCuts(self.problem, self.allowed)
+        self.bridgeless = BridgelessCuts(self.problem, self.allowed)
+        self.cuts: list[Cut] = []
         self.finders: list[SeparationRoutine] = []
         self.notes: list[str] = []
         if problem.most_touched is not None:
             self.notes.append("the bound on touched cells is not used")
 
     def add_kelly(self) -> None:
-        """A sensitive cell is not the only hidden one of a line, nor is any other cell: (1) and (4)."""
-        self.rows += self.lines.isolated_cuts()
-        self.finders.append(self.patterns.separate)
+        """A sensitive cell is not the only hidden one of an equation, nor is any other cell: (1) and (4)."""
+        self.cuts += self.equations.isolated_cuts()
+        self.finders.append(self.bridgeless.separate)
 
     def note_unused(self, *, insiders: bool) -> None:
-        """Say so where there are conditional levels or, with `insiders`, attackers beside the outsider."""
+        """Note conditional levels and, with `insiders`, attackers beside the outsider: the bound does not use them."""
         if self.problem.levels.conditional.any():
             self.notes.append("conditional levels are not used")
         if insiders and self.problem.attackers:
             self.notes.append("for the outsider only")
 
     def add_p(self) -> None:
-        """Kelly's rows, (5) and (6) with the cells they fix, and (8) to (10)."""
+        """Kelly's cuts, (5) and (6) with the cells they fix, and (8) to (10)."""
         self.add_kelly()
-        volume = self.lines.volume_cuts()
-        self.rows += [*volume, *fixing_cuts(volume)]
-        self.finders.append(OneWayCuts(self.lines).separate)
+        volume = self.equations.volume_cuts()
+        self.cuts += [*volume, *fixing_cuts(volume)]
+        self.finders.append(OneWayCuts(self.equations).separate)
 
     def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, and conditional ones."""
-        found = unmet_requirements(
-            self.problem, audit(self.problem, Suppression.copy_of(self.problem.must_hide))
-        )
-        widths = self.problem.levels.conditional > 0
-        cells = np.flatnonzero(self.allowed & ~self.problem.must_hide & widths)
-        for attacker in range(len(self.problem.attacker_names) if cells.size else 0):
-            _, _, sliding = self.problem.required(attacker, cells)
-            found += [
-                Requirement(cell, attacker, Side.SLIDE, width)
-                for cell, width in zip(cells.tolist(), sliding.tolist(), strict=True)
-                if width > 0
-            ]
-        return sorted(
-            found,
-            key=lambda requirement: (
-                -requirement.level,
-                requirement.attacker,
-                requirement.cell,
-                requirement.side.value,
-            ),
-        )
+        found = audit(self.problem, Suppression.copy_of(self.problem.must_hide))
+        return open_requirements(self.problem, found, self.allowed & ~self.problem.must_hide)
 
-    def add_capacity(self, sharp: bool) -> None:
-        """Capacity rows by separation; `sharp` with covers and roundings."""
+    def add_capacity(self, *, strengthened: bool) -> None:
+        """Capacity cuts by separation; `strengthened` with covers and roundings."""
         requirements = self.requirements()
         if not requirements:
             return
         separator = capacity_separator_of(self.problem, self.allowed)
+        most = self.settings.requirements_per_round
 
-        def missed(x: Floats) -> list[Cut]:
-            rows = separator.separate(x, requirements, most=LEVELS_A_ROUND, deadline=self.deadline)
-            return [row for row in rows if sharp or row.kind in ("capacity", "conditional")]
+        def violated(x: Floats) -> list[Cut]:
+            cuts = separator.separate(x, requirements, most=most, deadline=self.deadline)
+            return [cut for cut in cuts if strengthened or cut.kind in ("capacity", "conditional")]
 
-        self.finders.append(missed)
-        if sharp and isinstance(separator, NetworkSeparator):
+        self.finders.append(violated)
+        if strengthened and isinstance(separator, NetworkSeparator):
             covers = CoverSeparator(separator, requirements)
-            self.finders.append(lambda x: covers.separate(x, most=LEVELS_A_ROUND, deadline=self.deadline))
+            self.finders.append(lambda x: covers.separate(x, most=most, deadline=self.deadline))
 
     def solve(self, name: str, integer: bool) -> Bound:
-        """The bound by these rows."""
+        """The bound by these cuts."""
         program = CutProgram(
             self.problem.weights,
             self.allowed & ~self.problem.must_hide,
-            self.patterns.cheapest(FIRST_COLUMNS),
+            self.bridgeless.cheapest(),
             self.finders,
             self.deadline,
             self.progress,
         )
-        program.relaxation.add(self.rows)
+        program.relaxation.add(self.cuts)
         finished = program.solve_relaxation()
         linear, whole = program.bound, None
         if integer and finished:
@@ -175,9 +165,9 @@ class _Case:
 def kelly(
     problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
 ) -> Bound:
-    """Kelly, Golden & Assad (1992): pattern rows only.
+    """Kelly, Golden & Assad (1992): isolated and bridgeless cuts only.
 
-    sum_free x_i >= 1 in a line where one sensitive cell is all that must be hidden; sum_{i != s} x_i >= x_s elsewhere.
+    sum_free x_i >= 1 in an equation where one sensitive cell is all that must be hidden, else sum_{i != s} x_i >= x_s.
     """
     case = _Case(problem, seconds, progress)
     case.note_unused(insiders=True)
@@ -188,15 +178,15 @@ def kelly(
 def carvalho_almeida(
     problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
 ) -> Bound:
-    """Carvalho & Almeida (2000): pattern rows and volumes, sum_free c_i x_i >= r with coefficients as they are.
+    """Carvalho & Almeida (2000): Kelly's cuts and volumes, sum_free c_i x_i >= r with coefficients as they are.
 
-    For the outsider; lines whose total is sensitive beside other sensitive cells have no volume row in that paper.
+    For the outsider; equations whose total is sensitive beside other sensitive cells have no volume cut in that paper.
     """
     case = _Case(problem, seconds, progress)
     case.note_unused(insiders=True)
     case.add_kelly()
-    case.rows += case.lines.volume_cuts(truncated=False, classic=True)
-    case.finders.append(OneWayCuts(case.lines, truncated=False).separate)
+    case.cuts += case.equations.volume_cuts(truncated=False, classic=True)
+    case.finders.append(OneWayCuts(case.equations, truncated=False).separate)
     return case.solve("carvalho_almeida", integer)
 
 
@@ -205,7 +195,7 @@ def relaxation_p(
 ) -> Bound:
     """The relaxation (P) of Carvalho & Almeida (2008): their (5) to (10), for any equations and attackers.
 
-    Volume rows are truncated, sum_free min(c_i, r) x_i >= r; a total, which may rise without limit, has coefficient r.
+    Volume cuts are truncated, sum_free min(c_i, r) x_i >= r; a total, which may rise without limit, has coefficient r.
     """
     case = _Case(problem, seconds, progress)
     case.note_unused(insiders=False)
@@ -221,24 +211,24 @@ def castro(
     seconds: float | None = None,
     progress: Progress = silent,
 ) -> Bound:
-    """Castro (2007): pattern rows and, for each total with its parts, sum_i a_i x_i >= max_p (a_p + u_p).
+    """Castro (2007): Kelly's cuts and, for each total with its parts, sum_i a_i x_i >= max_p (a_p + u_p).
 
-    Corrected: the row of p is left out unless u_p <= a_p, and for a total u_p <= l_p as well. It needs a table without
-    negative cells and lines that are totals of parts. `truncated=False` leaves the coefficients as printed.
+    Corrected: the cut of p is left out unless u_p <= a_p, and for a total u_p <= l_p as well. It needs a table without
+    negative cells and equations that are totals of parts. `truncated=False` leaves the coefficients as printed.
     """
     case = _Case(problem, seconds, progress)
     case.note_unused(insiders=True)
-    rows, used, left_out = case.lines.castro_cuts(truncated=truncated)
+    cuts, used, left_out = case.equations.castro_cuts(truncated=truncated)
     _check_castro(case.problem, bool(used.size))
     if left_out.size:
         case.notes.append(f"a row that does not hold left out for {counted(left_out.size, 'sensitive cell')}")
     case.add_kelly()
-    case.rows += rows
+    case.cuts += cuts
     return case.solve("castro", integer)
 
 
 def _check_castro(problem: Problem, holds: bool) -> None:
-    """The table must be Castro's, and some row must hold unless nothing is sensitive."""
+    """The table must be Castro's, and some cut must be valid unless nothing is sensitive."""
     needs = {
         "a table without negative cells": bool((problem.table.values >= 0).all()),
         "an outsider who knows that no cell is negative": bool((problem.outsider_low >= 0).all()),
@@ -256,22 +246,22 @@ def _check_castro(problem: Problem, holds: bool) -> None:
 def capacity(
     problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
 ) -> Bound:
-    """Fischetti & Salazar (2001): capacity rows of all levels and attackers, found on demand, residual and truncated.
+    """Fischetti & Salazar (2001): capacity cuts of all levels and attackers, separated, residual and truncated.
 
-    As an integer program these rows describe the problem itself: its value is the optimum.
+    As an integer program these cuts describe the problem itself: its value is the optimum.
     """
     case = _Case(problem, seconds, progress)
-    case.add_capacity(sharp=False)
+    case.add_capacity(strengthened=False)
     return case.solve("capacity", integer)
 
 
 def combined(
     problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
 ) -> Bound:
-    """Everything together: (P), capacity rows of all levels and attackers, covers and roundings."""
+    """Everything together: (P), capacity cuts of all levels and attackers, covers and roundings."""
     case = _Case(problem, seconds, progress)
     case.add_p()
-    case.add_capacity(sharp=True)
+    case.add_capacity(strengthened=True)
     return case.solve("combined", integer)
 
 

@@ -12,9 +12,16 @@ from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, Hypercube
 from tablecloak.attacker.inference import Extents, Inference, Tick
 from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
 from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
-from tablecloak.attacker.multipliers import residual, simplified
 from tablecloak.attacker.network import NetworkAttack
-from tablecloak.attacker.null_space import MOST_ENTRIES, Attack, attack_on
+from tablecloak.attacker.null_space import DeviationProgram, NullSpaceSettings, deviation_program
+from tablecloak.attacker.oracle import (
+    LinearOracle,
+    NetworkBounds,
+    NetworkOracle,
+    ProtectionCut,
+    WitnessDeviation,
+    cut_of_multipliers,
+)
 from tablecloak.attacker.presolve import (
     Component,
     Reduction,
@@ -28,17 +35,36 @@ from tablecloak.attacker.presolve import (
     working_equations,
 )
 from tablecloak.attacker.structure import EquationBlock, orient
-from tablecloak.attacker.system import Boxes, CellNetwork, is_network
+from tablecloak.attacker.system import Boxes, CellNetwork, entry_ranges, is_network
+from tablecloak.attacker.tolerances import (
+    EQUATION_MET,
+    FLOW_NOISE,
+    INTEGRALITY,
+    MACHINE_EPSILON,
+    RELATIVE_NOISE,
+    REQUIREMENT_MET_BY_PATTERN,
+    REQUIREMENT_MET_BY_PUBLICATION,
+    RESIDUAL_MET,
+    STRENGTHENED,
+)
 from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
-    "MOST_ENTRIES",
+    "EQUATION_MET",
+    "FLOW_NOISE",
+    "INTEGRALITY",
+    "MACHINE_EPSILON",
+    "RELATIVE_NOISE",
+    "REQUIREMENT_MET_BY_PATTERN",
+    "REQUIREMENT_MET_BY_PUBLICATION",
+    "RESIDUAL_MET",
+    "STRENGTHENED",
     "ZERO",
-    "Attack",
     "Boxes",
     "CellNetwork",
     "Component",
     "Cubes",
+    "DeviationProgram",
     "EquationBlock",
     "Extents",
     "HypercubeSettings",
@@ -49,25 +75,31 @@ __all__ = [
     "IntegralSystem",
     "LinearAttack",
     "LinearAttackSettings",
+    "LinearOracle",
     "NetworkAttack",
+    "NetworkBounds",
+    "NetworkOracle",
+    "NullSpaceSettings",
+    "ProtectionCut",
     "Rational",
     "RationalBasis",
     "RationalBasisSettings",
     "Reduction",
     "Tick",
     "TooMuchWork",
+    "WitnessDeviation",
     "WitnessFinder",
-    "attack_on",
     "cubes_of",
+    "cut_of_multipliers",
+    "deviation_program",
+    "entry_ranges",
     "in_integers",
     "is_network",
     "is_ready",
     "orient",
     "plain",
     "reduce",
-    "residual",
     "same_structure",
-    "simplified",
     "solve",
     "structure_of",
     "tolerances",

@@ -16,8 +16,8 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.evidence import Deviation, IntegralSystem, fits, stretched
+from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
 from tablecloak.attacker.inference import Extents, Tick
-from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
@@ -74,7 +74,7 @@ class LinearAttack:
         self.low: Floats
         self.high: Floats
         self.low, self.high = self.system.bounds(component.low, component.high)
-        self.oracle = AttackerOracle(self.system, self.low, self.high)
+        self.oracle = ExactOracle(self.system, self.low, self.high)
         self.session: Session | None = None
         self.solves = 0
         self.pools: dict[int, list[Deviation]] = {}

@@ -1,18 +1,21 @@
-"""How far cells can deviate when little freedom is left: the attacker's program in the space of free deviations.
+"""Largest deviations of single cells: linear programs max +-d_p, M d = 0, low <= d <= high, in the null space of M.
 
 The deviations of the cells of a support, M d = 0, often have far fewer degrees of freedom k than there are equations: a
 few dozen in patterns of thousands of cells. Eliminating once,
 
-    d_basic = T d_loose        (T: a dense table with k columns),
+    d_basic = T d_nonbasic        (T: a dense table with k columns),
 
 makes  max d_p, low <= d <= high  a program of k columns, which a compiled simplex method on T solves in the time
-that a general solver needs to load it. It starts at d = 0, which is always feasible, and goes from cell to cell without
-forgetting T. In the end the row of p in T is the proof: d_p = sum_j T_pj d_j with every d_j at the bound that helps p
-most, and multipliers y of the equations with  e_p - M'y = T_p  come from one sparse factorisation.
+that a general solver needs to load it. It starts at d = 0, which is always feasible, and stays warm from cell to cell.
+At the optimum the row of p in T is the dual certificate: d_p = sum_j T_pj d_j with every d_j at the bound that favours
+p, and multipliers y of the equations with  e_p - M'y = T_p  come from one sparse factorisation.
+
+Reference: Dantzig (1955), Upper bounds, secondary constraints, and block triangularity in linear programming.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -20,52 +23,63 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker.tolerances import EQUATION_MET, PROPORTIONAL
 from tablecloak.errors import SolverError
 from tablecloak.solvers import Outcome, Session
 
-MOST_ENTRIES = 40_000_000
-"""Systems with more rows times columns are not eliminated."""
-MOST_FREEDOM = 2_000_000
-"""Systems whose table would have more entries are left to a general solver."""
-FURTHEST = (1e3, np.inf)
-"""Cells deviate by at most these multiples of what is required of one of them; the last one is no limit."""
-SOUND = 1e-8
-"""A deviation satisfies the equations if what is missing is no more than this share of what was asked."""
-REFRESH = 400
-"""After so many pivots the table is made anew, so that errors do not pile up."""
+
+@dataclass(frozen=True)
+class NullSpaceSettings:
+    """When the equations are eliminated, and how often the dense table is computed again."""
+
+    max_entries: int = 40_000_000
+    """Maximum number of equations times cells of a system that is eliminated: time and memory of the elimination,
+    against a warm linear program for each direction. Untested default."""
+    max_table_entries: int = 2_000_000
+    """Maximum number of entries of the dense table; larger ones are left to linear programs. Untested default."""
+    max_pivots: int = 400
+    """Number of pivots after which the table is computed again: time against accumulated rounding errors. Untested
+    default."""
+    deviation_caps: tuple[float, ...] = (1e3, np.inf)
+    """Caps on the deviations of all cells, as multiples of the one required, tried in this order: small caps keep
+    small deviations out of the noise of large ones; the last one is no limit. Untested default."""
 
 
-class Attack(Protocol):
-    """How far cells can deviate within bounds, M d = 0."""
+class DeviationProgram(Protocol):
+    """Linear programs max +-d_p over deviations M d = 0 within bounds."""
 
     value: Floats
-    """The deviations behind the last answer."""
+    """The deviations at the last optimum."""
 
     def set_bounds(self, low: Floats, high: Floats) -> None:
-        """How far each cell may go, low <= 0 <= high."""
+        """Set the deviation bounds, low <= 0 <= high."""
 
     def reach(self, cell: int, upward: bool, enough: float) -> float:
-        """How far a cell can go, at most `enough`."""
+        """The largest deviation of a cell in one direction, at most `enough`."""
 
     def multipliers(self, cell: int, upward: bool) -> Floats:
-        """After a reach that fell short: y of the equations that prove it (see the top of this file)."""
+        """After a reach below `enough`: the multipliers y of the equations that prove it (see the top of this file)."""
 
     def tied(self, cells: Ints) -> Bools:
         """By cell: whether it is known to move in proportion with one of these in every deviation."""
 
 
-def attack_on(matrix: csc_array) -> Attack:
-    """The engine that fits: elimination where little freedom is left, else a general solver."""
+def deviation_program(
+    matrix: csc_array, settings: NullSpaceSettings = NullSpaceSettings()
+) -> DeviationProgram:
+    """The null space method where few degrees of freedom are left, else warm linear programs."""
     rows, columns = matrix.shape
     least = max(columns - rows, 0)  # degrees of freedom that equations cannot take away
-    if rows * columns > MOST_ENTRIES or least * columns > MOST_FREEDOM:
-        return Programs(matrix)
-    freedom = Freedom(matrix)
-    return freedom if freedom.degrees * columns <= MOST_FREEDOM else Programs(matrix)
+    if rows * columns > settings.max_entries or least * columns > settings.max_table_entries:
+        return WarmDeviationProgram(matrix)
+    program = NullSpaceProgram(matrix, settings)
+    return (
+        program if program.degrees * columns <= settings.max_table_entries else WarmDeviationProgram(matrix)
+    )
 
 
-class Programs:
-    """The same by linear programs that stay warm from cell to cell."""
+class WarmDeviationProgram:
+    """A general linear program that stays warm from cell to cell."""
 
     def __init__(self, matrix: csc_array) -> None:
         self._matrix = matrix
@@ -97,26 +111,26 @@ class Programs:
         return result
 
 
-class Freedom:
-    """The free deviations of some cells: columns of `matrix`, a column each."""
+class NullSpaceProgram:
+    """The null space of `matrix`, a column for each cell: a dense table and a simplex method on it."""
 
-    def __init__(self, matrix: csc_array) -> None:
+    def __init__(self, matrix: csc_array, settings: NullSpaceSettings = NullSpaceSettings()) -> None:
         from tablecloak.solvers.kernels import null_space_simplex
 
-        self._kernels, self._matrix = null_space_simplex, matrix
-        self._rescue: Programs | None = None
+        self._kernels, self._matrix, self.settings = null_space_simplex, matrix, settings
+        self._rescue: WarmDeviationProgram | None = None
         self._own_bound = False
         rows, count = matrix.shape
         work = np.ascontiguousarray(matrix.toarray())
         self.rows, self.columns = null_space_simplex.independent(work)
         self.equations = rows
-        loose = np.ones(count, dtype=bool)
-        loose[self.columns] = False
-        self._first_loose: Ints = np.flatnonzero(loose)
+        nonbasic = np.ones(count, dtype=bool)
+        nonbasic[self.columns] = False
+        self._first_nonbasic: Ints = np.flatnonzero(nonbasic)
         by_row = matrix.tocsr()[self.rows]
         self._factors = splu(csc_array(by_row[:, self.columns])) if self.rows.size else None
         self._first_table: Floats = null_space_simplex.substituted(
-            work, self.rows, self.columns, self._first_loose
+            work, self.rows, self.columns, self._first_nonbasic
         )
         self._sparse_table = csr_array(self._first_table)
         self.count = count
@@ -126,44 +140,44 @@ class Freedom:
     @property
     def degrees(self) -> int:
         """Degrees of freedom."""
-        return int(self._first_loose.size)
+        return int(self._first_nonbasic.size)
 
     def _restart(self) -> None:
         self._table = self._first_table.copy()
-        self._basic, self._loose = self.columns.astype(np.int64), self._first_loose.astype(np.int64)
+        self._basic, self._nonbasic = self.columns.astype(np.int64), self._first_nonbasic.astype(np.int64)
         self._place = np.empty(self.count, dtype=np.int64)
         self._place[self._basic] = np.arange(self._basic.size)
-        self._place[self._loose] = -1 - np.arange(self._loose.size)
+        self._place[self._nonbasic] = -1 - np.arange(self._nonbasic.size)
         self._pivots = 0
 
     def set_bounds(self, low: Floats, high: Floats) -> None:
-        """How far each cell may go, low <= 0 <= high."""
+        """Set the deviation bounds, low <= 0 <= high."""
         self._low, self._high = np.ascontiguousarray(low), np.ascontiguousarray(high)
         self.value = np.zeros(self.count)
 
     def reach(self, cell: int, upward: bool, enough: float) -> float:
-        """How far a cell can go, at most `enough`. `value` holds the deviations."""
-        if self._pivots > REFRESH:
+        """The largest deviation of a cell in one direction, at most `enough`; `value` holds the deviations."""
+        if self._pivots > self.settings.max_pivots:
             self._restart()
         if self._pivots == 0 or self._rescue is not None:  # the deviations must be those of the table
             self.value = np.zeros(self.count)
-        for share in FURTHEST:
-            reached = self._reach(cell, upward, enough, share * enough)
-            if reached >= enough or np.abs(self.value).max(initial=0.0) < share * enough * (1 - SOUND):
+        for cap in self.settings.deviation_caps:
+            reached = self._reach_below(cap * enough, cell, upward, enough)
+            if reached >= enough or np.abs(self.value).max(initial=0.0) < cap * enough * (1 - EQUATION_MET):
                 break
         return reached
 
-    def _reach(self, cell: int, upward: bool, enough: float, furthest: float) -> float:
-        """The same where no cell goes further than so far: what is small against it would be lost in its noise."""
-        kernels, low, high = self._kernels, np.maximum(self._low, -furthest), np.minimum(self._high, furthest)
-        if self._rescue is not None or np.abs(self.value).max(initial=0.0) > furthest:
+    def _reach_below(self, cap: float, cell: int, upward: bool, enough: float) -> float:
+        """The largest deviation where no cell exceeds the cap: against it small deviations are no noise."""
+        kernels, low, high = self._kernels, np.maximum(self._low, -cap), np.minimum(self._high, cap)
+        if self._rescue is not None or np.abs(self.value).max(initial=0.0) > cap:
             self.value = np.zeros(self.count)
         self._rescue = None
         for _ in range(2):
             ended, pivots = kernels.farthest(
                 self._table,
                 self._basic,
-                self._loose,
+                self._nonbasic,
                 self._place,
                 low,
                 high,
@@ -175,35 +189,35 @@ class Freedom:
             self._pivots += pivots
             if ended == kernels.ENDLESS:
                 return enough
-            if ended != kernels.LOST and self._sound(enough):
+            if ended != kernels.LOST and self._satisfies_equations(enough):
                 self._own_bound = ended == kernels.OWN_BOUND
                 return enough if ended == kernels.MET else abs(float(self.value[cell]))
             self._restart()
             self.value = np.zeros(self.count)
-        self._rescue = Programs(self._matrix)
+        self._rescue = WarmDeviationProgram(self._matrix)
         self._rescue.set_bounds(low, high)
         reached = min(self._rescue.reach(cell, upward, enough), enough)
         self.value = self._rescue.value
         return reached
 
-    def _sound(self, enough: float) -> bool:
-        """Whether the deviations still satisfy the equations up to a small share of what is asked."""
-        error = self._sparse_table @ self.value[self._first_loose] - self.value[self.columns]
-        asked = enough if np.isfinite(enough) else max(1.0, float(np.abs(self.value).max(initial=0.0)))
-        return bool(np.abs(error).max(initial=0.0) <= SOUND * asked)
+    def _satisfies_equations(self, enough: float) -> bool:
+        """Whether the deviations satisfy the equations, up to a small fraction of what is required."""
+        error = self._sparse_table @ self.value[self._first_nonbasic] - self.value[self.columns]
+        scale = enough if np.isfinite(enough) else max(1.0, float(np.abs(self.value).max(initial=0.0)))
+        return bool(np.abs(error).max(initial=0.0) <= EQUATION_MET * scale)
 
     def multipliers(self, cell: int, upward: bool) -> Floats:
-        """After a reach that fell short: y with  +-e_cell - M'y = what the loose cells carry; y = 0: its own bound."""
+        """Multipliers y with  +-e_cell - M'y = its row of the table, over the nonbasic cells; y = 0: its own bound."""
         if self._rescue is not None:
             return self._rescue.multipliers(cell, upward)
         sign = 1.0 if upward else -1.0
         result = np.zeros(self.equations)
         if self._own_bound or self._factors is None:
             return result
-        wanted = np.zeros(self.count)
-        wanted[cell] = sign
-        wanted[self._loose] -= sign * self._table[self._place[cell]]
-        result[self.rows] = self._factors.solve(wanted[self.columns], "T")  # type: ignore[call-overload]
+        target = np.zeros(self.count)
+        target[cell] = sign
+        target[self._nonbasic] -= sign * self._table[self._place[cell]]
+        result[self.rows] = self._factors.solve(target[self.columns], "T")  # type: ignore[call-overload]
         return result
 
     def tied(self, cells: Ints) -> Bools:
@@ -214,7 +228,7 @@ class Freedom:
         if not self.degrees:
             return np.zeros(self.count, dtype=bool)
         rows = np.zeros((self.count, self.degrees))
-        rows[self.columns], rows[self._first_loose] = self._first_table, np.eye(self.degrees)
+        rows[self.columns], rows[self._first_nonbasic] = self._first_table, np.eye(self.degrees)
         rows /= np.maximum(np.abs(rows).max(axis=1, keepdims=True, initial=0.0), 1e-300)
         one, other = np.random.default_rng(0).normal(size=(2, self.degrees))
         angle: Floats = np.arctan2(rows @ one, rows @ other) % np.pi  # the same for a row and for minus it
@@ -223,7 +237,10 @@ class Freedom:
         result = np.zeros(self.count, dtype=bool)
         moving = np.abs(rows).max(axis=1, initial=0.0) > 0.5
         for place in (near - 1, near % order.size):
-            twin = rows[order[place]]
-            same = np.minimum(np.abs(rows - twin).max(axis=1), np.abs(rows + twin).max(axis=1)) <= 1e-9
+            other_row = rows[order[place]]
+            same = (
+                np.minimum(np.abs(rows - other_row).max(axis=1), np.abs(rows + other_row).max(axis=1))
+                <= PROPORTIONAL
+            )
             result |= same & moving
         return result

@@ -1,214 +1,324 @@
-"""The attacker's oracle: how far can one column of a system go? Evidence for the answer, whatever the scale.
+"""The attacker's oracle: is a requirement met within given deviation bounds? A witness deviation or a valid inequality.
 
-    max +-d_p   subject to   M d = 0,  low <= d <= high,  +-d_p <= need.
+For a requirement of level L on cell p (upper side) and deviation bounds, D_i below and U_i above the true values,
 
-Each question is scaled by itself: amounts are divided by the need, and other columns may move no further than a
-multiple of it, which is enlarged while that decides. A deviation that rounding does not make exact is refined: the
-residual r = M n of the rounded one is solved for, M e = -r, at the scale of r, and so on. Bounds come from the
-multipliers, which have no scale. What is left is settled by the basis in fractions (`basis`).
+    max d_p   subject to   M d = 0,  -D <= d <= U.
 
-Reference: Gleixner, Steffy & Wolter (2016), Iterative refinement for linear programming.
+Where the maximum meets the requirement, d is a *witness*. Where it does not, the optimal multipliers y of the equations
+prove it: for  rho_i = [i = p] - (M'y)_i  and every deviation within any bounds
+
+    d_p = sum_i rho_i d_i <= sum_i rho_i^+ U_i + rho_i^- D_i,
+
+so whatever is published must satisfy  sum_i rho_i^+ U_i + rho_i^- D_i >= L  (`ProtectionCut`). Downward -d_p takes the
+place of d_p; a sliding requirement takes the sum of both directions.
+
+`NetworkOracle`: minimum cuts, where every cell is an arc between two equations; rho_i is 1 for cells that leave the
+source side and -1 for cells that enter it. `LinearOracle`: linear programs over the cells of a support, in the null
+space of the equations or warm from one to the next (`null_space`); multipliers become fractions of small numbers
+(`multipliers`). Bounds come in by the caller: a publication's own for any pattern, those of hidden cells times x_i for
+the separation of a fractional point x.
+
+References: Ford & Fulkerson (1956); Fischetti & Salazar (2001); Salazar-Gonzalez (2002).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
 
-from tablecloak.arrays import Floats
-from tablecloak.attacker.basis import ExactBasis
-from tablecloak.attacker.evidence import Amount, Deviation, IntegralSystem
-from tablecloak.attacker.gaussian_elimination import TooMuchWork
-from tablecloak.attacker.tolerances import EXACT_FLOAT, SOLVER_FEASIBILITY
-from tablecloak.errors import SolverError
-from tablecloak.solvers import Outcome, Session, Solution
-
-CAPS = (1e4, 1e8, math.inf)
-"""Other columns may move this many times as far as the need."""
-ROUNDS = 5
-"""Rounds of refinement of one deviation."""
-ZERO = Fraction(0)
+from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.attacker.multipliers import Combination, combination, simplified
+from tablecloak.attacker.null_space import deviation_program
+from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
+from tablecloak.attacker.system import CellNetwork
+from tablecloak.attacker.tolerances import FLOW_NOISE
+from tablecloak.model import Problem, Requirement, Table
+from tablecloak.progress import Deadline
+from tablecloak.solvers.graphs import Network
 
 
-@dataclass
-class Evidence:
-    """How far a column provably goes, by a deviation, and provably not beyond."""
+@dataclass(frozen=True, eq=False)
+class ProtectionCut:
+    """sum of above[i] * U[cells[i]] + below[i] * D[cells[i]] >= level, in every safe publication."""
 
-    reach: Amount = ZERO
-    bound: Amount = math.inf
-    deviation: Deviation | None = None
+    requirement: Requirement
+    cells: Ints
+    above: Floats
+    below: Floats
 
-    def settles(self, need: float) -> bool:
-        """Whether the need is met, out of reach, or the farthest point is known."""
-        out_of_reach = need < math.inf and self.bound < need
-        return self.reach >= need or out_of_reach or self.reach == self.bound
+    @classmethod
+    def of(cls, requirement: Requirement, directions: Sequence[Combination]) -> ProtectionCut:
+        """The sum over the directions of the requirement: above = rho^+, below = rho^-."""
+        cells = np.unique(np.concatenate([one.cells for one in directions]))
+        above, below = np.zeros((2, cells.size))
+        for one in directions:
+            at = np.searchsorted(cells, one.cells)
+            above[at] += np.maximum(one.rho, 0.0)
+            below[at] += np.maximum(-one.rho, 0.0)
+        return cls(requirement, cells, above, below)
 
-    def take(self, deviation: Deviation | None, reach: Amount) -> None:
-        """Keep what goes further; its deviation is None where its numbers are too long to be stored."""
-        if reach > self.reach:
-            self.reach, self.deviation = reach, deviation
-
-
-class AttackerOracle:
-    """Settles single questions about the columns of a system within whole bounds low <= 0 <= high."""
-
-    def __init__(self, system: IntegralSystem, low: Floats, high: Floats) -> None:
-        self.system, self.low, self.high = system, low, high
-        self.tick: Callable[[int], None] | None = None
-        """Called with 0 before every program: who waits may raise."""
-        self.solves = 0
-        self._session: Session | None = None
-
-    def settle(self, column: int, sign: int, need: float) -> Evidence:
-        """Evidence about sign * d_column, pushed as far as `need` (infinite: as far as it goes)."""
-        wall = float(self.high[column] if sign > 0 else -self.low[column])
-        found = Evidence(bound=Fraction(int(wall)) if math.isfinite(wall) else math.inf)
-        if need == math.inf == wall:
-            self._ray(found, column, sign)
-        for scale in self._scales(min(need, wall)):
-            for cap in CAPS:
-                if found.settles(need):
-                    return found
-                if not self._push(found, column, sign, need, scale, cap):
-                    break
+    def capacities(self, bounds: tuple[Floats, Floats]) -> Floats:
+        """By cell of the table: its share of the left-hand side where it may deviate as far as these bounds allow."""
+        down, up = bounds
+        found = np.zeros(up.size)
+        for weights, bound in ((self.above, up), (self.below, down)):
+            used = weights > 0
+            found[self.cells[used]] += weights[used] * bound[self.cells[used]]
         return found
 
-    def _scales(self, goal: float) -> list[float]:
-        """Scales to try: that of the need, and where there is none those of the finite bounds."""
-        rooms = self._finite()
-        if math.isfinite(goal) and goal > 0:
-            return [goal, *(scale for scale in (1.0, float(rooms.max(initial=1.0))) if scale != goal)]
-        if rooms.size == 0:
-            return [1.0]
-        return sorted({float(rooms.min()), float(np.exp(np.log(rooms).mean())), float(rooms.max())})
-
-    def _finite(self) -> Floats:
-        rooms = np.concatenate([-self.low, self.high])
-        return np.asarray(rooms[np.isfinite(rooms) & (rooms > 0)])
-
-    # ------------------------------------------------------------------ programs
-
-    def _push(self, found: Evidence, column: int, sign: int, need: float, scale: float, cap: float) -> bool:
-        """One program at one scale; whether a larger cap may lead further."""
-        limit = np.ceil(cap * scale) if math.isfinite(cap) else math.inf
-        low, high = np.maximum(self.low, -limit), np.minimum(self.high, limit)
-        if sign > 0:
-            high[column] = min(self.high[column], need)
-        else:
-            low[column] = max(self.low[column], -need)
-        cost = self._cost(column, sign)
-        solution = self._solve(low, high, np.zeros(self.system.rows), cost, scale)
-        capped = bool((low > self.low).any() or (high < self.high).any()) and math.isfinite(cap)
-        if solution is None:
-            return capped
-        amount = solution.values * scale
-        deviation = self.system.deviation(amount, low, high) or self.refined(amount, low, high, cost)
-        if deviation is not None:
-            found.take(deviation, sign * deviation.of(column))
-        found.bound = min(found.bound, self.system.bound(column, sign, solution.duals, self.low, self.high))
-        if not found.settles(need):
-            self._exact_basis(found, column, sign, low, high)
-        return capped
-
-    def _exact_basis(self, found: Evidence, column: int, sign: int, low: Floats, high: Floats) -> None:
-        """What the basis of the last program says in fractions."""
-        assert self._session is not None
-        self.take_basis(found, self._session.basis(), column, sign, low, high)
-
-    def take_basis(
-        self,
-        found: Evidence,
-        status: tuple[list[str], list[str]],
-        column: int,
-        sign: int,
-        low: Floats,
-        high: Floats,
-    ) -> None:
-        """Keep what a basis says in fractions, by the status names of columns and rows; it lies within low..high."""
-        try:
-            basis = ExactBasis(self.system, *status)
-            found.take(None, basis.reach(column, sign, low, high))
-            found.bound = min(found.bound, basis.bound(column, sign, self.low, self.high))
-        except TooMuchWork:
-            return
-
-    def _cost(self, column: int, sign: int) -> Floats:
-        """Costs of a program that pushes one column."""
-        cost = np.zeros(self.system.count)
-        cost[column] = -sign
-        return cost
-
-    def _solve(
-        self, low: Floats, high: Floats, residual: Floats, cost: Floats, scale: float
-    ) -> Solution | None:
-        """min cost d with M d = -residual; None if the solver does not end well."""
-        if self.tick is not None:
-            self.tick(0)
-        self._session = session = Session(
-            self.system.columns,
-            low / scale,
-            high / scale,
-            cost=cost,
-            row_low=-residual / scale,
-            row_high=-residual / scale,
-            tolerance=SOLVER_FEASIBILITY,
-            feasible=not residual.any(),
+    def says_the_same(self, other: ProtectionCut) -> bool:
+        """Whether the coefficients are those of the other one."""
+        return (
+            np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.above, other.above)
+            and np.array_equal(self.below, other.below)
         )
-        self.solves += 1
-        try:
-            solution = session.solve()
-        except SolverError:
-            return None
-        return solution if solution.outcome is Outcome.OPTIMAL else None
 
-    def refined(self, amount: Floats, low: Floats, high: Floats, cost: Floats) -> Deviation | None:
-        """The exact deviation next to an approximate one, by correcting its residual at its own scale."""
-        whole, before = np.rint(np.minimum(np.maximum(amount, low), high)), math.inf
-        for _ in range(ROUNDS):
-            if np.abs(whole).max(initial=0.0) >= EXACT_FLOAT:
-                return None
-            residual = self.system.residual(whole.astype(np.int64))
-            missed = float(max((abs(one) for one in residual), default=0))
-            if missed == 0:
-                return Deviation(whole.astype(np.int64), 1)
-            if missed > before / 2:
-                return None
-            before = missed
-            correction = self._correction(low - whole, high - whole, residual, cost, missed)
-            if correction is None:
-                return None
-            found = self.system.deviation(correction, low, high, whole)
-            if found is not None:
-                return found
-            whole = np.minimum(np.maximum(whole + np.rint(correction), low), high)
-        return None
 
-    def _correction(
-        self, low: Floats, high: Floats, residual: NDArray[np.object_], cost: Floats, missed: float
-    ) -> Floats | None:
-        """A correction e with M e = -residual, within low..high and a multiple of what is missed."""
-        for cap in CAPS:
-            most = cap * missed
-            rest = self._solve(
-                np.maximum(low, -most),
-                np.minimum(high, most),
-                residual.astype(np.float64),
-                cost,
-                missed,
-            )
-            if rest is not None:
-                return rest.values * missed
-        return None
+class WitnessDeviation(NamedTuple):
+    """Deviations that meet a requirement, one for each of its directions: of these cells, by these amounts."""
 
-    def _ray(self, found: Evidence, column: int, sign: int) -> None:
-        """Whether the column goes on for ever: columns move where their bounds are infinite, by at most 1."""
-        low, high = np.where(np.isinf(self.low), -1.0, 0.0), np.where(np.isinf(self.high), 1.0, 0.0)
-        solution = self._solve(low, high, np.zeros(self.system.rows), self._cost(column, sign), 1.0)
-        deviation = None if solution is None else self.system.deviation(solution.values, low, high)
-        if deviation is not None and sign * deviation.of(column) > 0:
-            found.take(deviation, math.inf)
+    directions: tuple[tuple[Ints, Floats], ...]
+
+
+# ---------------------------------------------------------------------- any table
+
+
+class LinearOracle:
+    """Linear programs over the cells of a support, in units that the caller chooses."""
+
+    def __init__(self, table: Table) -> None:
+        self._columns, self._rows = working_columns(table), csr_array(working_equations(table))
+        self._last_violated: dict[Requirement, int] = {}
+        self._supports = 0
+
+    def restrict(self, cells: Ints) -> None:
+        """Only these cells deviate from now on (sorted)."""
+        matrix = self._columns[:, cells]
+        self._cells, self._equations = cells, np.unique(matrix.indices).astype(np.int64)
+        self._program = deviation_program(without_empty_rows(csc_array(matrix)))
+        self._supports += 1
+
+    def set_bounds(self, down: Floats, up: Floats) -> None:
+        """The deviation bounds of the cells of the support."""
+        self._program.set_bounds(-down, up)
+        self._most_up, self._most_down = np.zeros((2, self._cells.size))
+
+    def recently_violated_first(self, requirements: Sequence[Requirement]) -> list[int]:
+        """The order in which requirements are best settled where only some violated ones are looked for."""
+        recent = [self._last_violated.get(requirement, 0) for requirement in requirements]
+        return sorted(range(len(requirements)), key=lambda t: -recent[t])
+
+    def is_known_to_meet(self, requirement: Requirement, need: float) -> bool:
+        """Whether the deviations found within these bounds so far meet the need."""
+        place = int(np.searchsorted(self._cells, requirement.cell))
+        known = {True: float(self._most_up[place]), False: float(self._most_down[place])}
+        return sum(known[upward] for upward in requirement.directions) >= need
+
+    def settle(self, requirement: Requirement, need: float) -> WitnessDeviation | ProtectionCut:
+        """Deviations of the requirement's cell that add up to `need`, or a cut that the bounds violate."""
+        place, got = int(np.searchsorted(self._cells, requirement.cell)), 0.0
+        deviations, multipliers = list[tuple[Ints, Floats]](), list[tuple[bool, Floats]]()
+        for upward in requirement.directions:
+            missing = need - got
+            reached = self._program.reach(place, upward, missing)
+            deviation = self._program.value
+            self._most_up = np.maximum(self._most_up, deviation)
+            self._most_down = np.maximum(self._most_down, -deviation)
+            deviations.append((self._cells, deviation))
+            got = need if reached >= missing else got + reached
+            if got >= need:
+                return WitnessDeviation(tuple(deviations))
+            multipliers.append((upward, self._program.multipliers(place, upward)))
+        self._last_violated[requirement] = self._supports
+        return cut_of_multipliers(
+            self._rows, requirement, [(upward, self._equations, y) for upward, y in multipliers]
+        )
+
+
+def cut_of_multipliers(
+    rows: csr_array, requirement: Requirement, directions: Sequence[tuple[bool, Ints, Floats]]
+) -> ProtectionCut:
+    """The cut of multipliers of some equations for each direction; any are valid, so simple ones nearby are taken."""
+    return ProtectionCut.of(
+        requirement,
+        [
+            combination(rows, equations, simplified(y), requirement.cell, upward)
+            for upward, equations, y in directions
+        ],
+    )
+
+
+# ---------------------------------------------------------------------- networks
+
+
+class NetworkBounds(NamedTuple):
+    """Deviation bounds on a network: min(bound, level) * share, where the bound is in some row of `down` and `up`."""
+
+    cells: Ints
+    """The support, sorted: all other cells do not deviate."""
+    down: Floats
+    up: Floats
+    share: Floats
+    """To what extent each cell of the support may deviate, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class NetworkOracleSettings:
+    """Sizes of the batches in which flows are computed."""
+
+    cuts_per_batch: int = 500
+    """Maximum number of minimum cuts that become protection cuts at once: memory against calls. Untested default."""
+    flows_per_check: int = 4096
+    """Maximum number of flows between two deadline checks. Untested default."""
+
+
+class NetworkOracle:
+    """Maximum flows through the network of the cells, and the minimum cuts nearest to source and sink."""
+
+    def __init__(self, problem: Problem, settings: NetworkOracleSettings = NetworkOracleSettings()) -> None:
+        self.graph, self.settings = CellNetwork(problem), settings
+        graph = self.graph
+        cells = np.arange(graph.tail.size)
+        ends = np.concatenate([graph.tail, graph.head])
+        signs = np.repeat([1.0, -1.0], cells.size)
+        self._incidence = csr_array((signs, (ends, np.tile(cells, 2))), shape=(graph.nodes, cells.size))
+
+    def settle(
+        self,
+        requirements: Sequence[Requirement],
+        needs: Floats,
+        bounds: NetworkBounds,
+        rows: Codes,
+        partial: Floats | None = None,
+        *,
+        noise: float = FLOW_NOISE,
+    ) -> MinimumCuts:
+        """How far the cell of each requirement deviates, up to its need, and what limits it.
+
+        `rows`: for each requirement the row of the bounds. `partial`: for each requirement what takes the place of the
+        level in the bounds of cells whose share is less than 1. `noise` as in `Network.least_cuts`.
+        """
+        of, upward, arc = _flows(requirements, bounds.cells)
+        level, row = np.array([requirements[t].level for t in of.tolist()]), rows[of]
+        own = np.where(upward, bounds.up[row, arc], bounds.down[row, arc])
+        limit = np.minimum(needs[of], np.minimum(own, level) * bounds.share[arc])
+        graph, ones = self.graph, np.ones(bounds.cells.size)
+        network = Network(graph.nodes, graph.tail[bounds.cells], graph.head[bounds.cells], ones, ones)
+        flows, *source_sides = network.least_cuts(
+            arc,
+            upward,
+            limit,
+            level,
+            row,
+            (bounds.up, bounds.down),
+            bounds.share,
+            level if partial is None else partial[of],
+            noise=noise,
+        )
+        reach = np.zeros(len(requirements))
+        np.add.at(reach, of, flows)
+        binding = flows >= limit * (1 - noise)
+        return MinimumCuts(self, requirements, reach, of, upward, binding, source_sides)
+
+    def reach(
+        self,
+        requirements: Sequence[Requirement],
+        needs: Floats,
+        bounds: NetworkBounds,
+        rows: Codes,
+        deadline: Deadline,
+    ) -> Floats:
+        """How far the cell of each requirement deviates, up to its need, where every share is 1: faster than `settle`.
+
+        Infinite for requirements that the deadline leaves unsettled.
+        """
+        of, upward, arc = _flows(requirements, bounds.cells)
+        reach, row, graph = np.zeros(len(requirements)), rows[of], self.graph
+        tail, head, size = graph.tail[bounds.cells], graph.head[bounds.cells], self.settings.flows_per_check
+        for which in np.unique(row):
+            network = Network(graph.nodes, tail, head, bounds.up[which], bounds.down[which])
+            mine = np.flatnonzero(row == which)
+            for some in (mine[k : k + size] for k in range(0, mine.size, size)):
+                if deadline.passed():
+                    reach[of[some]] = np.inf
+                    continue
+                up, need = upward[some], needs[of[some]]
+                high, low, _ = network.settle(arc[some], np.where(up, need, 0.0), np.where(up, 0.0, need))
+                np.add.at(reach, of[some], np.where(up, high, low))
+        return reach
+
+    def crossing(self, source_sides: Bools) -> csr_array:
+        """For each source side the cells that leave it (1) and that enter it (-1), from the smaller side of the two."""
+        large = 2 * source_sides.sum(axis=1) > source_sides.shape[1]
+        smaller = csr_array(np.where(large[:, None], ~source_sides, source_sides).astype(float))
+        smaller.data *= np.repeat(np.where(large, -1.0, 1.0), np.diff(smaller.indptr))
+        return csr_array(smaller @ self._incidence)
+
+
+def _flows(requirements: Sequence[Requirement], cells: Ints) -> tuple[Ints, Bools, Codes]:
+    """For each direction of each requirement: the requirement, whether it is upward, and the arc."""
+    pairs = [(t, upward) for t, one in enumerate(requirements) for upward in one.directions]
+    arcs = np.searchsorted(cells, [requirements[t].cell for t, _ in pairs]).astype(np.int32)
+    of, upward = (
+        np.array([t for t, _ in pairs], dtype=np.int64),
+        np.array([up for _, up in pairs], dtype=bool),
+    )
+    return of, upward, arcs
+
+
+@dataclass(frozen=True, eq=False)
+class MinimumCuts:
+    """Maximum deviations of the cells of some requirements, and the minimum cuts of each of their directions."""
+
+    oracle: NetworkOracle
+    requirements: Sequence[Requirement]
+    reach: Floats
+    """By requirement: the sum over its directions."""
+    requirement: Ints
+    """By flow: its requirement."""
+    upward: Bools
+    binding: Bools
+    """By flow: whether the cell's own bound is what limits it."""
+    source_sides: list[Bools]
+    """By flow: the source sides of the minimum cuts nearest to the source, and of those nearest to the sink."""
+
+    def violated(self, least: Floats) -> Ints:
+        """The requirements whose reach is less than this, by increasing reach in units of the level."""
+        found = np.flatnonzero(self.reach < least)
+        level = np.array([self.requirements[t].level for t in found.tolist()])
+        return found[np.argsort(self.reach[found] / level, kind="stable")]
+
+    def protection_cuts(self, chosen: Ints) -> Iterator[tuple[int, list[ProtectionCut]]]:
+        """For each of these requirements the cut nearest to the source and the one nearest to the sink."""
+        first = np.searchsorted(self.requirement, np.arange(len(self.requirements) + 1))
+        size = self.oracle.settings.cuts_per_batch // 4  # two directions and two cuts for each
+        for some in (chosen[k : k + size].tolist() for k in range(0, chosen.size, size)):
+            flows = np.concatenate([np.arange(first[t], first[t + 1]) for t in some])
+            moves = [self.oracle.crossing(one[flows]) for one in self.source_sides]
+            at = 0
+            for t in some:
+                count = int(first[t + 1] - first[t])
+                directions = list(zip(range(at, at + count), flows[at : at + count].tolist(), strict=True))
+                yield t, [self._cut(t, directions, each) for each in moves]
+                at += count
+
+    def _cut(self, t: int, directions: list[tuple[int, int]], moves: csr_array) -> ProtectionCut:
+        """The cut of one requirement from its rows of the crossing cells."""
+        parts = [self._combination(self.requirements[t].cell, row, flow, moves) for row, flow in directions]
+        if len(parts) > 1:
+            return ProtectionCut.of(self.requirements[t], parts)
+        cells, sign = parts[0]
+        return ProtectionCut(self.requirements[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
+
+    def _combination(self, cell: int, row: int, flow: int, moves: csr_array) -> Combination:
+        if self.binding[flow]:
+            return Combination(np.array([cell]), np.array([1.0 if self.upward[flow] else -1.0]))
+        part = slice(moves.indptr[row], moves.indptr[row + 1])
+        cells, sign = moves.indices[part].astype(np.int64), moves.data[part]
+        kept = (sign != 0.0) & (cells != cell)
+        return Combination(cells[kept], sign[kept])

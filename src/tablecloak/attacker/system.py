@@ -1,16 +1,16 @@
-"""The attacker's system: how far each cell may deviate by an attacker's box, and the network of the cells."""
+"""The attacker's system: deviation bounds by an attacker's box, the network of the cells, access to few equations."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.model import Problem, box_deviation_bounds
 
 
 class Boxes:
-    """How far down and up each cell may deviate by each attacker's box, worked out once an attacker."""
+    """Deviation bounds (down, up) of all cells by each attacker's box, computed once for each attacker."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -40,3 +40,10 @@ class CellNetwork:
 def is_network(problem: Problem) -> bool:
     """Whether all equations of the table are those of networks."""
     return all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
+
+
+def entry_ranges(start: Codes | Ints, count: Codes | Ints) -> Ints:
+    """start, start + 1, ... of each range, one after the other: the entries of some rows of a sparse matrix."""
+    total = int(count.sum())
+    shift = np.repeat(start - np.concatenate([[0], np.cumsum(count)[:-1]]), count) if count.size else start
+    return np.arange(total, dtype=np.int64) + shift.astype(np.int64)

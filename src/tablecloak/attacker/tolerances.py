@@ -44,6 +44,26 @@ REQUIREMENT_MET = 1e-6
 """A level counts as met up to this share of itself where linear programs decide the set of a cell (`exposure`)."""
 BOUND_MOVED = 1e-9
 """A bound that moved by less than this share of itself and of the data unit has not moved (`exposure`)."""
+EQUATION_MET = 1e-8
+"""A deviation in floats satisfies an equation if it misses it by no more than this fraction of what is required."""
+PROPORTIONAL = 1e-9
+"""Two rows of a table in the null space, scaled to 1, are equal within this: their cells move in proportion."""
+REQUIREMENT_MET_BY_PUBLICATION = 1e-7
+"""A requirement is met by a publication if no more than this fraction of it is missing."""
+REQUIREMENT_MET_BY_PATTERN = 1e-8
+"""The same for a suppression pattern, an integral point; half a data unit if that is less."""
+INTEGRALITY = 1e-7
+"""Variables within this of an integer are integral; a cell above it is in the support of a point."""
+FLOW_NOISE = 1e-9
+"""Residual capacities and extents below this fraction of what is required are rounding noise."""
+MACHINE_EPSILON = 2.0**-52
+"""Twice the relative error of one operation in floats."""
+MULTIPLIER_NEAR_FRACTION = 1e-5
+"""Multipliers are replaced by fractions that are this near."""
+RESIDUAL_MET = 1e-9
+"""A residual below this fraction of a level counts as met; cells with a smaller capacity are left out of a cut."""
+STRENGTHENED = 1e-6
+"""A strengthened cut replaces another one only if it is violated by more than this beyond it."""
 WITNESS_MET = 1e-9
 """A requirement has a witness in floats if no more than this share of its level is missing."""
 NULL_SPACE_MOVE = 1e-11

@@ -13,7 +13,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker.evidence import IntegralSystem
-from tablecloak.attacker.oracle import AttackerOracle
+from tablecloak.attacker.exact_oracle import ExactOracle
 from tablecloak.attacker.presolve import Component, Reduction, reduce, working_columns
 from tablecloak.model import Problem, Suppression, View, deviation_bounds
 from tablecloak.solvers.graphs import Network
@@ -75,7 +75,7 @@ def _by_program(component: Component, place: int, upward: bool, need: float) -> 
     if ratio == 0:
         return None
     sign = 1 if (ratio > 0) is upward else -1
-    found = AttackerOracle(system, *system.bounds(component.low, component.high)).settle(
+    found = ExactOracle(system, *system.bounds(component.low, component.high)).settle(
         int(system.group[place]), sign, need
     )
     if found.deviation is None:

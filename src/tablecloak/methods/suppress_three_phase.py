@@ -1,16 +1,16 @@
 """suppress-three-phase: Carvalho & Almeida's exact algorithm for two-way tables.
 
 0. *Preprocessing*: levels that the cells hidden anyway meet are dropped, by paths of maximum capacity.
-1. *Phase 1*: solve the relaxation (P) as an integer program: what each line asks on its own (`cuts.equation`,
+1. *Phase 1*: solve the relaxation (P) as an integer program: the cuts of single equations (`cuts.equation`,
    `cuts.bridgeless`), from the second iteration on with the flows of phase 3. Its optimum is a lower bound, its cells S
    a candidate.
-2. *Phase 2*: which levels does S leave open? Each of them gets a cheapest route on top of S, by shortest augmenting
-   paths on which S is free; the levels that opened a cell are listed. None: S is optimal. Otherwise the routes, cleaned
-   up, are a safe pattern; if it costs no more than the bound it is optimal.
+2. *Phase 2*: each level that S leaves unmet gets a cheapest deviation on top of S, by shortest augmenting paths on
+   which S is free; the levels that opened a cell are listed. None: S is optimal. Otherwise the deviations, without
+   redundant suppressions, are a safe pattern; if it costs no more than the bound it is optimal.
 3. *Phase 3*: the flows of the listed levels enter the program (`cuts.flow_model`), and phase 1 begins again.
 
-Repairs to the paper (our notes, 3.8): the paths of phases 0 and 2 run on the residual network, so that an open level is
-really open and the loop cannot repeat itself; a total has coefficient g in (5), for it may rise without limit. Beyond
+Repairs to the paper: the paths of phases 0 and 2 run on the residual network, so that an unmet level is really unmet
+and the loop cannot repeat itself; a total has coefficient g in (5), for it may rise without limit. Beyond
 the paper: a first safe pattern before phase 1, and cells whose reduced cost in (P) exceeds the gap leave the program.
 
 Reference: Carvalho & Almeida (2008), A three-phase algorithm for the cell suppression problem in two-dimensional
@@ -50,18 +50,15 @@ from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 from tablecloak.solvers.graphs import RoadMap
 
-FIRST_COLUMNS = 8
-"""So many of the cheapest cells of each line are columns of (P) from the start."""
-
 
 @dataclass(frozen=True)
 class ThreePhaseParams:
     """Parameters of suppress-three-phase."""
 
     seconds: float | None = None
-    """Stop after so long with the best pattern so far and its proven bound."""
+    """Time limit in seconds; the best pattern so far and its proven bound are returned."""
     iterations: int | None = None
-    """Stop after so many iterations; 1 gives what the paper's tables tell about the first."""
+    """Maximum number of iterations; 1 gives the figures of the paper's tables about the first."""
 
 
 def suppress_three_phase(
@@ -127,9 +124,9 @@ class _Solver:
         self.hidden: Bools = allowed.copy()
         self.requirements: list[Requirement] = []
         self.listed: list[Requirement] = []
-        self.lines, patterns = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
-        finders = [patterns.separate, OneWayCuts(self.lines).separate]
-        start = patterns.cheapest(FIRST_COLUMNS)
+        self.equations, bridgeless = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
+        finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
+        start = bridgeless.cheapest()
         self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
         self.search = NetworkConstruction(problem, allowed, [], progress, deadline)
         self.bound = 0.0
@@ -197,7 +194,7 @@ class _Solver:
         return self.cost - self.bound <= 1e-9 * max(1.0, self.cost)
 
     def _note_first(self) -> None:
-        """What the paper's tables tell about the first iteration."""
+        """The figures of the paper's tables about the first iteration."""
         if self.counters["iterations"] == 1:
             proven, over = self._proven(), self.cost - self.bound
             self.counters["proven at iteration 1"] = float(proven)
@@ -207,7 +204,7 @@ class _Solver:
     # ------------------------------------------------------------------ preprocessing
 
     def _levels(self) -> list[Requirement]:
-        """All levels, the largest first."""
+        """All levels, by decreasing size."""
         lower, upper, _ = levels_of(self.problem, 0)
         requirements = [
             Requirement(cell, 0, side, float(levels[cell]))
@@ -243,10 +240,10 @@ class _Solver:
     # ------------------------------------------------------------------ phase 1
 
     def _first(self) -> Floats | None:
-        """The optimum of (P): (5) and (6) with the cells that they fix, (7) to (10) as they are missed."""
-        volume = self.lines.volume_cuts()
+        """The optimum of (P): (5) and (6) with the cells that they fix, (7) to (10) as they are violated."""
+        volume = self.equations.volume_cuts()
         fixed = fixing_cuts(volume)
-        self.program.relaxation.add([*self.lines.isolated_cuts(), *volume, *fixed])
+        self.program.relaxation.add([*self.equations.isolated_cuts(), *volume, *fixed])
         self.counters |= {"iterations": 1, "cells fixed": len(fixed)}
         x = self.program.solve_integer() if self.program.solve_relaxation() else None
         self._raise(self.program.rounded)
@@ -266,25 +263,25 @@ class _Solver:
         return self._complete(hidden, exposed) or exposed
 
     def _complete(self, hidden: Bools, exposed: Sequence[Requirement]) -> list[Requirement]:
-        """Routes for open levels on top of a pattern, then a clean-up. Gives the levels that opened a cell."""
+        """Deviations for unmet levels on top of a pattern, then elimination; gives the levels that opened a cell."""
         cells = np.flatnonzero(self.allowed)
         price = floored_weights(self.problem.weights[cells])
         graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
-        roads = RoadMap(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
+        paths = RoadMap(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
         for requirement in exposed:
             if self.deadline.passed():
                 return list(exposed)
             arc, upward = int(np.searchsorted(cells, requirement.cell)), requirement.side is Side.UP
-            if not roads.route(arc, upward, requirement.level, (up, down), self.deadline.passed):
+            if not paths.route(arc, upward, requirement.level, (up, down), self.deadline.passed):
                 if self.deadline.passed():
                     return list(exposed)
                 hidden = hidden | self.allowed  # lost in rounding: the clean-up shows which are needed
-            before, opened = opened, int(roads.is_open.sum())
+            before, opened = opened, int(paths.is_open.sum())
             if opened > before:
                 listed.append(requirement)
         completed = hidden.copy()
-        completed[cells[roads.is_open]] = True
+        completed[cells[paths.is_open]] = True
         self.search.requirements, self.search.hidden = self.requirements, completed
         self.search.eliminate_redundant()
         self._adopt(self.search.hidden.copy())
@@ -299,7 +296,7 @@ class _Solver:
     # ------------------------------------------------------------------ phase 3
 
     def _third(self, x: Floats, fresh: Sequence[Requirement]) -> Floats | None:
-        """Add the flows of open levels and solve again.
+        """Add the flows of unmet levels and solve again.
 
         None when nothing cheaper is left, or when the time is up; then the best point so far is completed if possible.
         """
@@ -309,11 +306,11 @@ class _Solver:
             self.program.relaxation.add(self._forbidding(x, fresh))
         self.program.separate(x)
         pool = self.program.relaxation.pool
-        rows = self.program.relaxation.matrix(pool), np.array([row.rhs for row in pool])
+        cuts = self.program.relaxation.matrix(pool), np.array([cut.rhs for cut in pool])
         cells = self.program.cells_within(self.cost - self.program.unit)
         flows = FlowProgram(self.search.graph, self.search.boxes[0], self.problem.must_hide, cells)
         self.counters["iterations"] += 1
-        solution = flows.solve(self.problem.weights, rows, self.listed, self.deadline.left)
+        solution = flows.solve(self.problem.weights, cuts, self.listed, self.deadline.left)
         self._tell("phase 3", len(self.listed), len(self.requirements), bound=solution.bound)
         if solution.values.size == 0:
             return None
@@ -325,7 +322,7 @@ class _Solver:
         return None
 
     def _forbidding(self, x: Floats, requirements: Sequence[Requirement]) -> list[Cut]:
-        """Rows that a pattern misses whose levels slipped through the solver's tolerance: it needs one cell more."""
+        """Cuts for a pattern that is unsafe within the solver's tolerance: it needs one cell more."""
         others = np.flatnonzero(self.free & (x < 0.5))
         separator = NetworkSeparator(self.problem, self.allowed)
         return separator.separate(x, requirements, most=len(requirements)) or [
@@ -335,7 +332,7 @@ class _Solver:
     # ------------------------------------------------------------------ the end
 
     def proposal(self, status: Status) -> Proposal:
-        """What was found, with the bound and how the phases went."""
+        """The best pattern, with the bound and the figures of the phases."""
         return Proposal(
             Suppression.copy_of(self.hidden),
             status,

@@ -16,12 +16,12 @@ from fixtures import (
 )
 from searches import after_the_root
 from tablecloak import Problem, audit, protect
+from tablecloak.arrays import Bools, Floats
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.branch_and_cut import ExactSettings
 from tablecloak.methods.cuts import CoverSeparator, NetworkSeparator
-from tablecloak.methods.cuts.capacity import COVERS
+from tablecloak.methods.cuts.capacity import CapacitySettings
 from tablecloak.methods.cuts.cut import capacity_cut
-from tablecloak.methods.cuts.minimum_cuts import across
 from tablecloak.model import Side, Suppression, unmet_requirements
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem, generator_one
@@ -59,9 +59,17 @@ def test_stars_are_cuts_that_safe_patterns_satisfy(make) -> None:  # type: ignor
             side = np.arange(separator.nodes) == node
             box, sink_side = separator.boxes[requirement.attacker], ~side
             source_side = side if is_source else sink_side
-            carried = across(separator.graph, box, requirement.cell, source_side, requirement.side is Side.UP)
+            carried = across(separator, box, requirement.cell, source_side)
             row = capacity_cut(carried, requirement.level, problem.must_hide, allowed)
             assert row is None or row.key in known
+
+
+def across(separator: NetworkSeparator, box: tuple[Floats, Floats], cell: int, source_side: Bools) -> Floats:
+    """The capacities of the cells that leave the source side."""
+    (down, up), leaves, enters = box, source_side[separator.tail], source_side[separator.head]
+    carried = np.where(leaves & ~enters, up, np.where(enters & ~leaves, down, 0.0))
+    carried[cell] = 0.0
+    return carried
 
 
 def test_stars_are_missed_where_nothing_is_hidden() -> None:
@@ -71,7 +79,7 @@ def test_stars_are_missed_where_nothing_is_hidden() -> None:
     assert max(row.violation(problem.must_hide.astype(float)) for row in rows) > 0
 
 
-def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_portions_find_what_the_whole_finds() -> None:
     problem = small(1)
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     allowed = largest_pattern(problem, silent)
@@ -79,16 +87,15 @@ def test_portions_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> 
     for seed in range(5):
         x = np.where(allowed, np.random.default_rng(seed).random(allowed.size), 0.0)
         whole = at_once.separate(x, requirements, most=1000)
-        with monkeypatch.context() as patched:
-            patched.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 3 * at_once.nodes)
-            separator = NetworkSeparator(problem, allowed)
-            parts = separator.separate(x, requirements, most=1000)
-            assert {row.key for row in parts} == {row.key for row in whole}
-            assert (separator.worst is None) == (not whole)
-            few = separator.separate(x, requirements, most=1)
-            assert bool(few) == bool(whole)
-            assert len(few) <= len(whole)
-            assert separator.separate(allowed.astype(float), requirements, most=1) == []
+        settings = CapacitySettings(max_cut_entries=3 * at_once.nodes)
+        separator = NetworkSeparator(problem, allowed, settings=settings)
+        parts = separator.separate(x, requirements, most=1000)
+        assert {row.key for row in parts} == {row.key for row in whole}
+        assert (separator.worst is None) == (not whole)
+        few = separator.separate(x, requirements, most=1)
+        assert bool(few) == bool(whole)
+        assert len(few) <= len(whole)
+        assert separator.separate(allowed.astype(float), requirements, most=1) == []
 
 
 SPARSE = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
@@ -102,7 +109,7 @@ def test_covers_hold_for_safe_patterns(make) -> None:  # type: ignore[no-untyped
     separator = NetworkSeparator(problem, allowed)
     safe = protect(problem, "suppress-optimal", params={"seconds": 20.0}).pattern.touched(problem)
     rng, found = np.random.default_rng(2), 0
-    for cover in COVERS * 4:
+    for cover in CapacitySettings().cover_kinds * 4:
         x = np.where(allowed, rng.choice([0.0, 0.1, 0.4, 0.6, 0.8, 1.0], allowed.size, p=SPARSE), 0.0)
         rows = separator.covers(x, requirements, cover, most=100)
         found += len(rows)
@@ -130,10 +137,12 @@ def test_covers_close_a_good_part_of_the_gap_at_the_root() -> None:
     assert optimum - with_covers < 0.6 * (optimum - without)
 
 
-def test_covers_of_too_many_levels_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_covers_of_too_many_requirements_are_not_separated() -> None:
     problem = small(1)
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
-    separator = NetworkSeparator(problem, largest_pattern(problem, silent))
-    monkeypatch.setattr("tablecloak.methods.cuts.capacity.CUT_ENTRIES", 1)
+    allowed = largest_pattern(problem, silent)
+    separator = NetworkSeparator(problem, allowed, settings=CapacitySettings(max_cut_entries=1))
     x = problem.must_hide.astype(float)
-    assert not any(separator.covers(x, requirements, cover, most=10) for cover in COVERS)
+    assert not any(
+        separator.covers(x, requirements, cover, most=10) for cover in CapacitySettings().cover_kinds
+    )

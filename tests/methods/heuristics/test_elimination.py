@@ -133,7 +133,7 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
     """Large systems and rescues go to a general solver, whose witnesses must be witnesses too."""
     problem = FIXTURES[fixture]()
     usual = check(problem, start_of(problem)).hidden
-    monkeypatch.setattr(null_space, "MOST_FREEDOM", -1)
+    monkeypatch.setattr(witnesses, "deviation_program", null_space.WarmDeviationProgram)
     check(problem, start_of(problem))
     monkeypatch.undo()
     monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))

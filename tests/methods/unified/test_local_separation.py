@@ -1,6 +1,8 @@
-"""Proofs from near a cell hold for every safe room; where there is none the level is met."""
+"""Cuts of local programs hold for every safe publication; where there is none the requirement is met."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,20 +13,21 @@ from tablecloak.attacker import Boxes
 from tablecloak.auditing import audit
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
 from tablecloak.methods.intervals import stated
-from tablecloak.methods.unified import ProtectionCut, local_separation, local_start
-from tablecloak.methods.unified.local_separation import LocalSeparator
+from tablecloak.methods.unified import ProtectionCut, separation
+from tablecloak.methods.unified.local_separation import LocalSeparator, LocalSettings
+from tablecloak.methods.unified.local_start import LocalStartSettings, separates_locally
 from tablecloak.methods.unified.separation import LinearProtectionSeparator, protection_separator_of
 from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import KINDS, random_problem
 
 
-def separator(problem: Problem) -> LocalSeparator:
-    return LocalSeparator(problem, LinearProtectionSeparator(problem))
+def separator(problem: Problem, **settings: int) -> LocalSeparator:
+    return LocalSeparator(problem, LinearProtectionSeparator(problem), LocalSettings(**settings))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
+def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: str) -> None:
     checked = 0
     for seed in range(12):
         rng = np.random.default_rng([seed, 19])
@@ -53,13 +56,12 @@ def _left(cut: ProtectionCut, boxes: Boxes, room: Floats) -> float:
 
 @pytest.mark.parametrize("farthest", [0, 3000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_violated_cut_means_safe(kind: str, farthest: int) -> None:
     """Also where programs over the whole table have to be asked, and where witnesses of other rooms are known."""
-    monkeypatch.setattr(local_separation, "FARTHEST", farthest)
     for seed in range(12):
         rng = np.random.default_rng([seed, 21])
         problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))
-        requirements, asked = all_requirements(problem), separator(problem)
+        requirements, asked = all_requirements(problem), separator(problem, max_cells=farthest)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for _ in range(4):
             below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
@@ -94,10 +96,11 @@ def nested_problem(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_optimum_is_the_same_however_proofs_are_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_optimum_is_the_same_however_cuts_are_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, costs = nested_problem(seed), []
     for quickly in (10_000, 10):
-        monkeypatch.setattr(local_start, "QUICKLY_ASKED", quickly)
+        locally = partial(separates_locally, settings=LocalStartSettings(max_whole_cells=quickly))
+        monkeypatch.setattr(separation, "separates_locally", locally)
         assert isinstance(protection_separator_of(problem), LocalSeparator) == (quickly == 10)
         found = interval_partial(
             problem,

@@ -10,7 +10,7 @@ from tablecloak.auditing import audit
 from tablecloak.methods.intervals import hidden_by_mark, stated
 from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
 from tablecloak.methods.unified import local_start as module
-from tablecloak.methods.unified.local_start import local_protection_cuts
+from tablecloak.methods.unified.local_start import LocalStartSettings, local_protection_cuts
 from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.testing import KINDS, random_problem
@@ -18,14 +18,15 @@ from tablecloak.testing import KINDS, random_problem
 
 @pytest.mark.parametrize("together", [1, 12])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_safe_room_meets_them(kind: str, together: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOGETHER", together)
+def test_every_safe_publication_satisfies_them(kind: str, together: int) -> None:
+    settings = LocalStartSettings(max_sensitive=together)
     checked = 0
     for seed in range(15):
         rng = np.random.default_rng([seed, 23])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
         requirements, boxes, size = all_requirements(problem), Boxes(problem), len(problem.table)
-        cuts = local_protection_cuts(problem, problem.weights, problem.weights, requirements, NEVER)
+        weights = problem.weights
+        cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER, settings)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for wide in (10, 30, 60, 100):
             room = np.where(problem.forced, 0.0, rng.integers(0, wide, (2, size))) + endless
@@ -41,12 +42,12 @@ def test_every_safe_room_meets_them(kind: str, together: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_program_of_all_levels_and_equations_needs_no_more_rows_for_its_bound(
+def test_one_program_of_all_requirements_and_equations_needs_no_more_rows_for_its_bound(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the program holds the whole table its duals are the optimum of the second model."""
     monkeypatch.setattr(module.Neighbourhood, "around", lambda self, *_: np.arange(self.rows.shape[0]))
-    monkeypatch.setattr(module, "_groups", lambda _, requirements: [list(requirements)])
+    monkeypatch.setattr(module, "_groups", lambda _, requirements, most: [list(requirements)])
     problem = random_problem(kind, np.random.default_rng(8))
     requirements, weights = all_requirements(problem), np.where(hidden_by_mark(problem), 0.0, problem.weights)
     cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.attacker import working_equations
+from tablecloak.attacker import cut_of_multipliers, working_equations
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.model import all_requirements
 from tablecloak.testing import KINDS, random_problem
@@ -36,12 +36,12 @@ def test_around_a_cell_takes_another_ring_of_equations_while_they_are_small() ->
     assert near.around(np.array([5]), every, 0).tolist() == own.tolist()
     wider = near.around(np.array([5]), every, 10_000)
     assert set(own.tolist()) < set(wider.tolist())
-    nobody = np.zeros(len(table), dtype=bool)
-    assert near.around(np.array([5]), nobody, 10_000).tolist() == own.tolist()
+    none = np.zeros(len(table), dtype=bool)
+    assert near.around(np.array([5]), none, 10_000).tolist() == own.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
+def test_a_protection_cut_is_the_residual_of_its_multipliers(kind: str) -> None:
     rng = np.random.default_rng(6)
     problem = random_problem(kind, rng, sliding=True)
     near, dense = Neighbourhood(problem.table), working_equations(problem.table).toarray()
@@ -54,7 +54,7 @@ def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
         rho[requirement.cell] += 1.0 if upward else -1.0
         above, below = above + np.maximum(rho, 0.0), below + np.maximum(-rho, 0.0)
         sides.append((upward, equations, y + 1e-8))
-    cut = near.cut(requirement, sides)
+    cut = cut_of_multipliers(near.rows, requirement, sides)
     assert cut.requirement is requirement
     assert cut.cells.tolist() == np.flatnonzero((above > 0) | (below > 0)).tolist()
     assert cut.above == pytest.approx(above[cut.cells])

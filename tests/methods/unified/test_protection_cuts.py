@@ -1,4 +1,4 @@
-"""Proofs hold for every safe room and are missed by the room they were asked about."""
+"""Protection cuts hold for every safe publication and are violated by the one that they were separated from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from two_way import TwoWay
 
 @pytest.mark.parametrize("depth", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int) -> None:
+def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: str, depth: int) -> None:
     checked = 0
     for seed in range(12):
         rng = np.random.default_rng([seed, 9])
@@ -65,7 +65,7 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_proof_means_safe(kind: str) -> None:
+def test_no_violated_cut_means_safe(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, 11])
         problem = random_problem(kind, rng, insiders=1)
@@ -89,8 +89,8 @@ def test_conditional_widths_are_asked_of_free_cells_only() -> None:
     assert {requirement.attacker for requirement in requirements} == {0, 1}
 
 
-def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
-    """On a network with little room there are many cuts behind each other."""
+def test_deeper_cuts_are_more_of_the_same_requirements() -> None:
+    """On a network with narrow deviation bounds there are many cuts behind each other."""
     grid = TwoWay(np.arange(1, 65).reshape(8, 8).tolist())
     problem = grid.problem([(2, 3)], 5, 5)
     requirements, none = all_requirements(problem), np.zeros(len(problem.table))
@@ -105,7 +105,7 @@ def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
     assert len({cut.cells.tobytes() for cut in many}) > len({cut.cells.tobytes() for cut in one})
 
 
-def test_a_cells_own_room_must_hold_its_levels() -> None:
+def test_a_cells_own_bounds_must_allow_its_levels() -> None:
     problem = random_problem("two-way", np.random.default_rng(5), sliding=True)
     for cut in own_bound_cuts(all_requirements(problem)):
         assert cut.cells.tolist() == [cut.requirement.cell]

@@ -1,4 +1,4 @@
-"""Integer programs with flows: rows over the cells, and for some levels the flow that proves each of them.
+"""Integer programs with flows: cuts over the cells, and for some requirements the flow that meets each of them.
 
 For level f of cell p on a network (Carvalho & Almeida 2008, (11) to (13)), over all other cells that may be hidden:
 
@@ -6,7 +6,9 @@ For level f of cell p on a network (Carvalho & Almeida 2008, (11) to (13)), over
     -min(down_i, f) x_i <= z_i <= min(up_i, f) x_i        x_i = 1 for cells that must be hidden
 
 z is the net flow along a cell (the paper has one variable for each direction), here in units of f. On a network no cell
-needs to move further than p, so capping rooms at f loses nothing.
+needs to move further than p, so truncating the deviation bounds at f loses nothing.
+
+Reference: Carvalho & Almeida (2008), A three-phase algorithm for the cell suppression problem, JORS 59.
 """
 
 from __future__ import annotations
@@ -24,28 +26,28 @@ from tablecloak.solvers import MixedSolution, solve_mixed
 
 
 class FlowProgram:
-    """min w x over rows A x >= b, x binary, and the flows of some levels.
+    """min w x over cuts A x >= b, x binary, and the flows of some requirements.
 
-    `cells` are the columns x, `hidden` carry flow anyway; `room` is how far down and up each cell may deviate.
+    `cells` are the columns x, `hidden` have flow anyway; `bounds` are the deviation bounds (down, up) of each cell.
     """
 
-    def __init__(self, graph: CellNetwork, room: tuple[Floats, Floats], hidden: Bools, cells: Ints) -> None:
+    def __init__(self, graph: CellNetwork, bounds: tuple[Floats, Floats], hidden: Bools, cells: Ints) -> None:
         self.graph, self.cells = graph, cells
-        self.down, self.up = room
+        self.down, self.up = bounds
         self.arcs = np.union1d(cells, np.flatnonzero(hidden))
-        """All cells that may carry flow."""
+        """All cells that may have flow."""
         self.column = np.full(hidden.size, -1, dtype=np.int64)
         self.column[cells] = np.arange(cells.size)
 
     def solve(
         self,
         weights: Floats,
-        rows: tuple[csr_array, Floats],
+        cuts: tuple[csr_array, Floats],
         requirements: Sequence[Requirement],
         seconds: float,
     ) -> MixedSolution:
-        """The best binary point, its flows behind it; `rows` are A over all cells, and b."""
-        matrix, right = rows
+        """The best binary point, its flows behind it; `cuts` are A over all cells, and b."""
+        matrix, right = cuts
         blocks = [self._block(requirement) for requirement in requirements]
         size, width = self.cells.size, sum(block.low.size for block in blocks)
         parts = [hstack([matrix[:, self.cells], csr_array((matrix.shape[0], width))], format="csr")]
@@ -68,7 +70,7 @@ class FlowProgram:
         limits = (np.concatenate(low), np.concatenate(high))
         return solve_mixed(vstack(parts, format="csr"), columns, limits, cost, integral, seconds)
 
-    def _block(self, requirement: Requirement) -> _Block:
+    def _block(self, requirement: Requirement) -> _FlowBlock:
         arcs = self.arcs[self.arcs != requirement.cell]
         tail, head = self.graph.tail, self.graph.head
         arcs = arcs[tail[arcs] != head[arcs]]
@@ -78,10 +80,10 @@ class FlowProgram:
         nodes, shape = self.graph.nodes, (self.graph.nodes, arcs.size)
         ends = np.concatenate([tail[arcs], head[arcs]])
         balance = coo_array((np.concatenate([one, -one]), (ends, np.tile(place, 2))), shape=shape)
-        moved = 1.0 if requirement.side is Side.UP else -1.0
+        sign = 1.0 if requirement.side is Side.UP else -1.0
         taken = np.zeros(nodes)
-        taken[tail[requirement.cell]] -= moved
-        taken[head[requirement.cell]] += moved
+        taken[tail[requirement.cell]] -= sign
+        taken[head[requirement.cell]] += sign
         optional = np.flatnonzero(self.column[arcs] >= 0)
         above, below = optional[up[optional] > 0], optional[down[optional] > 0]
         bound = np.concatenate([above, below])
@@ -92,7 +94,7 @@ class FlowProgram:
         z = coo_array((np.ones(bound.size), (count, bound)), shape=(bound.size, arcs.size))
         infinite = np.full(bound.size, np.inf)
         is_above = count < above.size
-        return _Block(
+        return _FlowBlock(
             vstack([csr_array((nodes, size)), x], format="csr"),
             vstack([balance, z], format="csr"),
             -down,
@@ -103,8 +105,8 @@ class FlowProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """The rows of one level over x and its own z, with the bounds of z."""
+class _FlowBlock:
+    """The constraints of one requirement over x and its own z, with the bounds of z."""
 
     x: csr_array
     z: csr_array

@@ -19,11 +19,11 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import (
-    MOST_ENTRIES,
-    Attack,
     Boxes,
     CellNetwork,
-    attack_on,
+    DeviationProgram,
+    NullSpaceSettings,
+    deviation_program,
     is_network,
     tolerances,
     unpicked,
@@ -35,6 +35,9 @@ from tablecloak.methods.heuristics.deviation import DeviationFinder, Witness, me
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
+
+MOST_ENTRIES = NullSpaceSettings().max_entries
+"""Maximum number of equations times cells that are eliminated."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +235,9 @@ class NullSpaceWitnesses:
 
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
-        self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
+        self._attack: DeviationProgram = deviation_program(
+            without_empty_rows(csc_array(self._columns[:, self.cells]))
+        )
         self._tied = np.zeros(self.hidden.size, dtype=bool)
         if self._watched.size:
             self._tied[self.cells] = self._attack.tied(np.searchsorted(self.cells, self._watched))

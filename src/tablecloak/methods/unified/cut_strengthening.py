@@ -1,9 +1,9 @@
-"""Proofs as rows over the columns of a form, sharpened where binary columns take part.
+"""Protection cuts over the columns of a formulation, strengthened where binary columns take part.
 
     sum_i above_i min(U_i(x), UB_i^k) + below_i min(D_i(x), LB_i^k) >= level        (times t_p for a conditional width)
 
-Of each minimum the smaller side at the point at hand is taken, which is linear and valid. Rows over binary columns are
-sharpened: with negative coefficients complemented, x = 1 - x', no coefficient need be larger than the right-hand side
+Of each minimum the smaller side at the point at hand is taken, which is linear and valid. Cuts over binary columns are
+strengthened: with negative coefficients complemented, x = 1 - x', no coefficient need exceed the right-hand side
 (the two-sided form d'x + d''(1 - x)); a column that a binary one switches off can be replaced by it, at
 min(coefficient times its limit, right-hand side).
 """
@@ -16,22 +16,20 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes
+from tablecloak.attacker import RESIDUAL_MET, Boxes
 from tablecloak.methods.unified.formulation import Formulation
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
 
-TINY = 1e-9
-
 
 class CutBuilder:
-    """Makes rows for a form."""
+    """Expresses protection cuts over the columns of a formulation."""
 
     def __init__(self, form: Formulation, boxes: Boxes) -> None:
         self.form, self.boxes = form, boxes
         self._seen: set[tuple[bytes, bytes, float]] = set()
 
     def new(self, matrix: csr_array, right: Floats, rows: Ints) -> Ints:
-        """Those of some rows that were not asked about before: what a program has it meets, up to its tolerance."""
+        """Which of some cuts are new: those that a program has it satisfies, up to its tolerance."""
         fresh = []
         for k in rows.tolist():
             part = slice(matrix.indptr[k], matrix.indptr[k + 1])
@@ -49,14 +47,14 @@ class CutBuilder:
         shape = (len(cuts), size)
         right = np.ones(len(cuts))
         parts: list[csr_array] = []
-        for which, room, affine in (("above", above, form.above), ("below", below, form.below)):
+        for which, bounds, affine in (("above", above, form.above), ("below", below, form.below)):
             data, rows, columns = [], [], []
             for k, cut in enumerate(cuts):
                 down, up = self.boxes[cut.requirement.attacker]
                 own = (up if which == "above" else down)[cut.cells]
                 entries = getattr(cut, which) / cut.requirement.level
                 used = entries > 0
-                boxed = used & ((own <= room[cut.cells]) | ~np.isfinite(affine.constant[cut.cells]))
+                boxed = used & ((own <= bounds[cut.cells]) | ~np.isfinite(affine.constant[cut.cells]))
                 right[k] -= float(entries[boxed] @ own[boxed])
                 open_ = used & ~boxed
                 data.append(entries[open_])
@@ -77,7 +75,7 @@ class CutBuilder:
         return csr_array(matrix), right
 
     def strengthened(self, matrix: csr_array, right: Floats, x: Floats) -> tuple[csr_array, Floats]:
-        """Truncated over binary columns; columns that a binary one switches off may be replaced by it."""
+        """Truncate coefficients of binary columns; replace columns by their binary switch where that cuts deeper."""
         form = self.form
         if not form.integral.any():
             return matrix, right
@@ -93,9 +91,9 @@ class CutBuilder:
             data.append(entries)
             rights.append(need)
         place = np.concatenate(rows), np.concatenate(columns)
-        sharp = csr_array((np.concatenate(data), place), shape=matrix.shape)
-        sharp.sum_duplicates()
-        return sharp, np.array(rights)
+        found = csr_array((np.concatenate(data), place), shape=matrix.shape)
+        found.sum_duplicates()
+        return found, np.array(rights)
 
 
 class Switched:
@@ -121,7 +119,7 @@ class Switched:
 def _truncated(
     where: Ints, entries: Floats, need: float, form: Formulation, binary: Bools, switch: Ints, x: Floats
 ) -> tuple[Ints, Floats, float]:
-    """One row  entries x >= need  over columns `where`, sharpened at the point x.
+    """One cut  entries x >= need  over columns `where`, strengthened at the point x.
 
     Columns are counted from their lower bounds, binary ones with a negative entry complemented: then all entries and
     columns are at least 0, and no entry of a binary column need be larger than the right-hand side.
@@ -130,7 +128,7 @@ def _truncated(
     others = np.flatnonzero(~binary[where])
     moved = float(entries[negative].sum()) + float(entries[others] @ form.low[where[others]])
     total = need - moved
-    if not TINY < total < np.inf or (entries[others] < 0).any():
+    if not RESIDUAL_MET < total < np.inf or (entries[others] < 0).any():
         return where, entries, need
     entries, where = entries.copy(), where.copy()
     truncated = np.minimum(np.abs(entries), total)

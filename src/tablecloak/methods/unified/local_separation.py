@@ -1,48 +1,61 @@
-"""Proofs by linear programs over the equations near a cell: for large tables that are no networks.
+"""Local separation: linear programs over the equations near a cell, for large non-network tables.
 
-How far can cell p go? Take some equations near p only, and the cells in them that have room:
+How far does cell p deviate? Take some equations E near p only, and the cells in them that may deviate:
 
     max +-d_p     subject to  M_E d = 0,  -down <= d <= up.
 
-This asks for less than all equations do. If d_p falls short all the same, its duals, zero on all other equations, prove
-that it does in the table (`protection_cuts`). Else the deviation found is looked at: where it satisfies all equations
-it is a witness that the level is met; the equations that it violates are added, and the question is asked again.
+This relaxes the program over all equations. If d_p falls short all the same, its duals, zero on all other equations,
+make a protection cut of the table (`attacker.oracle`). Else the deviation found is checked: where it satisfies all
+equations it is a witness that the requirement is met; the equations that it violates are added, and the program is
+solved again.
 
-Witnesses are kept: while there is room for one its level need not be asked. For a cut the question is asked once more
-with a little room for all cells near p, so that it weighs the cells that could be lengthened as well as those that are;
-of all cuts of a level that is missed it is one of the strongest.
+Witnesses are kept: while the deviation bounds allow one, its requirement is met. For a cut the program is solved once
+more with a little slack in the bounds of all cells near p, so that the cut weighs the cells that could be lengthened as
+well as those that are; of all cuts of a violated requirement it is one of the strongest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes
+from tablecloak.attacker import (
+    EQUATION_MET,
+    RELATIVE_NOISE,
+    REQUIREMENT_MET_BY_PUBLICATION,
+    Boxes,
+    ProtectionCut,
+    WitnessDeviation,
+    cut_of_multipliers,
+)
 from tablecloak.errors import SolverError
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
-from tablecloak.methods.unified.protection_cuts import ProtectionCut, Separator
+from tablecloak.methods.unified.protection_cuts import Separator
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import Outcome, Session, Solution
 
-SHORT = 1e-7
-"""A level is missed if more than this share of it is missing."""
-BALANCED = 1e-8
-"""A deviation satisfies an equation if it is off by no more than this share of the level."""
-MOST_CELLS = 600
-"""Equations around a cell are taken at once where no more cells than this are in them."""
-FARTHEST = 3000
-"""A question that needs more cells than this is left to programs over the whole table."""
-LITTLE = 0.03
-"""The room that cells without room get for a cut, as a share of the level."""
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """Sizes of local programs."""
+
+    max_first_cells: int = 600
+    """Maximum number of cells in the first program, if the equations of neighbouring cells join those of the cell:
+    fewer programs against smaller ones. Untested default."""
+    max_cells: int = 3000
+    """Maximum number of cells in a program; requirements that need more are left to programs over the whole table.
+    Untested default."""
+    slack: float = 0.03
+    """Deviation bound of cells that could be lengthened, for a cut, as a fraction of the level. Untested default."""
 
 
 class _Reach(NamedTuple):
-    """How far a cell goes (in units of the level), the deviation behind it, and multipliers of some equations."""
+    """How far a cell deviates (in units of the level), the deviation, and multipliers of some equations."""
 
     far: float
     cells: Ints
@@ -51,8 +64,8 @@ class _Reach(NamedTuple):
     multipliers: Floats
 
 
-class _Room(NamedTuple):
-    """How far down and up each cell may go, and which cells may at all; `share` as in `Separator.separate`."""
+class _Bounds(NamedTuple):
+    """Deviation bounds of all cells, and which of them are not zero; `share` as in `Separator.separate`."""
 
     down: Floats
     up: Floats
@@ -60,7 +73,7 @@ class _Room(NamedTuple):
     share: Floats | None
 
     def at(self, cells: Ints, level: float) -> tuple[Floats, Floats]:
-        """The room of some cells for a level."""
+        """The deviation bounds of some cells for a level."""
         if self.share is None:
             return self.down[cells], self.up[cells]
         most = level * self.share[cells]
@@ -68,17 +81,18 @@ class _Room(NamedTuple):
 
 
 class LocalSeparator:
-    """Looks near the cell first; what cannot be told there is asked of `far`."""
+    """Local programs first; requirements that they leave undecided go to the separator of the whole table."""
 
     weighs_closed_cells = True
 
-    def __init__(self, problem: Problem, far: Separator) -> None:
-        self.near, self.boxes, self.far = Neighbourhood(problem.table), Boxes(problem), far
+    def __init__(self, problem: Problem, whole: Separator, settings: LocalSettings = LocalSettings()) -> None:
+        self.near, self.boxes = Neighbourhood(problem.table), Boxes(problem)
+        self.whole, self.settings = whole, settings
         self.usable = ~problem.forced
         self._session: Session | None = None
         self._windows: dict[int, Ints] = {}
-        self._witnesses: dict[Requirement, list[tuple[Ints, Floats]]] = {}
-        self._missed: dict[Requirement, int] = {}
+        self._witnesses: dict[Requirement, WitnessDeviation] = {}
+        self._last_violated: dict[Requirement, int] = {}
         self._calls = 0
 
     def separate(
@@ -93,25 +107,28 @@ class LocalSeparator:
         depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[ProtectionCut]:
-        order = [t for t in range(len(requirements)) if extent[t] > SHORT]
-        order.sort(key=lambda t: -self._missed.get(requirements[t], 0))
+        order = [t for t in range(len(requirements)) if extent[t] > REQUIREMENT_MET_BY_PUBLICATION]
+        order.sort(key=lambda t: -self._last_violated.get(requirements[t], 0))
         self._calls += 1
-        room = _Room(below, above, (below > 0) | (above > 0), share)
+        bounds = _Bounds(below, above, (below > 0) | (above > 0), share)
         found: list[ProtectionCut] = []
         undecided: list[int] = []
         for t in order:
             if len(found) >= most or deadline.passed():
                 return found
-            if self._still_met(requirements[t], room, float(extent[t])):
+            if self._still_met(requirements[t], bounds, float(extent[t])):
                 continue
-            cut = self._ask(requirements[t], room, float(extent[t]) - SHORT)
-            if cut is not None:
-                found.append(cut)
-                self._missed[requirements[t]] = self._calls
-            elif requirements[t] not in self._witnesses:
+            answer = self._settle(requirements[t], bounds, float(extent[t]) - REQUIREMENT_MET_BY_PUBLICATION)
+            self._witnesses.pop(requirements[t], None)
+            if isinstance(answer, WitnessDeviation):
+                self._witnesses[requirements[t]] = answer
+            elif answer is None:
                 undecided.append(t)
+            else:
+                found.append(answer)
+                self._last_violated[requirements[t]] = self._calls
         if undecided and len(found) < most:
-            found += self.far.separate(
+            found += self.whole.separate(
                 below,
                 above,
                 [requirements[t] for t in undecided],
@@ -122,55 +139,55 @@ class LocalSeparator:
             )
         return found
 
-    def _still_met(self, requirement: Requirement, room: _Room, extent: float) -> bool:
-        """Whether there is room for the witness of the level that was found last."""
+    def _still_met(self, requirement: Requirement, bounds: _Bounds, extent: float) -> bool:
+        """Whether the deviation bounds allow the witness that was found last."""
         witness, got = self._witnesses.get(requirement), 0.0
         if witness is None:
             return False
         down, up = self.boxes[requirement.attacker]
-        slack = BALANCED * requirement.level
-        for cells, moved in witness:
-            below, above = room.at(cells, requirement.level)
-            if (moved > np.minimum(above, up[cells]) + slack).any():
+        tolerance = EQUATION_MET * requirement.level
+        for cells, moved in witness.directions:
+            below, above = bounds.at(cells, requirement.level)
+            if (moved > np.minimum(above, up[cells]) + tolerance).any():
                 return False
-            if (-moved > np.minimum(below, down[cells]) + slack).any():
+            if (-moved > np.minimum(below, down[cells]) + tolerance).any():
                 return False
             got += abs(float(moved[np.searchsorted(cells, requirement.cell)]))
-        return got >= (extent - SHORT) * requirement.level
+        return got >= (extent - REQUIREMENT_MET_BY_PUBLICATION) * requirement.level
 
-    def _ask(self, requirement: Requirement, room: _Room, need: float) -> ProtectionCut | None:
-        """A cut that the level is missed; None if it is met (then there is a witness) or cannot be told near it."""
-        self._witnesses.pop(requirement, None)
+    def _settle(
+        self, requirement: Requirement, bounds: _Bounds, need: float
+    ) -> WitnessDeviation | ProtectionCut | None:
+        """A witness that the requirement is met, or a cut that is violated; None if local programs do not decide it."""
         parts, got = [], 0.0
-        window = self.near.around(np.array([requirement.cell]), room.open, MOST_CELLS)
+        window = self.near.around(np.array([requirement.cell]), bounds.open, self.settings.max_first_cells)
         for upward in requirement.directions:
-            reach = self._reach(requirement, upward, need - got, room, window)
+            reach = self._reach(requirement, upward, need - got, bounds, window)
             if reach is None:
                 return None
             parts.append((upward, reach))
             got += reach.far
-            if got >= need * (1 - 1e-12):
-                self._witnesses[requirement] = [
-                    (part.cells, part.moved * requirement.level) for _, part in parts
-                ]
-                return None
-        sharper = self._sharper(requirement, room, need)
-        sides = [(upward, part.equations, part.multipliers) for upward, part in sharper or parts]
-        return self.near.cut(requirement, sides)
+            if got >= need * (1 - RELATIVE_NOISE):
+                return WitnessDeviation(
+                    tuple((part.cells, part.moved * requirement.level) for _, part in parts)
+                )
+        stronger = self._reaches_with_slack(requirement, bounds, need)
+        directions = [(upward, part.equations, part.multipliers) for upward, part in stronger or parts]
+        return cut_of_multipliers(self.near.rows, requirement, directions)
 
-    def _sharper(
-        self, requirement: Requirement, room: _Room, need: float
+    def _reaches_with_slack(
+        self, requirement: Requirement, bounds: _Bounds, need: float
     ) -> list[tuple[bool, _Reach]] | None:
-        """The same with a little room for all cells near; None if that is enough for the level."""
+        """Reaches with some slack in the bounds of all cells near; None if these meet the requirement."""
         parts, got = [], 0.0
         if requirement.cell not in self._windows:
             self._windows[requirement.cell] = self.near.around(
-                np.array([requirement.cell]), self.usable, MOST_CELLS
+                np.array([requirement.cell]), self.usable, self.settings.max_first_cells
             )
         window = self._windows[requirement.cell]
         for upward in requirement.directions:
-            reach = self._reach(requirement, upward, need - got, room, window, little=LITTLE)
-            if reach is None or got + reach.far >= need * (1 - 1e-12):
+            reach = self._reach(requirement, upward, need - got, bounds, window, slack=self.settings.slack)
+            if reach is None or got + reach.far >= need * (1 - RELATIVE_NOISE):
                 return None
             got += reach.far
             parts.append((upward, reach))
@@ -181,29 +198,29 @@ class LocalSeparator:
         requirement: Requirement,
         upward: bool,
         enough: float,
-        room: _Room,
+        bounds: _Bounds,
         equations: Ints,
-        little: float = 0.0,
+        slack: float = 0.0,
     ) -> _Reach | None:
-        """How far the cell goes, at most `enough`; None if that cannot be told near it.
+        """How far the cell deviates, at most `enough`; None if local programs do not decide it.
 
-        Where only one direction is asked for, a reach that falls short may be more than all equations allow. Where
+        Where only one direction is required, a reach that falls short may be more than all equations allow. Where
         another one adds to it, its deviation has to satisfy all of them.
-        `little`: all cells that may be touched have so much room at least; then other equations are left out for good.
+        `slack`: least deviation bound of the cells that may be touched; then no other equations are added.
         """
         box_down, box_up = self.boxes[requirement.attacker]
         only = len(requirement.directions) == 1
         while True:
             cells = self.near.cells_in(equations)
-            usable = room.open[cells] | (cells == requirement.cell)
-            cells = cells[usable | self.usable[cells] if little else usable]
-            if cells.size == 0:  # in no equation: its own room is all that matters
+            usable = bounds.open[cells] | (cells == requirement.cell)
+            cells = cells[usable | self.usable[cells] if slack else usable]
+            if cells.size == 0:  # in no equation: only its own bounds matter
                 cells = np.array([requirement.cell])
-            if cells.size > FARTHEST:
+            if cells.size > self.settings.max_cells:
                 return None
-            down, up = (side / requirement.level for side in room.at(cells, requirement.level))
-            if little:
-                least = np.where(self.usable[cells], little, 0.0)
+            down, up = (side / requirement.level for side in bounds.at(cells, requirement.level))
+            if slack:
+                least = np.where(self.usable[cells], slack, 0.0)
                 down, up = np.maximum(down, least), np.maximum(up, least)
             low = -np.minimum(down, box_down[cells] / requirement.level)
             high = np.minimum(up, box_up[cells] / requirement.level)
@@ -211,11 +228,13 @@ class LocalSeparator:
             low[place], high[place] = max(low[place], -enough), min(high[place], enough)
             solution = self._solved(equations, cells, low, high, place, upward)
             far = abs(float(solution.values[place]))
-            if little or (only and far < enough * (1 - 1e-12)):
+            if slack or (only and far < enough * (1 - RELATIVE_NOISE)):
                 return _Reach(far, cells, solution.values, equations, -solution.duals)
             moved = solution.values != 0.0
             moved[place] = True
-            more = np.setdiff1d(self.near.violated(cells[moved], solution.values[moved], BALANCED), equations)
+            more = np.setdiff1d(
+                self.near.violated(cells[moved], solution.values[moved], EQUATION_MET), equations
+            )
             if more.size == 0:
                 return _Reach(far, cells[moved], solution.values[moved], equations, -solution.duals)
             equations = np.union1d(equations, more)

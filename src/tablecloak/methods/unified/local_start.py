@@ -1,79 +1,92 @@
-"""Proofs to start with: the first model of a few levels near each other, over the equations around them.
+"""Initial protection cuts: the compact model of a few requirements near each other, over the equations around them.
 
 For levels L_t of cells p_t that share equations, and the cells of the equations around them,
 
     min  sum_i u_i z_i+ + v_i z_i-     subject to  M d^t = 0,  -z- <= d^t <= z+,  +-d^t_p >= L_t  for every t
 
-with d^t in the attacker's box is a small linear program. Its duals are what cuts are made of (`protection_cuts`):
-with y^t of the equations and q_t of the level, -y^t / q_t are multipliers for level t, zero on all other equations. The
-rows of these cuts alone, with the price of the cells, give the optimum of the small program as a bound: they are the
-right ones as far as levels elsewhere do not matter. The second model starts with them and looks for what is missing.
-They hold whatever was left out of the small program, as all multipliers do.
+with d^t in the attacker's box is a small linear program. Its duals make protection cuts (`attacker.oracle`): with y^t
+of the equations and q_t of the level, -y^t / q_t are multipliers for requirement t, zero on all other equations. These
+cuts alone, with the price of the cells, give the optimum of the small program as a bound: they are the right ones as
+far as requirements elsewhere do not matter. The cutting-plane model starts with them and separates what is missing.
+They are valid whatever was left out of the small program, as all multipliers are.
 
-A sliding level takes two deviations, one up and one down, that are L_t apart.
+A sliding requirement takes two deviations, one up and one down, that are L_t apart.
 
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, first models. Taking the duals of
-small ones as rows of the second model is ours.
+small ones as cuts of the second model is a contribution of this package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker import Boxes, is_network
+from tablecloak.attacker import Boxes, ProtectionCut, cut_of_multipliers, is_network
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
-from tablecloak.methods.unified.protection_cuts import ProtectionCut
 from tablecloak.model import Problem, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline
 from tablecloak.solvers import DUAL, Outcome, Session
 
-QUICKLY_ASKED = 2000
-"""In tables of no more cells programs over the whole table are quick."""
-SAMPLE, FEW_CELLS = 20, 200
-"""Of about so many sensitive cells it is asked whether no more cells than this lie around them."""
-TOGETHER = 12
-"""At most so many sensitive cells are in one program."""
-MOST_CELLS = 600
-"""Equations around them are left out where they are in more cells than this."""
-MOST_COLUMNS = 20_000
-"""Larger programs are left to the second model."""
-WORTHLESS = 1e-7
-"""A level whose dual is below this share of the largest price costs nothing more: no cut."""
+
+@dataclass(frozen=True)
+class LocalStartSettings:
+    """When local programs are worth it, and how large they are."""
+
+    max_whole_cells: int = 2000
+    """Maximum number of cells of a table whose programs are over the whole table: these are quick. Untested
+    default."""
+    sample: int = 20
+    """Approximate number of sensitive cells whose neighbourhoods are measured. Untested default."""
+    max_neighbourhood: int = 200
+    """Maximum number of cells in the neighbourhoods of most of the sample, for local programs: where equations are
+    long, as in three-way tables, neighbourhoods are nearly the whole table. Untested default."""
+    max_sensitive: int = 12
+    """Maximum number of sensitive cells in one program: stronger cuts against larger programs. Untested default."""
+    max_cells: int = 600
+    """Maximum number of cells in one program, if the equations of neighbouring cells join it. Untested default."""
+    max_columns: int = 20_000
+    """Maximum number of columns of one program; larger ones are left out. Untested default."""
+    min_dual: float = 1e-7
+    """Dual of a requirement, as a fraction of the largest price, from which it makes a cut. Untested default."""
 
 
-def separates_locally(problem: Problem) -> bool:
-    """Whether cuts are looked for near the cells first: in large tables that are no networks, if near is small.
-
-    Where equations are long, as in three-way tables, the equations around most cells hold nearly all cells.
-    """
-    if len(problem.table) <= QUICKLY_ASKED or is_network(problem):
+def separates_locally(problem: Problem, settings: LocalStartSettings = LocalStartSettings()) -> bool:
+    """Whether separation is local first: in large non-network tables whose neighbourhoods are small."""
+    if len(problem.table) <= settings.max_whole_cells or is_network(problem):
         return False
-    near, usable = Neighbourhood(problem.table), ~problem.forced
+    near, usable, most = Neighbourhood(problem.table), ~problem.forced, settings.max_neighbourhood
     cells = np.flatnonzero(problem.sensitive)
-    some = cells[:: max(1, cells.size // SAMPLE)].reshape(-1, 1)
-    small = [near.around(cell, usable, FEW_CELLS).size > near.equations_of(cell).size for cell in some]
+    some = cells[:: max(1, cells.size // settings.sample)].reshape(-1, 1)
+    small = [near.around(cell, usable, most).size > near.equations_of(cell).size for cell in some]
     return sum(small) * 2 > len(small)
 
 
 def local_protection_cuts(
-    problem: Problem, up: Floats, down: Floats, requirements: Sequence[Requirement], deadline: Deadline
+    problem: Problem,
+    up: Floats,
+    down: Floats,
+    requirements: Sequence[Requirement],
+    deadline: Deadline,
+    settings: LocalStartSettings = LocalStartSettings(),
 ) -> list[ProtectionCut]:
-    """Proofs for the levels, as strong as levels nearby ask for; `up`, `down`: what a unit of length costs."""
-    models = _NearModels(problem, up, down)
+    """Cuts as strong as the requirements nearby make them; `up`, `down`: cost of a unit of length of each cell."""
+    models = _LocalModels(problem, up, down, settings)
     found: list[ProtectionCut] = []
-    for group in _groups(models.near, requirements):
+    for group in _groups(models.near, requirements, settings.max_sensitive):
         if deadline.passed():
             break
         found += models.separate(group, deadline)
     return found
 
 
-def _groups(near: Neighbourhood, requirements: Sequence[Requirement]) -> Iterator[list[Requirement]]:
-    """Levels of the same cell or of cells in the same equations, for so many cells at most."""
+def _groups(
+    near: Neighbourhood, requirements: Sequence[Requirement], most: int
+) -> Iterator[list[Requirement]]:
+    """Requirements of the same cell or of cells in the same equations, of at most `most` cells."""
     of_cell: dict[int, list[Requirement]] = {}
     for requirement in requirements:
         of_cell.setdefault(requirement.cell, []).append(requirement)
@@ -85,7 +98,7 @@ def _groups(near: Neighbourhood, requirements: Sequence[Requirement]) -> Iterato
             continue
         queue, chosen = [first], list[int]()
         waiting.discard(first)
-        while queue and len(chosen) < TOGETHER:
+        while queue and len(chosen) < most:
             cell = queue.pop(0)
             chosen.append(cell)
             others = near.cells_in(near.equations_of(np.array([cell])))
@@ -97,10 +110,11 @@ def _groups(near: Neighbourhood, requirements: Sequence[Requirement]) -> Iterato
         yield [requirement for cell in chosen for requirement in of_cell[cell]]
 
 
-class _NearModels:
-    """Makes and solves the small programs of one table."""
+class _LocalModels:
+    """The compact models of neighbourhoods in one table."""
 
-    def __init__(self, problem: Problem, up: Floats, down: Floats) -> None:
+    def __init__(self, problem: Problem, up: Floats, down: Floats, settings: LocalStartSettings) -> None:
+        self.settings = settings
         self.near, self.boxes, self.price = Neighbourhood(problem.table), Boxes(problem), (up, down)
         self.room, self.usable = box_deviation_bounds(problem), ~problem.forced
         self._session: Session | None = None
@@ -108,26 +122,26 @@ class _NearModels:
     def separate(self, requirements: list[Requirement], deadline: Deadline) -> list[ProtectionCut]:
         """The cuts that the duals of one program make."""
         own = np.unique([requirement.cell for requirement in requirements])
-        equations = self.near.around(own, self.usable, MOST_CELLS)
+        equations = self.near.around(own, self.usable, self.settings.max_cells)
         cells = self.near.cells_in(equations)
         cells = cells[self.usable[cells]]
         legs = [
             (k, upward) for k, requirement in enumerate(requirements) for upward in requirement.directions
         ]
-        if cells.size * len(legs) > MOST_COLUMNS or not np.isin(own, cells).all():
+        if cells.size * len(legs) > self.settings.max_columns or not np.isin(own, cells).all():
             return []
         duals = self._duals(requirements, legs, equations, cells, deadline)
         if duals is None:
             return []
         multipliers, worth = duals
-        sides: list[list[tuple[bool, Ints, Floats]]] = [[] for _ in requirements]
+        directions: list[list[tuple[bool, Ints, Floats]]] = [[] for _ in requirements]
         for (k, upward), y in zip(legs, multipliers, strict=True):
-            if worth[k] > WORTHLESS:
-                sides[k].append((upward, equations, -y / worth[k]))
+            if worth[k] > self.settings.min_dual:
+                directions[k].append((upward, equations, -y / worth[k]))
         return [
-            self.near.cut(requirement, side)
-            for requirement, side in zip(requirements, sides, strict=True)
-            if side
+            cut_of_multipliers(self.near.rows, requirement, given)
+            for requirement, given in zip(requirements, directions, strict=True)
+            if given
         ]
 
     def _duals(

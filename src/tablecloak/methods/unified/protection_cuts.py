@@ -1,13 +1,13 @@
-"""What a publication leaves open, and cuts that it is too little: the second model of all ways to publish.
+"""Protection cuts: valid inequalities for the deviation bounds that a publication leaves.
 
-A publication states an interval for every cell: it leaves cell i the room U_i above its true value and D_i below it.
-For level L of cell p (upper side), an attacker k and any multipliers y of the equations M d = 0
+A publication states an interval for every cell: its deviation bounds are U_i above the true value and D_i below it.
+For a requirement of level L on cell p (upper side), an attacker k and any multipliers y of the equations M d = 0
 
     d_p = sum_i rho_i d_i <= sum_i rho_i^+ min(U_i, UB_i^k) + rho_i^- min(D_i, LB_i^k),    rho_i = [i = p] - (M'y)_i,
 
-so a safe publication leaves at least L on the right. Where it leaves less, the attacker's own program gives y: on
-networks a minimum cut, elsewhere the duals. A sliding level takes the sum of both sides. Suppression, intervals,
-rounding and perturbation differ only in how U and D depend on what is decided (`formulation`).
+so a safe publication leaves at least L on the right. Where it leaves less, the attacker's own program gives y
+(`attacker.oracle`). A sliding requirement takes the sum of both directions. Suppression, intervals, rounding and
+perturbation differ only in how U and D depend on the decisions (`formulation`).
 
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, second models.
 """
@@ -15,31 +15,23 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Floats
+from tablecloak.attacker import ProtectionCut
 from tablecloak.model import Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 
-
-@dataclass(frozen=True, eq=False)
-class ProtectionCut:
-    """sum of above[i] * U[cells[i]] + below[i] * D[cells[i]] >= level, in every safe publication."""
-
-    requirement: Requirement
-    cells: Ints
-    above: Floats
-    below: Floats
+__all__ = ["ProtectionCut", "Separator", "own_bound_cuts"]
 
 
 class Separator(Protocol):
-    """Finds levels that a publication misses."""
+    """Finds requirements that a publication violates, and the cuts that prove it."""
 
     weighs_closed_cells: bool
-    """Whether its cuts weigh cells without room as well: then points further inside need not be asked about."""
+    """Whether its cuts weigh cells that cannot deviate as well: then no shifted separation points are needed."""
 
     def separate(
         self,
@@ -53,16 +45,17 @@ class Separator(Protocol):
         depth: int = 1,
         deadline: Deadline = NEVER,
     ) -> list[ProtectionCut]:
-        """Proofs for at most `most` of the levels, asked to some extent each, that this room misses.
+        """Cuts for at most `most` of the requirements that these deviation bounds violate.
 
-        `share`: to what extent each cell is touched; for level L a cell then counts with no more room than L times it,
-        which is enough where cells that are touched have room L (any cut is valid, whatever it was found with).
-        `depth`: so many cuts are looked for behind each other, each as if the cells of those before it had room.
+        `extent`: to what extent each requirement holds. `share`: to what extent each cell is touched; for level L its
+        bound is then no more than L times that, which is enough where cells that are touched can deviate by L (any cut
+        is valid, wherever it was found). `depth`: maximum number of cuts behind each other, each as if the cells of
+        those before it could deviate.
         """
 
 
 def own_bound_cuts(requirements: Sequence[Requirement]) -> list[ProtectionCut]:
-    """What needs no multipliers: a cell's own room must hold its levels."""
+    """The cuts with multipliers zero: a cell's own deviation bounds must allow what is required of it."""
     one, none = np.ones(1), np.zeros(1)
     return [
         ProtectionCut(

@@ -11,10 +11,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from tablecloak.attacker import IntegralSystem, TooMuchWork
-from tablecloak.attacker import oracle as asking
+from tablecloak.attacker import exact_oracle as asking
 from tablecloak.attacker.basis import ExactBasis
 from tablecloak.attacker.evidence import Deviation, fits, stretched, widest
-from tablecloak.attacker.oracle import AttackerOracle, Evidence
+from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
 from tablecloak.solvers import Columns, Session
 
 
@@ -53,7 +53,7 @@ def test_evidence_holds_in_fractions_and_is_tight(seed: int) -> None:
     matrix, rng = dense(whole), np.random.default_rng(seed)
     for column in rng.permutation(whole.count)[:3].tolist():
         for sign in (1, -1):
-            found = AttackerOracle(whole, low, high).settle(column, sign, math.inf)
+            found = ExactOracle(whole, low, high).settle(column, sign, math.inf)
             assert found.reach == found.bound, "the farthest point is known exactly"
             if found.deviation is not None:
                 amounts = [found.deviation.of(c) for c in range(whole.count)]
@@ -75,12 +75,12 @@ def test_evidence_holds_in_fractions_and_is_tight(seed: int) -> None:
 def test_needs_are_met_or_proven_out_of_reach(seed: int) -> None:
     whole, low, high = random_case(seed)
     for column in range(whole.count):
-        far = AttackerOracle(whole, low, high).settle(column, 1, math.inf).reach
+        far = ExactOracle(whole, low, high).settle(column, 1, math.inf).reach
         if far == math.inf:
             continue
         for need in (math.floor(far), math.floor(far) + 1):
             if need > 0:
-                found = AttackerOracle(whole, low, high).settle(column, 1, float(need))
+                found = ExactOracle(whole, low, high).settle(column, 1, float(need))
                 assert found.settles(need)
                 assert (found.reach >= need) is (need <= far)
                 assert found.reach <= far <= found.bound or found.reach >= need
@@ -102,7 +102,7 @@ def test_a_residual_is_corrected_at_its_own_scale(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Session, "solve", sloppy)
     monkeypatch.setattr(asking, "CAPS", (math.inf,))
-    found = AttackerOracle(whole, low, high).settle(0, 1, 1e11)
+    found = ExactOracle(whole, low, high).settle(0, 1, 1e11)
     assert found.reach >= 10**11 and len(rounds) > 1
 
 
@@ -114,8 +114,8 @@ def test_a_basis_that_is_too_large_is_not_solved() -> None:
 
 def test_solvers_that_fail_leave_a_column_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = system(np.array([[1, 1, -1]]))
-    monkeypatch.setattr(AttackerOracle, "_solve", lambda *_: None)
-    found = AttackerOracle(whole, -np.ones(3), np.full(3, 2.0)).settle(0, 1, 1.0)
+    monkeypatch.setattr(ExactOracle, "_solve", lambda *_: None)
+    found = ExactOracle(whole, -np.ones(3), np.full(3, 2.0)).settle(0, 1, 1.0)
     assert found == Evidence(Fraction(0), Fraction(2)) and not found.settles(1.0)
 
 
@@ -198,7 +198,7 @@ def test_multipliers_that_are_no_simple_fractions_prove_a_bound_too(seed: int) -
     low, high = np.maximum(low, -far), np.minimum(high, far)
     rng = np.random.default_rng(seed)
     column = int(rng.integers(whole.count))
-    found = AttackerOracle(whole, low, high).settle(column, 1, math.inf)
+    found = ExactOracle(whole, low, high).settle(column, 1, math.inf)
     assert found.reach == found.bound
     noisy = Session(whole.columns, low, high, cost=np.eye(whole.count)[column] * -1.0).solve().duals
     noisy = noisy + 1e-11 * rng.standard_normal(noisy.size)
