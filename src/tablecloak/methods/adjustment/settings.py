@@ -1,7 +1,4 @@
-"""Tuning of the perturbation methods.
-
-Numbers of perturb-cta were set on the benchmark part `adjustment`, those about time limits on `limits`.
-"""
+"""Tuning of the perturbation methods. Where no benchmark part or table is named, a number is an untested default."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ class IntegerUnitsSettings:
 
 @dataclass(frozen=True)
 class ProgramSettings:
-    """Linear and integer programs of controlled tabular adjustment; benchmark part `adjustment`."""
+    """Linear and integer programs of controlled tabular adjustment. Untested defaults."""
 
     undecided: float = 1e-6
     """Distance to 0 or 1 from which on the relaxed sense of a cell counts as undecided."""
@@ -64,7 +61,7 @@ class ProgramSettings:
 
 @dataclass(frozen=True)
 class DescentSettings:
-    """Block coordinate descent, set on random two-way tables of 30 x 30 and 100 x 100; benchmark part `adjustment`."""
+    """Block coordinate descent, set on two random two-way tables of 30 x 30 and 100 x 100."""
 
     block: int = 40
     """Cells with a free sense in a block at first: large blocks with few nodes did better than small ones solved to
@@ -97,7 +94,7 @@ class DescentSettings:
 
 @dataclass(frozen=True)
 class StartSettings:
-    """The start by sign annealing and reweighted least squares; benchmark part `adjustment`."""
+    """The start by sign annealing and reweighted least squares. Untested defaults."""
 
     steps_a_cell: int = 4000
     """Annealing steps for each cell with a choice: balance against time."""
@@ -119,7 +116,7 @@ class StartSettings:
 
 @dataclass(frozen=True)
 class PumpSettings:
-    """The feasibility pump over senses; benchmark part `adjustment`."""
+    """The feasibility pump over senses. Untested defaults."""
 
     rounds: int = 300
     """Maximum number of linear programs."""
@@ -140,7 +137,7 @@ class PumpSettings:
 
 @dataclass(frozen=True)
 class LeastSquaresSettings:
-    """Least squares over senses; benchmark part `adjustment`."""
+    """Least squares over senses. Untested defaults."""
 
     max_programs: int = 200
     """Maximum number of quadratic programs: better senses against time."""
@@ -154,7 +151,7 @@ class LeastSquaresSettings:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The search of perturb-cta; benchmark part `adjustment`."""
+    """The search of perturb-cta. Untested defaults."""
 
     small_cells: int = 3000
     """Maximum number of cells for the integer program over the whole table."""
@@ -186,7 +183,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class ProtectionSettings:
-    """Perturbations that attackers cannot undo; benchmark part `limits`."""
+    """Perturbations that attackers cannot undo. Untested defaults but for `reserved_share`."""
 
     margins: tuple[float, ...] = (0.0, 1.0, 2.0, 4.0, 8.0)
     """Data units by which levels are raised, in turn, until the audit accepts: success against distance."""
@@ -200,7 +197,7 @@ class ProtectionSettings:
     """Share of the time within which perturb-cell makes a better perturbation to fall back on."""
     reserved_share: float = 0.15
     """Maximum share of the time that perturb-cell keeps for what programs leave to be done; less where an audit takes
-    less."""
+    less. Benchmark part `limits`."""
     attacked_cells: int = 5000
     """Maximum number of cells for which perturb-cta adds cuts against attackers: protection against time."""
     attacked_levels: int = 2000

@@ -10,7 +10,7 @@ from tablecloak.methods.rounding import RoundingSettings
 
 @dataclass(frozen=True)
 class MixedSettings:
-    """Tuning of mixed-joint; shares of the time were set on the benchmark part `limits`."""
+    """Tuning of mixed-joint."""
 
     margins: tuple[tuple[float, float], ...] = (
         (0.0, 0.0),
@@ -27,13 +27,15 @@ class MixedSettings:
     """Multiples of the precision of linear programs by which intervals are lengthened, in turn, before levels are
     raised. Untested default."""
     numbers_share: float = 0.5
-    """Share of the time that programs have for additive numbers, against the time for the cheapest publication."""
+    """Share of the time that programs have for additive numbers, against the time for the cheapest publication.
+    Untested default."""
     judged_share: float = 0.2
-    """Maximum share of the time that is kept for the last audit within the method."""
+    """Maximum share of the time that is kept for the last audit within the method. Benchmark part `limits`."""
     possible_share: float = 0.4
-    """Maximum share of the time for the audit of the widest publication, where additive numbers exist."""
+    """Maximum share of the time for the audit of the widest publication, where additive numbers exist. Benchmark part
+    `limits`."""
     exact_share: float = 0.5
-    """Share of the time for the levels as they are, where intervals are blurred afterwards."""
+    """Share of the time for the levels as they are, where intervals are blurred afterwards. Untested default."""
     blur: BlurSettings = BlurSettings()
     """Asymmetry and grid of intervals."""
     rounding: RoundingSettings = RoundingSettings()

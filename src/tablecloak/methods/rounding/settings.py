@@ -22,10 +22,10 @@ class AnnealingSettings:
     """Simulated annealing of the directions in which cells are rounded."""
 
     steps_a_cell: int = 600
-    """Steps for each free cell: more of them bring totals nearer to the truth, in proportionally more time. Benchmark
-    part `rounding`."""
+    """Steps for each free cell: more of them bring totals nearer to the truth, in proportionally more time. Untested
+    default."""
     most_steps: int = 20_000_000
-    """Maximum number of steps: quality against time in large tables. Benchmark part `rounding`."""
+    """Maximum number of steps: quality against time in large tables. Untested default."""
     hot: float = 3.0
     """Temperature at the start, in bases: higher explores more before it settles. Untested default."""
     cold: float = 0.1
