@@ -37,7 +37,7 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, uses_scip
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import CubeSearch, Search, by_deviations, eliminated
+from tablecloak.methods.heuristics import CubeSearch, LpConstruction, by_deviations, eliminated
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
@@ -379,7 +379,7 @@ class FastMethods:
             return by_deviations(
                 self.problem, self.allowed, self.requirements, self.progress, self.deadline, start=start
             )
-        rest = Search(
+        rest = LpConstruction(
             self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.requirements
         )
         rest.construct()

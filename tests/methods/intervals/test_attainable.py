@@ -6,7 +6,7 @@ import numpy as np
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics import Router
+from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.methods.intervals import on_grid, skewed, snapped, stated, tightened
 from tablecloak.methods.intervals.repair import Widener, repaired
 from tablecloak.model import Intervals, Levels, Problem, Suppression, unmet_requirements
@@ -100,7 +100,7 @@ def test_a_widener_that_is_late_asks_for_no_exact_deviations(monkeypatch):
     """Exact deviations take seconds each on large tables, and no program looks at the clock in them."""
     problem = FIXTURES["three way"]()
     asked = []
-    monkeypatch.setattr(Router, "any_deviation", lambda self, requirement: asked.append(requirement))
+    monkeypatch.setattr(DeviationFinder, "any_deviation", lambda self, requirement: asked.append(requirement))
     zero = np.zeros(len(problem.table))
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     assert Widener(problem, problem.weights, Deadline.after(0.0)).widen(zero, zero, requirements) is None

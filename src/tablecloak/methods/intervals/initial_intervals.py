@@ -19,7 +19,7 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.data_units import in_data_units
-from tablecloak.methods.heuristics import CubeSearch, FlowFinder, QuickDeviations, first_pattern
+from tablecloak.methods.heuristics import CubeSearch, FlowWitnesses, QuickDeviations, first_pattern
 from tablecloak.methods.intervals.attainable import SideBounds, snapped, stated
 from tablecloak.model import (
     Problem,
@@ -112,7 +112,7 @@ def _span_of_flows(
     hidden = first_pattern(whole, allowed, requirements, progress, deadline)
     if hidden is None:
         return None
-    finder = FlowFinder(problem, levels, hidden)
+    finder = FlowWitnesses(problem, levels, hidden)
     reached = {attacker: np.zeros((2, hidden.size)) for attacker in finder.networks}
     for number, requirement in enumerate(levels):
         if number % settings.flows_per_check == 0:

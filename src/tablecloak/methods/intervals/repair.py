@@ -15,7 +15,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics import Router, Witness
+from tablecloak.methods.heuristics import DeviationFinder, Witness
 from tablecloak.methods.intervals.attainable import (
     SideBounds,
     hidden_by_mark,
@@ -51,7 +51,7 @@ class Widener:
 
     def __init__(self, problem: Problem, price: Floats, deadline: Deadline) -> None:
         self.problem, self.price = problem, np.where(hidden_by_mark(problem), 0.0, price)
-        self.finder = Router(problem, working_equations(problem.table), ~problem.forced, deadline)
+        self.finder = DeviationFinder(problem, working_equations(problem.table), ~problem.forced, deadline)
         self._widened: set[Requirement] = set()
 
     def widen(self, below: Floats, above: Floats, requirements: list[Requirement]) -> SideBounds | None:

@@ -18,10 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker import is_network
-from tablecloak.auditing import audit
 from tablecloak.methods.data_units import in_data_units
-from tablecloak.methods.heuristics import NetworkSearch, Search
+from tablecloak.methods.heuristics import construct_pattern
 from tablecloak.methods.intervals.attainable import SideBounds, hidden_by_mark
 from tablecloak.methods.unified import (
     CuttingPlaneModel,
@@ -31,7 +29,7 @@ from tablecloak.methods.unified import (
     interval_formulation,
     length_unit,
 )
-from tablecloak.model import Problem, Requirement, Suppression, unmet_requirements
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress, silent
 from tablecloak.solvers import NEGLIGIBLE_LENGTH, OPTIMALITY, Outcome
 
@@ -50,17 +48,7 @@ class SlopeScalingSettings:
 
 def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline) -> Bools | None:
     """The cells of a cheap safe suppression, found in integral data units; None if the time is up first."""
-    whole = in_data_units(problem)
-    search: Search | NetworkSearch
-    if is_network(whole):
-        verdict = audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
-        search = NetworkSearch(whole, allowed, unmet_requirements(whole, verdict), progress, deadline)
-    else:
-        search = Search(whole, allowed, progress, deadline)
-    search.construct()
-    if search.complete:
-        search.clean_up()
-    return search.hidden if search.complete else None
+    return construct_pattern(in_data_units(problem), allowed, progress, deadline)
 
 
 def point_of(formulation: Formulation, below: Floats, above: Floats) -> Floats | None:
