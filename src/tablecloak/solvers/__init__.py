@@ -25,7 +25,6 @@ from tablecloak.solvers.tolerances import (
     GAP_CLOSED,
     HALF,
     INTEGER_QUOTIENT,
-    INTEGRAL_MOVE,
     LP_PRECISION,
     MOVE_FEASIBILITY,
     NEGLIGIBLE_LENGTH,
@@ -33,7 +32,6 @@ from tablecloak.solvers.tolerances import (
     OPTIMALITY,
     REDUCED_COST_MARGIN,
     STATED_NOISE,
-    UNIT_MULTIPLE,
     UNIT_NOISE,
 )
 
@@ -48,7 +46,6 @@ __all__ = [
     "GAP_CLOSED",
     "HALF",
     "INTEGER_QUOTIENT",
-    "INTEGRAL_MOVE",
     "LP_PRECISION",
     "MOVE_FEASIBILITY",
     "NEGLIGIBLE_LENGTH",
@@ -57,7 +54,6 @@ __all__ = [
     "PRIMAL",
     "REDUCED_COST_MARGIN",
     "STATED_NOISE",
-    "UNIT_MULTIPLE",
     "UNIT_NOISE",
     "Callbacks",
     "Columns",

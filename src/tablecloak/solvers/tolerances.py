@@ -15,12 +15,8 @@ OPTIMALITY = 1e-9
 """Cost and bound are equal up to this share of the cost."""
 GAP_CLOSED = 1e-7
 """A gap between cost and bound below this share of the cost counts as closed."""
-INTEGRAL_MOVE = 1e-6
-"""A change of a cell, in data units, counts as integral, or as none, up to this."""
 ADDITIVE_ABSOLUTE, ADDITIVE_RELATIVE = 1e-6, 1e-9
 """What may be left of an equation of shown values: this many data units, and this share of the sum of its terms."""
-UNIT_MULTIPLE = 1e-9
-"""A multiple of the data unit is one up to this many units, or this share of itself if it is above one."""
 DECIMAL_NOISE = 8 * 2.0**-52
 """By how much a float may differ, relative to itself, from the decimal number that it stands for."""
 MOVE_FEASIBILITY = 1e-6

@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods.adjustment.formulation import formulate, in_costs, price_unit
-from tablecloak.methods.adjustment.integer_units import fewest_digits_until, is_additive
+from tablecloak.methods.adjustment.integer_units import IntegerUnits, is_additive
 from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
 from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import Range, Ranges, ReachRule, cost_of, pattern_of, ranges_of
@@ -145,7 +145,8 @@ class Perturber:
         widths = raised(conditional_widths(problem, ~problem.sensitive & ~problem.forced), more)
         if compact:
             self.progress("first model", 0, 1)
-            solution = solve_compact_model(problem, formulation, levels, widths, limit.left)
+            found = solve_compact_model(problem, formulation, levels, widths, limit.left)
+            solution = replace(found, rounds=0)  # no cuts were separated
         else:
             reported = in_costs(problem, self.progress)
             solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
@@ -170,8 +171,8 @@ class Perturber:
 
     def _finished(self, moved: Floats, ends: Range, outcome: Outcome, deadline: Deadline) -> Attempt | None:
         """A move in integer units, audited; None if it is not additive. Integer units have a moment in any case."""
-        problem, settings = self.problem, self.settings.integer_units
-        moved, whole = fewest_digits_until(problem, moved, *ends, deadline, settings=settings)
+        problem, units = self.problem, IntegerUnits(self.problem, self.settings.integer_units)
+        moved, whole = units.fewest_digits_until(moved, ends, deadline)
         if not is_additive(problem, moved):
             return None
         pattern = pattern_of(problem, self.ranges, moved)
