@@ -139,7 +139,7 @@ def _booked_is_there(kind, params):
         terrain = Terrain(requests)
         steps = (FlowSteps if is_network(problem) else ProgramSteps)(terrain, requests)
         books = (_Cycles if params.heuristic == 1 else _Flows)(terrain, steps, params)
-        for p, upper, lower in zip(terrain.asked, requests.upper, requests.lower, strict=True):
+        for p, upper, lower in zip(terrain.protected, requests.upper, requests.lower, strict=True):
             books.protect(int(p), upper, lower)
             found = audit(problem, Suppression.copy_of(terrain.whole(requests)))
             place = np.searchsorted(terrain.cells, found.cells)
@@ -187,7 +187,7 @@ def test_linear_programs_and_flows_cost_the_same_on_a_network():
     terrain = Terrain(requests)
     flows, programs = FlowSteps(terrain, requests), ProgramSteps(terrain, requests)
     compared = 0
-    for p in terrain.asked.tolist():
+    for p in terrain.protected.tolist():
         for upward in (True, False):
             need = 0.5 * float(terrain.down[p])
             found = [steps.cheapest(p, upward, need, terrain.up, terrain.down) for steps in (flows, programs)]
@@ -203,7 +203,7 @@ def test_what_is_impossible_has_no_flow_and_no_program():
     requests = requests_of(problem)
     terrain = Terrain(requests)
     for steps in (FlowSteps(terrain, requests), ProgramSteps(terrain, requests)):
-        p = int(terrain.asked[0])
+        p = int(terrain.protected[0])
         assert steps.cheapest(p, False, 2 * float(terrain.down[p]), terrain.up, terrain.down) is None
 
 

@@ -70,3 +70,5 @@ NULL_SPACE_MOVE = 1e-11
 """A cell takes part in a deviation found in the null space if it moves by more than this share of the level."""
 LP_MOVE = 1e-7
 """A cell takes part in a deviation of a linear program if it moves by more than this share of the level."""
+CUBE_MET = 1e-12
+"""A requirement is met by a hypercube up to this share of its level: rounding of one division only."""

@@ -24,7 +24,7 @@ HIDES_EVERYTHING = f"stopped before a pattern was built: {EVERYTHING}"
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """What a method hands to `protect`, which audits it before anybody sees it."""
+    """What a method hands to `protect`, which audits it before it is returned."""
 
     pattern: Pattern
     status: Status

@@ -38,7 +38,6 @@ from tablecloak.model import Problem, Requirement, Side, Status, Suppression, un
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import MixedSolution, Outcome, solve_mixed
 
-MOST_COLUMNS = 400_000
 UNSETTLED = (
     "the integer program has no solution that the audit accepts although safe patterns exist: the numbers are too far "
     "apart for the solver, or `reach` is too small; the pattern is the quick one that the method began with"
@@ -54,9 +53,11 @@ TOO_LARGE = "the integer program is too large to be begun in the time left"
 class CompactSettings:
     """What HiGHS can do in a time limit."""
 
+    max_columns: int = 400_000
+    """Maximum number of columns of a program that is begun. Untested default."""
     nonzeros_a_second: float = 1e5
-    """Nonzeros of a program that HiGHS sets up in a second before it looks at the clock for the first time (measured:
-    0.4 million in 1.6 s, 1.3 million in 4 to 15 s)."""
+    """Nonzeros of a program that HiGHS sets up in a second before it checks its time limit for the first time
+    (measured: 0.4 million in 1.6 s, 1.3 million in 4 to 15 s)."""
     slack: float = 1e-6
     """eps, in levels: room of a cell that is below this share of a level is within the tolerance of programs."""
     wider: float = 32.0
@@ -75,11 +76,11 @@ class CompactParams:
     seconds: float | None = None
     """Time limit of the integer program; then the best pattern found is returned with its bound."""
     reach: float = 32.0
-    """No cell moves further than so many levels in a deviation (1 is exact on networks and used there)."""
+    """Maximum deviation of any cell in levels (1 is exact on networks and used there)."""
 
 
 @dataclass(frozen=True)
-class _Block:
+class _LevelBlock:
     """One deviation vector: which cell it must move, and by how much, in units of `level`."""
 
     requirement: Requirement
@@ -102,14 +103,14 @@ def suppress_compact(
     requirements = unmet_requirements(relaxed, audit(relaxed, Suppression.copy_of(problem.must_hide)))
     blocks = _blocks(relaxed, allowed, requirements)
     columns = int(allowed.sum()) * (1 + sum(2 if b.requirement.side is Side.SLIDE else 1 for b in blocks))
-    if columns > MOST_COLUMNS:
+    if columns > settings.max_columns:
         raise NotApplicable(
             f"suppress-compact would need {columns} columns.",
-            needs=f"a small table with few exposed levels (at most {MOST_COLUMNS} columns)",
+            needs=f"a small table with few exposed levels (at most {settings.max_columns} columns)",
             instead=["suppress-greedy"],
         )
     network = all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
-    search = _Search(problem, allowed, blocks, 1.0 if network else params.reach, run, settings)
+    search = _CompactSearch(problem, allowed, blocks, 1.0 if network else params.reach, run, settings)
     progress("integer program", 0, 1)
     first = None
     with run.stoppable():
@@ -122,12 +123,12 @@ def suppress_compact(
 
 
 @dataclass(eq=False)
-class _Search:
+class _CompactSearch:
     """Programs for demands around the levels, and what they found. Confidential."""
 
     problem: Problem
     allowed: Bools
-    blocks: list[_Block]
+    blocks: list[_LevelBlock]
     reach: float
     run: Run
     settings: CompactSettings
@@ -190,7 +191,9 @@ class _Search:
         return self.hidden is not None and self._cost(self.hidden) * (1 - 1e-9) <= self.bound + self.gap
 
 
-def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Search, run: Run) -> Proposal:
+def _proposal(
+    problem: Problem, allowed: Bools, first: Bools | None, search: _CompactSearch, run: Run
+) -> Proposal:
     if search.denied and not problem.is_monotone:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
@@ -228,17 +231,17 @@ def _proposal(problem: Problem, allowed: Bools, first: Bools | None, search: _Se
     )
 
 
-def _blocks(problem: Problem, allowed: Bools, requirements: list[Requirement]) -> list[_Block]:
+def _blocks(problem: Problem, allowed: Bools, requirements: list[Requirement]) -> list[_LevelBlock]:
     """Levels not met by the cells that must be hidden, and the conditional widths of cells that may be hidden."""
     blocks = [
-        _Block(requirement, False) for requirement in requirements if problem.must_hide[requirement.cell]
+        _LevelBlock(requirement, False) for requirement in requirements if problem.must_hide[requirement.cell]
     ]
     conditional = np.flatnonzero((problem.levels.conditional > 0) & allowed & ~problem.must_hide)
     for attacker in range(len(problem.attacker_names)):
         _, _, sliding = problem.required(attacker, conditional)
         for cell, width in zip(conditional, sliding, strict=True):
             if width > 0:
-                blocks.append(_Block(Requirement(int(cell), attacker, Side.SLIDE, float(width)), True))
+                blocks.append(_LevelBlock(Requirement(int(cell), attacker, Side.SLIDE, float(width)), True))
     return blocks
 
 
@@ -246,7 +249,7 @@ class _Model:
     """The matrix: binary columns first, then one group of deviation columns a block (two for sliding)."""
 
     def __init__(
-        self, problem: Problem, allowed: Bools, blocks: list[_Block], reach: float, demand: float
+        self, problem: Problem, allowed: Bools, blocks: list[_LevelBlock], reach: float, demand: float
     ) -> None:
         self.problem, self.blocks, self.reach, self.demand = problem, blocks, reach, demand
         self.cut, self.least_room = False, math.inf
@@ -277,7 +280,7 @@ class _Model:
         self.matrix = vstack(padded, format="csr") if padded else csr_array((0, width))
         self.rows = (np.concatenate(row_low or [np.zeros(0)]), np.concatenate(row_high or [np.zeros(0)]))
 
-    def _block_rows(self, block: _Block, copies: int) -> tuple[csr_array, Floats, Floats]:
+    def _block_rows(self, block: _LevelBlock, copies: int) -> tuple[csr_array, Floats, Floats]:
         """Rows over (x, f) or (x, f, g) of one block; deviations in units of the level."""
         requirement, size = block.requirement, self.cells.size
         low, high = self.problem.box(requirement.attacker)
@@ -308,7 +311,7 @@ class _Model:
         row_high.append(np.array([np.inf]))
         return vstack(parts, format="csr"), np.concatenate(row_low), np.concatenate(row_high)
 
-    def _demand(self, block: _Block, copies: int) -> csr_array:
+    def _demand(self, block: _LevelBlock, copies: int) -> csr_array:
         """f_p >= 1, -f_p >= 1, f_p - g_p >= 1, or f_i - g_i - x_i >= 0 for a conditional width."""
         size, place = self.cells.size, int(np.searchsorted(self.cells, block.requirement.cell))
         row = np.zeros((1, size * (1 + copies)))

@@ -12,11 +12,11 @@ The *room* r_i of cell i is the smaller of what the outsider's box leaves below 
 tables). Costs are in strata, so that cycles are few and new cells fewer: first hidden cells with r_i >= m, then others
 with r_i >= m, then hidden cells with less room, then others. In the second stratum cells cost their weight.
 
-Ours, where what is known of the paper leaves it open: cycles of one p add up, so a cell that a cycle of p has used has
-that much less room in the same direction and more in the other; p itself does not count in gamma (its levels fit its
-box); a sliding level s asks for m = s / 2, more where the box of p is narrow; strata are kept apart by costs in
-multiples of the dearest path, not by constants that may overflow. Where no cycle is left although m > 0, the paper's
-algorithm gives up; the frame repairs that (`heuristics.sequential`).
+Additions where the outline of the paper leaves it open: cycles of one p add up, so a cell that a cycle of p has used
+has that much less room in the same direction and more in the other; p itself does not count in gamma (its levels fit
+its box); a sliding level s needs m = s / 2, more where the box of p is narrow; strata are kept apart by costs in
+multiples of the most expensive path, not by constants that may overflow. Where no cycle is left although m > 0, the
+paper's algorithm gives up; the frame repairs that (`heuristics.sequential`).
 
 References: Cox (1995), Network models for complementary cell suppression, JASA 90; as outlined by Castro (2007),
 section 4.4, and Castro (2002), section 3.2.
@@ -31,15 +31,12 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.attacker import Boxes, CellNetwork, tolerances
 from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import CheapestFlow
-
-ENOUGH = 1e-9
-"""A level is met when no more than this share of it is missing."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +110,9 @@ class _Cox:
         """Hide cycles through a cell until they carry its level."""
         missing = level
         flow = np.zeros(self.cells.size)
-        while missing > ENOUGH * level and not self.requests.deadline.passed():
+        while missing > tolerances.WITNESS_MET * level and not self.requests.deadline.passed():
             forth, back = self.room - flow, self.room + flow
-            cycle = self._cycle(arc, missing, forth, back, ENOUGH * level)
+            cycle = self._cycle(arc, missing, forth, back, tolerances.WITNESS_MET * level)
             if cycle is None:
                 self.given_up += 1
                 return

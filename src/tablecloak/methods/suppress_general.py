@@ -1,6 +1,6 @@
 """suppress-general: the shortest cycle through each sensitive cell; for tables whose values may have any sign.
 
-Where nobody knows bounds of the cells, values do not matter, only positions: cells are arcs between equations, and a
+Where no bounds of the cells are known, values do not matter, only positions: cells are arcs between equations, and a
 hidden cell on a cycle of hidden cells can be any number. So every level is met as soon as no sensitive cell is a bridge
 of the hidden cells. For each sensitive cell p = (s, t) that is not on a cycle yet (Figure 7 of Castro 2007):
 
@@ -9,7 +9,7 @@ of the hidden cells. For each sensitive cell p = (s, t) that is not on a cycle y
 
 To cover given arcs by cycles at least weight is NP-hard in general; this is a heuristic.
 
-Ours: any network, not only two-way tables; and tables for which the outsider has bounds (positive ones) are taken too:
+Additions: any network, not only two-way tables; and tables for which the outsider has bounds (positive ones) too:
 cells that cannot move both ways are then left out of the paths, the paper's pattern is a start only, and the frame
 repairs what it leaves open (`heuristics.sequential`).
 

@@ -1,4 +1,4 @@
-"""suppress-greedy: protect each exposed level by its cheapest deviation, then clean up.
+"""suppress-greedy: protect each exposed level by its cheapest deviation, then eliminate redundant suppressions.
 
 1. Hide everything that may be hidden. If a level is still not met, no pattern can meet it: `InfeasibleProblem`.
    Cells whose *conditional* width cannot be met even then can never be hidden; dropping them and repeating ends
@@ -10,7 +10,8 @@
 4. Eliminate redundant suppressions: in order of decreasing weight, try to publish each complementary cell. Only
    requirements whose witness moves that cell need another deviation without it.
 
-Reference: Kelly, Golden & Assad (1992); the clean-up follows Fischetti & Salazar (2001) with stored witnesses.
+Reference: Kelly, Golden & Assad (1992); the elimination follows Fischetti & Salazar-Gonzalez (2001),
+with stored witnesses.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class GreedyParams:
     clean_up: bool = True
     """Try to publish complementary cells again at the end."""
     reweight: int = 2
-    """Solve each step again so many times with prices w / |d|, which concentrates the deviation on fewer cells."""
+    """Maximum number of times that each step is solved again at prices w / |d|, which concentrates the deviation on
+    fewer cells."""
 
 
 def suppress_greedy(

@@ -1,12 +1,12 @@
 """suppress-kelly: the heuristic of Kelly, Golden and Assad, a sliding level by one combined flow.
 
-For each sensitive cell p two deviations f (up) and g (down) that are together as far apart as asked, in one problem:
+For each sensitive cell p two deviations f (up) and g (down) that are together as far apart as required, in one problem:
 
     min  sum_i  c_i (|f_i| + |g_i|)    s.t.  M f = M g = 0,   -down <= f, g <= up,   f_p - g_p = s_p
 
 with c_i = w_i for published cells and 0 for hidden ones, s_p = max(sliding level, lower + upper level). Cost decides
-how much of s_p is upward. All cells that move in f or g are hidden. In the end a clean-up: a complementary cell that no
-level needs is published again, dearest first.
+how much of s_p is upward. All cells that move in f or g are hidden. In the end
+redundant suppressions are eliminated by decreasing weight.
 
 The network is doubled, one copy for f and one for g, tied only by the arc of p. So the combined flow is the sequence of
 the shortest paths of both copies in the order of their prices (`solvers.graphs.min_cost`): exact, without building it.
@@ -48,7 +48,7 @@ def suppress_kelly(
     progress: Progress,
     executor: Executor | None,
 ) -> Proposal:
-    """The heuristic's pattern, repaired and cleaned up."""
+    """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()
     refuse_non_network(
         problem,
@@ -68,11 +68,11 @@ def _kelly(requests: Requests, *, each_side: bool) -> Own:
     steps = FlowSteps(terrain, requests)
     apart = np.maximum(requests.sliding, requests.lower + requests.upper)
     short = upward = total = 0.0
-    for done, p in enumerate(terrain.asked.tolist()):
+    for done, p in enumerate(terrain.protected.tolist()):
         if requests.deadline.passed():
             break
         if done % 16 == 0:
-            requests.progress("protecting levels", done, terrain.asked.size)
+            requests.progress("protecting levels", done, terrain.protected.size)
         need, price = float(apart[done]), terrain.price
         if need == 0:
             continue

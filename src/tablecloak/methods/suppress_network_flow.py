@@ -3,7 +3,7 @@
 For each sensitive cell p, for its upper and its lower level X_p, unless it has that much already (CUP_p, CLP_p):
 
 *Heuristic 1* (networks). Cycles of cells through p. A cycle whose cells can all move by g both ways gives p g units of
-its level; the rest of the level asks for another cycle. Cells are chosen by strata, a cell of a later one only if need
+its level; the rest of the level needs another cycle. Cells are chosen by strata, a cell of a later one only if need
 be: hidden and large enough for the level, published and large enough, hidden and too small, published and too small;
 the lightest first within a stratum.
 
@@ -37,7 +37,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import is_network
+from tablecloak.attacker import is_network, tolerances
 from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import (
     FlowSteps,
@@ -52,7 +52,7 @@ from tablecloak.methods.heuristics import (
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
-NEARLY = 1 - 1e-9
+NEARLY = 1 - tolerances.WITNESS_MET
 """A level counts as met from this share of it on; the audit has the last word."""
 
 
@@ -76,7 +76,7 @@ def suppress_network_flow(
     progress: Progress,
     executor: Executor | None,
 ) -> Proposal:
-    """The heuristic's pattern, repaired and cleaned up."""
+    """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()
     network = is_network(problem)
     if params.heuristic == 1:
@@ -107,7 +107,7 @@ def suppress_network_flow(
 
 def _protect_all(work: _Cycles | _Flows, requests: Requests) -> None:
     """Castro's Figure 3: each sensitive cell in turn."""
-    places, count = work.terrain.asked.tolist(), requests.cells.size
+    places, count = work.terrain.protected.tolist(), requests.cells.size
     for done, (p, upper, lower) in enumerate(
         zip(places, requests.upper.tolist(), requests.lower.tolist(), strict=True)
     ):
@@ -140,7 +140,7 @@ class _Books:
         return bool((self.up if upward else self.down)[p] >= level * NEARLY)
 
     def book(self, places: Ints, up: Floats | float, down: Floats | float) -> None:
-        """These cells have at least so much."""
+        """Book at least these amounts for the cells."""
         self.up[places] = np.maximum(self.up[places], up)
         self.down[places] = np.maximum(self.down[places], down)
 

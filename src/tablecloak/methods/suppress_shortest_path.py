@@ -25,13 +25,13 @@ Corrected against the paper:
   share no cell add up, others count with their maximum.
 - Line 13 shows cells again, but leaves the protection that other cells had from them. Here it is taken back too.
 - Lines 16 to 19 name the levels the wrong way round.
-- Room is that of the outsider's box, a_i down and infinite up only where he knows nothing but a_i >= 0.
+- Room is that of the outsider's box, a_i down and infinite up only where nothing but a_i >= 0 is known.
 
 The paper's two wishes are here: cells of single contributors that do not protect each other (`singletons`), and a
-clean-up by shortest paths only (`trim`).
+elimination by shortest paths only (`trim`).
 
 Reference: Castro (2007), A shortest-paths heuristic for statistical data protection in positive tables, INFORMS Journal
-on Computing 19(4); our notes, 4.2, 4.3 and appendix B.
+on Computing 19(4).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker import Boxes, CellNetwork, working_equations
+from tablecloak.attacker import Boxes, CellNetwork, tolerances, working_equations
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network
 from tablecloak.methods.heuristics import DeviationFinder, OneByOneParams, Own, Requests, one_by_one
@@ -51,10 +51,19 @@ from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import Tracks
 
-MET = 1 - 1e-9
+MET = 1 - tolerances.WITNESS_MET
 """A level is met from this share on."""
-LOOK = 64
-"""After so many cells the clock is looked at."""
+
+
+@dataclass(frozen=True)
+class ShortestPathSettings:
+    """Reports of progress."""
+
+    cells_per_check: int = 64
+    """Number of cells between two checks of the deadline. Untested default."""
+
+
+SETTINGS = ShortestPathSettings()
 
 
 @dataclass(frozen=True)
@@ -127,11 +136,11 @@ class _Heuristic:
         self.flows = self.failures = self.through_alone = 0
 
     def run(self) -> Own:
-        """Figure 9 of the paper; afterwards, if asked for, the clean-up by paths."""
+        """Figure 9 of the paper; afterwards, with `trim`, the elimination by paths."""
         requests, total = self.requests, self.requests.cells.size
         levels = zip(requests.cells.tolist(), requests.lower.tolist(), requests.upper.tolist(), strict=True)
         for done, (cell, lower, upper) in enumerate(levels):
-            if done % LOOK == 0:
+            if done % SETTINGS.cells_per_check == 0:
                 if requests.deadline.passed():
                     break
                 requests.progress("shortest paths", done, total)
@@ -186,7 +195,7 @@ class _Heuristic:
             self.tracks.shift(arcs, flow.forward)
 
     def _trim(self) -> None:
-        """Publish cells again, dearest first, where paths over hidden cells replace those that use them."""
+        """Publish cells again, by decreasing weight, where paths over hidden cells replace those that use them."""
         levels = self._levels()
         proofs = [self.tracks.proof(arc, rising) for arc, rising, _ in levels]
         users: dict[int, set[int]] = {}
@@ -196,7 +205,7 @@ class _Heuristic:
         free = np.flatnonzero(self.tracks.is_open & ~self.problem.must_hide[self.cells])
         order = free[np.argsort(-self.problem.weights[self.cells[free]], kind="stable")]
         for done, arc in enumerate(order.tolist()):
-            if done % LOOK == 0:
+            if done % SETTINGS.cells_per_check == 0:
                 if self.requests.deadline.passed():
                     return
                 self.requests.progress("trimming", done, order.size)

@@ -3,7 +3,7 @@
 1. *Building*, the largest levels first: a level that no hypercube meets yet gets a cheap one (`attacker.hypercube`),
    and its cells are hidden. A hypercube moves all its cells both ways, as far as its least room allows, so it meets
    most levels among its cells too. Levels for which there is no hypercube are left to the caller (`unmet`).
-2. *Exchanges*, the dearest cells first: all hypercubes with the cell are taken away and the levels that lean on them
+2. *Exchanges*, by decreasing weight: all hypercubes with the cell are removed and the levels that rely on them
    get others without it. If that costs less it stays, else everything is as before. Again until nothing is won.
 
 Every level that is met has a witness, a hypercube whose cells are all hidden: the pattern is safe for these levels.
@@ -20,18 +20,25 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, EquationBlock, structure_of, working_columns
+from tablecloak.attacker import Boxes, EquationBlock, structure_of, tolerances, working_columns
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.deviation import floored_weights, outsider_first
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
-STARTS = 4
-"""From so many orders of the dimensions a hypercube is sought."""
-ENOUGH = 1 - 1e-12
-"""A room is enough for a level up to rounding."""
-PASSES = 10
+
+@dataclass(frozen=True)
+class HypercubeSettings:
+    """Work of the construction."""
+
+    starts: int = 4
+    """Number of orders of the dimensions in which a hypercube is sought. Untested default."""
+    max_passes: int = 10
+    """Maximum number of passes of exchanges over the hidden cells. Untested default."""
+
+
+SETTINGS = HypercubeSettings()
 
 
 @dataclass(eq=False)
@@ -54,13 +61,14 @@ class CubeSearch:
         rng: np.random.Generator,
         progress: Progress,
         deadline: Deadline,
+        settings: HypercubeSettings = SETTINGS,
     ) -> None:
         from tablecloak.attacker import Cubes
         from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
 
         block = _block(problem)
         assert block is not None and block.grid is not None
-        self.problem, self.progress, self.deadline = problem, progress, deadline
+        self.problem, self.progress, self.deadline, self.settings = problem, progress, deadline, settings
         self._cubes = Cubes(block.grid, block.cells, working_columns(problem.table))
         self._seed = int(rng.integers(2**31))
         self._asked, self._forbidden, weights = 0, FORBIDDEN, problem.weights
@@ -146,9 +154,9 @@ class CubeSearch:
         down, up = self._rooms[requirement.attacker]
         if requirement.side is Side.DOWN:
             down, up = up, down
-        level = requirement.level * ENOUGH
+        level = requirement.level * (1 - tolerances.CUBE_MET)
         cube = self._cubes.cheapest(
-            requirement.cell, level, price, up, down, STARTS, self._seed + self._asked
+            requirement.cell, level, price, up, down, self.settings.starts, self._seed + self._asked
         )
         return None if cube is None else _Held(cube.cells, cube.signs.astype(np.float64))
 
@@ -171,7 +179,9 @@ class CubeSearch:
                 continue
             if requirement.attacker not in rooms:
                 rooms[requirement.attacker] = self._both_ways(cube, requirement.attacker)
-            if _gives(cube, rooms[requirement.attacker], requirement) >= requirement.level * ENOUGH:
+            if _gives(cube, rooms[requirement.attacker], requirement) >= requirement.level * (
+                1 - tolerances.CUBE_MET
+            ):
                 self._witness[requirement] = cube
                 cube.serves.add(requirement)
                 taken.append(requirement)
@@ -188,7 +198,7 @@ class CubeSearch:
     def exchange(self, searches: float = np.inf) -> None:
         """Until nothing is gained, the time is up, or the maximum number of hypercubes was sought."""
         last = self._asked + searches
-        for _ in range(PASSES):
+        for _ in range(self.settings.max_passes):
             cells = np.flatnonzero(self.hidden & ~self.problem.must_hide)
             order = cells[np.argsort(-self.problem.weights[cells], kind="stable")]
             before = self.exchanged

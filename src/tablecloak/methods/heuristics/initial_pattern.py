@@ -1,6 +1,6 @@
-"""A first safe pattern, made in a moment: what a method falls back on when it is stopped before it has its own.
+"""The initial pattern: safe, found quickly, and returned by a method that is stopped before it has its own.
 
-Networks get the cheapest routes, one for each level (`network_construction`); other tables that are one grid get
+Networks get a cheapest flow for each requirement (`network_construction`); other tables that are one grid get
 hypercubes (`hypercubes`). Requirements that no hypercube meets, and tables of all other kinds, get deviations that
 serve many requirements each (`reversible_deviations`). Redundant suppressions are eliminated where that is quick
 (`elimination`).
@@ -58,13 +58,13 @@ def first_pattern(
     deadline: Deadline,
     settings: FirstPatternSettings = SETTINGS,
 ) -> Bools | None:
-    """The cells hidden by a safe pattern; None where there is no quick one, or not in time.
+    """The cells hidden by a safe pattern; None where there is none of these kinds, or not in time.
 
     `requirements`: what the cells that must be hidden do not meet by themselves. Costs are reported to `progress`.
     """
     if problem.most_touched is not None or problem.has_conditional:
         return None
-    found = _routes if is_network(problem) else _cubes if CubeSearch.fits(problem) else by_deviations
+    found = _flows if is_network(problem) else _cubes if CubeSearch.fits(problem) else by_deviations
     hidden = found(problem, allowed, requirements, progress, deadline, settings)
     if hidden is not None:
         _report(problem, hidden, progress)
@@ -75,7 +75,7 @@ def _report(problem: Problem, hidden: Bools, progress: Progress) -> None:
     progress("first pattern", 1, 1, complementary_cost(problem, hidden))
 
 
-def _routes(
+def _flows(
     problem: Problem,
     allowed: Bools,
     requirements: Sequence[Requirement],
@@ -83,10 +83,10 @@ def _routes(
     deadline: Deadline,
     settings: FirstPatternSettings,
 ) -> Bools | None:
-    """Cheapest routes through a network."""
-    routes = NetworkConstruction(problem, allowed, requirements, progress, deadline)
-    routes.construct()
-    return routes.hidden if routes.complete else None
+    """Cheapest flows through a network."""
+    flows = NetworkConstruction(problem, allowed, requirements, progress, deadline)
+    flows.construct()
+    return flows.hidden if flows.complete else None
 
 
 def _cubes(

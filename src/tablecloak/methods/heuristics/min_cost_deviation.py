@@ -1,4 +1,4 @@
-"""The step that the flow heuristics repeat, on the cells that may be hidden: the cheapest deviation at some prices.
+"""Cheapest deviations at a price a unit over all candidate cells: the step that the flow heuristics repeat.
 
     min  sum_i  c_i |d_i|    s.t.  M d = 0,   -down <= d <= up,   d_p = need  (or -need)
 
@@ -31,8 +31,8 @@ class Terrain:
         self.cells: Ints = np.flatnonzero(requests.allowed)
         place = np.full(requests.allowed.size, -1, dtype=np.int64)
         place[self.cells] = np.arange(self.cells.size)
-        self.asked: Ints = place[requests.cells]
-        """The places of the cells whose levels are asked for, in their order."""
+        self.protected: Ints = place[requests.cells]
+        """The places of the cells whose levels are protected, in their order."""
         self.hidden: Bools = requests.hidden[self.cells]
         down, up = Boxes(problem)[0]
         self.down, self.up = down[self.cells], up[self.cells]
@@ -76,7 +76,7 @@ class FlowSteps:
         self.counters: dict[str, float] = {"flows": 0, "paths of flows": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
-        """The cheapest flow of so much through arc p at the present prices; None if less is possible."""
+        """The cheapest flow of `need` through arc p at the present prices; None if less is possible."""
         price = self.terrain.price
         sent = self.flows.send(p, upward, need, up, down, price, price)
         self.count(sent.paths)
@@ -134,7 +134,7 @@ class ProgramSteps:
         self.counters: dict[str, float] = {"linear programs": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
-        """The cheapest deviation of so much of cell p; None if there is none, or none in time."""
+        """The cheapest deviation of cell p by `need`; None if there is none, or none in time."""
         count = self.terrain.cells.size
         low, high = np.zeros(2 * count), np.concatenate([up, down]) / need
         forced, fixed = (p, count + p) if upward else (count + p, p)

@@ -4,14 +4,14 @@
    order. Some cells may be hidden to begin with: those that the linear program of a lower bound hides whole.
 2. The paper's own algorithm (a `Builder`) hides cells; what it hides and counts is reported before anything is added.
 3. *Repair*: an audit of all levels and attackers names what the paper leaves open; each gets its cheapest deviation.
-4. *Clean-up*: what no level needs is published again, dearest first.
+4. *Elimination* of redundant suppressions: what no requirement needs is published again, by decreasing weight.
 5. *Several starts*: the same in random orders; the cheapest pattern is kept.
 
 A run that is stopped before step 3 is complete ends with a quick pattern that it began with (`initial_pattern`). With a
 time limit the paper's algorithm has a share of it; if it is cut short, the quick pattern takes the place of the repair:
-both together are safe, and the clean-up has the rest of the time.
+both together are safe, and the elimination has the rest of the time.
 
-References: the papers of the methods; Castro (2002), Figure 3, for the common frame; our notes, 4.1 and 4.10.
+References: the papers of the methods; Castro (2002), Figure 3, for the common frame.
 """
 
 from __future__ import annotations
@@ -33,12 +33,21 @@ from tablecloak.methods.heuristics.suppression_run import SuppressionRun
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
-WHOLE = 1 - 1e-6
-"""A linear program hides a cell whole from here on."""
-BUILD_SHARE = 0.7
-"""The share of the time left that the paper's algorithm has; the rest is for the repair and the clean-up."""
-FIRST_COLUMNS = 8
-"""So many of the cheapest cells of each line are columns of that program from the start."""
+
+@dataclass(frozen=True)
+class SequentialSettings:
+    """Time and work of the steps around the paper's algorithm."""
+
+    build_share: float = 0.7
+    """Share of the time left for the paper's algorithm; the rest is for repair and elimination. Untested default."""
+    first_columns: int = 8
+    """Number of the cheapest cells of each equation that are columns of the bound's program from the start. Untested
+    default."""
+    hidden_from: float = 1 - 1e-6
+    """Value of a variable from which on the bound's program hides a cell entirely. Untested default."""
+
+
+SETTINGS = SequentialSettings()
 
 
 @dataclass(frozen=True)
@@ -46,29 +55,29 @@ class OneByOneParams:
     """Parameters that all these methods have."""
 
     seconds: float | None = None
-    """Stop after so long with the best pattern so far."""
+    """Time limit in seconds; then the best pattern so far is returned."""
     order: Literal["level", "value", "small", "given", "random"] = "level"
     """Whose turn is first: the largest level, the largest value, the smallest value, as in the table, or chance."""
     levels: Literal["all", "E", "K1", "K3", "K5"] = "all"
-    """Whose levels the paper's algorithm is asked for: all sensitive cells, or what a set of `exposure` keeps."""
+    """Whose levels the paper's algorithm protects: all sensitive cells, or what a set of `exposure` keeps."""
     initial: Literal["none", "bound"] = "none"
     """Cells hidden to begin with: none, or those that the linear program of a lower bound hides whole."""
     clean_up: bool = True
     """Try to publish complementary cells again at the end."""
     starts: int = 1
-    """So many attempts, all but the first in random orders; the cheapest pattern is kept."""
+    """Number of attempts, all but the first in random orders; the cheapest pattern is kept."""
 
     def check(self, more: Mapping[str, bool] | None = None) -> None:
         """Raise an error that lists all faults; `more`: those of a method, and whether they hold."""
         faults = {"starts must be at least 1": self.starts < 1, **(more or {})}
-        told = [*wrong_words(self), *(fault for fault, holds in faults.items() if holds)]
-        if told:
-            raise InputError("Method parameters", told)
+        found = [*wrong_words(self), *(fault for fault, holds in faults.items() if holds)]
+        if found:
+            raise InputError("Method parameters", found)
 
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """What the paper's algorithm is asked: these cells, in this order, with the levels of the outsider."""
+    """The input of the paper's algorithm: cells in the order of their turns, with the levels of the outsider."""
 
     problem: Problem
     allowed: Bools
@@ -86,7 +95,7 @@ class Requests:
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """The pattern of the paper's algorithm, what it counted, and what is worth telling."""
+    """The pattern of the paper's algorithm, its counters and its notes."""
 
     hidden: Bools
     counters: Mapping[str, float] = field(default_factory=dict)
@@ -118,7 +127,7 @@ def one_by_one(
     *,
     first: bool = True,
 ) -> Proposal:
-    """The cheapest of some attempts, each the paper's pattern, repaired and cleaned up.
+    """The cheapest of some attempts, each the paper's pattern, repaired and without redundant suppressions.
 
     `first`: whether to make a quick pattern to begin with; methods as quick as that need none.
     """
@@ -170,22 +179,22 @@ class _Frame:
         self.cells = self._cells()
 
     def _cells(self) -> Ints:
-        """The sensitive cells whose levels are asked for."""
+        """The sensitive cells whose levels are protected."""
         if self.params.levels == "all":
             return np.flatnonzero(self.problem.sensitive)
         return exposure(self.problem, progress=self.progress).algorithms[self.params.levels]
 
     def _hide_by_bound(self) -> None:
-        """Hide what the linear program of Kelly's and the volume rows hides whole; its value is a proven bound."""
+        """Hide what the linear program of Kelly's and the volume cuts hides entirely; its value is a proven bound."""
         problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
         lines, patterns = EquationCuts(problem, self.run.allowed), BridgelessCuts(problem, self.run.allowed)
         volume = lines.volume_cuts()
-        start = patterns.cheapest(FIRST_COLUMNS)
+        start = patterns.cheapest(SETTINGS.first_columns)
         program = CutProgram(problem.weights, free, start, [patterns.separate], self.deadline, self.progress)
         program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         program.solve_relaxation()
         self.bound = program.rounded
-        self.hidden |= free & (program.relaxation.x >= WHOLE)
+        self.hidden |= free & (program.relaxation.x >= SETTINGS.hidden_from)
 
     def _ordered(self, shuffled: bool) -> Ints:
         """Whose turn is when."""
@@ -202,10 +211,10 @@ class _Frame:
         return self.cells[np.argsort(keys[self.params.order], kind="stable")]
 
     def attempt(self, build: Builder, *, shuffled: bool) -> SafeAttempt | None:
-        """The paper's pattern, made safe against everybody and cleaned up. None: not in time."""
+        """The paper's pattern, safe against all attackers and without redundant suppressions. None: not in time."""
         problem, cells = self.problem, self._ordered(shuffled)
         lower, upper, sliding = problem.required(0, cells)
-        within = self.deadline.share(BUILD_SHARE)
+        within = self.deadline.share(SETTINGS.build_share)
         own = build(
             Requests(
                 problem,
@@ -245,7 +254,7 @@ class _Frame:
         return SafeAttempt(hidden, self.run.cost(hidden), counters, own.notes)
 
     def _united(self, own: Own) -> SafeAttempt:
-        """The pattern of a builder that was cut short together with the quick one, cleaned up: safe without an audit.
+        """The pattern of a builder that was cut short, together with the initial one: safe without an audit.
 
         An audit of a pattern with many open cells can take longer than the time that is left.
         """
