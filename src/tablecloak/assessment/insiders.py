@@ -53,7 +53,8 @@ class Insiders:
     most: int = 500
     """Maximum number of attackers: everything is checked against each of them. Pooled ones are not counted."""
     candidates_per_attacker: ClassVar[int] = 20
-    """Candidates are refused unseen if they are more than this times `most`: few of them know the same."""
+    """Candidates are refused unseen if they are more than this times `most`; candidates with the same bounds
+    become one attacker. Untested default."""
 
     def __post_init__(self) -> None:
         numbers = {"largest": self.largest, "coalition": self.coalition, "most": self.most}

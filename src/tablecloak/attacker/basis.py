@@ -21,7 +21,7 @@ class RationalBasisSettings:
     """Limits of exact bases."""
 
     max_columns: int = 3_000
-    """Maximum number of basic columns: elimination in fractions takes seconds beyond it. Untested default."""
+    """Maximum number of basic columns: larger bases are left undecided, smaller limits save time. Untested default."""
 
 
 SETTINGS = RationalBasisSettings()

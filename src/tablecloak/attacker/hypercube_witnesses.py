@@ -34,12 +34,13 @@ class HypercubeSettings:
 
     min_cells: int = 5_000
     """Tables of up to this number of cells go to linear programs at once. With 10,571 cells, 270 of them with
-    requirements, everything hidden, hypercubes take 0.05 s and linear programs 0.6 s. Benchmark part `limits`."""
+    requirements, everything hidden, hypercubes took 0.05 s and linear programs 0.6 s; the limit itself is an untested
+    default."""
     min_requirements: int = 50
-    """Up to this number of cells with requirements go to linear programs at once. Benchmark part `limits`."""
+    """Up to this number of cells with requirements go to linear programs at once. Untested default."""
     starts: int = 12
     """Number of orders of the dimensions from which a single hypercube is sought; each one that is missed costs a
-    linear program. Benchmark part `limits`."""
+    linear program. Untested default."""
     max_summed: int = 24
     """Maximum number of hypercubes in one sum; more of them meet levels nearer to the last unit of the bounds.
     Benchmark part `limits`, roundings of 30x30x10."""

@@ -35,8 +35,8 @@ class LinearAttackSettings:
     """Maximum number of columns for single exact solutions before margins are tried; more take a second each.
     Benchmark part `limits`."""
     exact_targets: int = 8
-    """Maximum number of cells that get exact evidence one by one where points are no simple fractions; for more of
-    them programs with margins are faster. Untested default."""
+    """Maximum number of cells that get exact evidence one by one where points are no simple fractions; where
+    there are more, programs with margins come first. Untested default."""
     pool_size: int = 400
     """Maximum number of witnesses kept for a chunk: more save programs and take memory and time. Untested default."""
     chunk_size: int = 1_000

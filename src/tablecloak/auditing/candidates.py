@@ -37,11 +37,11 @@ class CandidateSettings:
 
     denominators: tuple[int, ...] = (1, 12, 1_000)
     """Largest denominators, in this order, of the fractions of a data unit that floats are rounded to before the basis
-    is solved exactly: rounding is fast and often suffices. Untested default."""
+    is solved exactly; more of them save exact bases and cost checks. Untested default."""
     largest_flow: int = 2**50
     """Flows are computed in integers below this, where floats are exact: the size of the grid units follows from it."""
     flows: bool = True
-    """Whether maximum flows are tried before linear programs on network components: they are faster and exact."""
+    """Whether maximum flows are tried before linear programs on network components. Untested default."""
     basis: RationalBasisSettings = field(default_factory=RationalBasisSettings)
     """Exact bases, where rounding fails."""
 
