@@ -25,7 +25,9 @@ from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
 from tests.methods.heuristics.test_hypercubes import problem_of
 
-highs, judging = (import_module(f"tablecloak.{name}") for name in ("solvers.highs", "methods.timed_audit"))
+highs, judging = (
+    import_module(f"tablecloak.{name}") for name in ("solvers.highs.running", "methods.timed_audit")
+)
 UNTIMED = ("tablecloak.methods", "tablecloak.attacker", "tablecloak.solvers", "tablecloak.progress")
 """Packages that may not read a clock without a limit; `protect` and `audit` report their seconds."""
 EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))

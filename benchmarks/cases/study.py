@@ -24,7 +24,7 @@ from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import N
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
 from tablecloak.methods.cuts import PatternRows, Twins, capacity
 from tablecloak.methods.heuristics import Thinner, redundancy
-from tablecloak.solvers import Callbacks, MixedSolution, branch_and_cut
+from tablecloak.solvers import Callbacks, Solution, branch_and_cut
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
 SECONDS = 120.0
@@ -59,13 +59,13 @@ class EachAlone:
         return Twins.none(allowed.size)
 
 
-def tree_without_searches(*arguments: Any, **options: Any) -> MixedSolution:
+def tree_without_searches(*arguments: Any, **options: Any) -> Solution:
     """Branch and cut, and no greedy search while it runs; searches at the root are as ever."""
     with replaced((Exact, "search_near", nothing), (Exact, "repair", nothing)):
         return branch_and_cut(*arguments, **options)
 
 
-def tree_with_whole_points(cost: Any, rows: Any, callbacks: Callbacks, **options: Any) -> MixedSolution:
+def tree_with_whole_points(cost: Any, rows: Any, callbacks: Callbacks, **options: Any) -> Solution:
     """Branch and cut that asks for rows at whole points only."""
 
     def separate(values: Any, whole: bool) -> Any:

@@ -13,7 +13,7 @@ from fixtures import FIXTURES
 from tablecloak.errors import InputError
 from tablecloak.model import Status
 from tablecloak.protection import protect
-from tablecloak.solvers import Callbacks, Cut, MixedSolution, Outcome, branch_and_cut, scip
+from tablecloak.solvers import Callbacks, Cut, Outcome, Solution, branch_and_cut, scip
 
 pytest.importorskip("pyscipopt")
 SIZE = 9
@@ -57,7 +57,7 @@ class Instance:
         self.told.append((nodes, bound))
         return False
 
-    def solve(self, **options: object) -> MixedSolution:
+    def solve(self, **options: object) -> Solution:
         calls = {name: options.pop(name, getattr(self, name, None)) for name in ("separate", "tell")}
         propose = options.pop("propose", lambda x: None)
         rows = self.low[: self.given], csr_array(self.matrix[: self.given])

@@ -20,7 +20,7 @@ from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers import Outcome, Session, Solution
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
 
 POOL_SIZE = 400
 """Witnesses that a chunk of questions remembers."""
@@ -62,7 +62,7 @@ class LinearAttack:
         self.high: Floats
         self.low, self.high = self.system.bounds(component.low, component.high)
         self.oracle = AttackerOracle(self.system, self.low, self.high)
-        self.session: Session | None = None
+        self.session: LinearProgram | None = None
         self.solves = 0
         self.pools: dict[int, list[Deviation]] = {}
         for chunk, pool in ({} if known is None else known.pools).items():
@@ -104,12 +104,13 @@ class LinearAttack:
         columns = witness.numerator / float(witness.denominator)
         return np.asarray(self.system.ratio * columns[self.system.group])
 
-    def program(self, asked: Ints, upper: Floats) -> Session:
+    def program(self, asked: Ints, upper: Floats) -> LinearProgram:
         """The program of the columns, split and with columns of their own for those asked about; see `_Push`."""
         matrix, lower = unfolded(self.system.columns, asked), np.zeros(upper.size)
         presolve = upper.size > PRESOLVED
         if self.session is None:
-            self.session = Session(matrix, lower, upper, presolve=presolve, feasible=True)
+            options = SimplexOptions(presolve=presolve, feasible=True)
+            self.session = LinearProgram(matrix, lower, upper, options=options)
         else:
             self.session.load(matrix, lower, upper, presolve=presolve)
         return self.session
@@ -208,7 +209,7 @@ class _Push:
                 tick(0)
         self.attack.solves = self.session.solves + self.attack.oracle.solves
 
-    def _session(self) -> Session:
+    def _session(self) -> LinearProgram:
         """Columns, all from zero: d+ and d- of every column up to the need, then what lies beyond for some.
 
         The point d = 0 is a vertex, so the simplex method starts feasible. Nothing moves further than `CAP` needs.
@@ -369,10 +370,11 @@ class _Push:
         high = np.where(np.isinf(self.attack.high), 1.0, 0.0)
         for upward in (False, True):
             endless = np.isinf(self.need[upward]) & np.isinf(self.side[upward].bound)
-            session: Session | None = None
+            session: LinearProgram | None = None
             while (questions := np.flatnonzero(endless & np.isfinite(self.side[upward].reach))).size:
                 if session is None:
-                    session = Session(self.attack.system.columns, low, high, feasible=True)
+                    options = SimplexOptions(feasible=True)
+                    session = LinearProgram(self.attack.system.columns, low, high, options=options)
                 costs = np.zeros(self.attack.system.count)
                 costs[self.group[questions]] = np.where(self.flip[questions] != upward, -1.0, 1.0)
                 session.set_objective(costs)
@@ -389,7 +391,7 @@ class _Push:
                 self.goal[upward][found] = -np.inf
 
 
-def _solved(session: Session) -> Solution | None:
+def _solved(session: LinearProgram) -> Solution | None:
     """A solution, or None where the solver did not end well."""
     try:
         return session.solve()

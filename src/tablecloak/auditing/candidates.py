@@ -19,7 +19,7 @@ from scipy.sparse import csc_array, hstack
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import Component, TooMuchWork, solve
 from tablecloak.auditing.exact import ONE, ZERO, ExactProblem, Extended, Room, Vector
-from tablecloak.solvers import DUAL, PRIMAL, Outcome, Session
+from tablecloak.solvers import DUAL, PRIMAL, LinearProgram, Outcome, SimplexOptions
 from tablecloak.solvers.graphs import Network
 
 DENOMINATORS = (1, 12, 1_000)
@@ -200,12 +200,12 @@ class _Program:
         ends = np.array([[float(end) for end in room] for room in rooms])
         sizes = np.abs(ends[np.isfinite(ends) & (ends != 0)])
         self.scale = float(np.sqrt(sizes.min() * sizes.max())) if sizes.size else float(exact.unit)
-        self.session = Session(
+        self.session = LinearProgram(
             self.matrix,
             ends[:, 0] / self.scale,
             ends[:, 1] / self.scale,
             cost=np.full(len(cells), float(self.twice)),
-            strategy=DUAL if self.twice else PRIMAL,
+            options=SimplexOptions(strategy=DUAL if self.twice else PRIMAL),
         )
 
     def furthest(self, place: int, upward: bool, limit: Extended) -> Push:

@@ -48,7 +48,7 @@ from tablecloak.model import (
     whole_units,
 )
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers import Outcome, Session
+from tablecloak.solvers import LinearProgram, Outcome
 
 SOLVER_SLACK = 1e-6
 """Where linear programs decide which set a cell is in, a level counts as met up to this share of itself."""
@@ -369,7 +369,7 @@ class _Freed:
         self.system = Component(np.arange(low.size), matrix, low, high, 1.0, orient(matrix))
         self.scale = float(np.sqrt(hidden.width[asked].min() * hidden.width[asked].max()))
         is_network = self.system.orientation is not None
-        self.session = None if is_network else Session(matrix, low / self.scale, high / self.scale)
+        self.session = None if is_network else LinearProgram(matrix, low / self.scale, high / self.scale)
 
     def leaves_exposed(self, cell: int) -> bool:
         """Whether the cell fails its levels all the same."""
@@ -390,7 +390,7 @@ class _Freed:
             down, up = self._extent(self.session, cell)
         return bool((_short(down, lower) | _short(up, upper) | _short(down + up, sliding))[0])
 
-    def _extent(self, session: Session, cell: int) -> tuple[Floats, Floats]:
+    def _extent(self, session: LinearProgram, cell: int) -> tuple[Floats, Floats]:
         """How far the cell gets down and up; the program stays warm from cell to cell."""
         far = []
         for cost in (1.0, -1.0):

@@ -47,7 +47,7 @@ from tablecloak.methods.heuristics import (
 )
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
-from tablecloak.solvers import DUAL, Outcome, Session
+from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 
 WHOLE_TABLE = 3000
 """Programs are over the whole table if no more cells may be hidden; else they look near the cell first."""
@@ -264,7 +264,8 @@ class _Program:
         whole = half if sliding is None else block_diag([half, half], format="csc")
         zero = np.zeros(2 * self.copies * self.count)
         self.columns = np.arange(zero.size)
-        self.session = Session(csc_array(whole), zero, zero, strategy=DUAL, presolve=True)
+        options = SimplexOptions(strategy=DUAL, presolve=True)
+        self.session = LinearProgram(csc_array(whole), zero, zero, options=options)
         if sliding is not None:
             places = sliding + self.count * np.arange(4)
             self.session.add_row(1.0, np.inf, places, np.array([1.0, -1.0, -1.0, 1.0]))

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.solvers.outcome import MixedSolution, Outcome
+from tablecloak.solvers.outcome import Outcome, Solution
 
 
 class Cut(NamedTuple):
@@ -61,7 +61,7 @@ def branch_and_cut(
     nodes: float = math.inf,
     bare: bool = False,
     rounds: int = 5,
-) -> MixedSolution:
+) -> Solution:
     """min cost x over binary x that miss no row: none of those given (low <= matrix x), none that `separate` finds.
 
     Points that cost more than `cutoff` do not matter; if there are no others the outcome is INFEASIBLE. Costs are
@@ -71,7 +71,9 @@ def branch_and_cut(
     import pyscipopt
 
     if cost.size == 0:
-        return _without_columns(rows[0], callbacks)
+        empty = Solution.without_columns(rows[0])
+        violated = empty.outcome is Outcome.OPTIMAL and callbacks.separate(np.zeros(0), True)
+        return Solution.without_point(Outcome.INFEASIBLE) if violated else empty
     model = pyscipopt.Model()
     _settings(model, seconds, nodes)
     if bare:
@@ -107,13 +109,6 @@ def branch_and_cut(
         model.freeProb()  # model and handler know each other: else the tree stays until Python looks for such circles
 
 
-def _without_columns(low: Floats, callbacks: Callbacks) -> MixedSolution:
-    none = np.zeros(0)
-    if (low > 1e-9).any() or callbacks.separate(none, True):
-        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, none)
-    return MixedSolution(Outcome.OPTIMAL, 0.0, 0.0, none)
-
-
 def _settings(model: Any, seconds: float, nodes: float) -> None:
     model.hideOutput()
     for name, value in {
@@ -137,7 +132,7 @@ def _add_row(model: Any, variables: list[Any], cut: Cut) -> None:
     model.addCons(quicksum(value * variables[i] for i, value in terms) >= cut.low, removable=True)
 
 
-def _outcome(model: Any, variables: list[Any], scale: float, cutoff: float) -> MixedSolution:
+def _outcome(model: Any, variables: list[Any], scale: float, cutoff: float) -> Solution:
     status, values, objective = model.getStatus(), np.zeros(0), math.inf
     if model.getNSols() > 0:
         solution = model.getBestSol()
@@ -146,11 +141,11 @@ def _outcome(model: Any, variables: list[Any], scale: float, cutoff: float) -> M
             values = np.array([model.getSolVal(solution, v) for v in variables])
     bound = float(model.getDualbound()) / scale
     if status in ("infeasible", "inforunbd") or (status == "optimal" and not values.size):
-        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))
+        return Solution.without_point(Outcome.INFEASIBLE)
     if status == "optimal":
-        return MixedSolution(Outcome.OPTIMAL, objective, bound, values)
+        return Solution(Outcome.OPTIMAL, objective, bound, values)
     if status in ("timelimit", "nodelimit", "userinterrupt"):
-        return MixedSolution(Outcome.TIME_LIMIT, objective, bound, values)
+        return Solution(Outcome.TIME_LIMIT, objective, bound, values)
     raise SolverError(f"SCIP ended with status {status} on a program of {len(variables)} binary columns")
 
 

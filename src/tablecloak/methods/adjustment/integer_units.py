@@ -22,7 +22,7 @@ from tablecloak.methods.adjustment.leaf_correction import whole_by_free_cells
 from tablecloak.methods.adjustment.leaf_rounding import whole_by_leaves
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers import solve_limited
+from tablecloak.solvers import MipOptions, solve_mip
 
 ROUNDS, STEPS = 6, (1, 3, 10)
 MOST_DIGITS = 3
@@ -180,15 +180,18 @@ def _correction(
         else:
             prices = [weight * (np.abs(k + 1) - np.abs(k)), weight * (np.abs(k - 1) - np.abs(k))]
         scale = size if network and size > 1e6 else 1.0
-        solution = solve_limited(
+        solution = solve_mip(
             hstack([part, -part]),
             (np.zeros(2 * free.size), np.concatenate([up[free], down[free]]) / scale),
             (missing / scale, missing / scale),
             np.concatenate(prices),
             np.full(2 * free.size, not network),
-            seconds=deadline.left,
-            nodes=NODES,
-            presolve=not network,  # sums are checked in whole numbers, whatever a solver claims
+            MipOptions(
+                seconds=deadline.left,
+                nodes=NODES,
+                presolve=not network,  # sums are checked in whole numbers, whatever a solver claims
+                root_share=None,
+            ),
         )
         if solution.values.size == 2 * free.size:
             change = np.zeros(whole.size)

@@ -28,7 +28,17 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.adjustment.reach import Ranges
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers import DUAL, Outcome, Session, Sifted, independent, sift, solve_limited
+from tablecloak.solvers import (
+    DUAL,
+    LinearProgram,
+    MipOptions,
+    Outcome,
+    SimplexOptions,
+    Solution,
+    independent,
+    sift,
+    solve_mip,
+)
 
 UNCLEAR, AT_ONCE, FEW = 1e-6, 0.3, 12
 """A sense is decided when its share is this near to 0 or 1; so many of the others are taken in one step, or a few."""
@@ -91,29 +101,27 @@ class Adjustment:
         self.size = self.offset.size
         self.sifts = self.cost.size > max(SIFTED_COLUMNS, SIFTED_SHAPE * self.right.size)
         """Whether linear programs are solved over some of their columns at a time."""
-        self._program: Session | None = None
+        self._program: LinearProgram | None = None
         self._warm: Ints | None = None  # senses of its last solution, if it has one
         self._used = np.zeros(self.cost.size, dtype=bool)
         self._used[2 * self.size :] = True
 
-    def _session(self, given: Ints) -> Session:
+    def _session(self, given: Ints) -> LinearProgram:
         """The linear program of all columns: warm, or afresh where too much has changed since it was solved."""
         far = self._warm is None or np.count_nonzero(given != self._warm) > AFRESH * given.size
         if far or self._program is None:
             self._program = self.program(DUAL)
         return self._program
 
-    def program(self, strategy: int) -> Session:
+    def program(self, strategy: int) -> LinearProgram:
         """The linear program of all columns, with senses relaxed."""
-        return Session(
+        return LinearProgram(
             self.matrix,
             np.zeros(self.cost.size),
             self._highest(),
             cost=self.cost,
-            row_low=self.right,
-            row_high=self.right,
-            strategy=strategy,
-            presolve=True,
+            rows=(self.right, self.right),
+            options=SimplexOptions(strategy=strategy, presolve=True),
         )
 
     def _scale(self) -> float:
@@ -150,9 +158,7 @@ class Adjustment:
             session.set_many_bounds(np.arange(self.cost.size), low, high)
             whole = session.solve(seconds)
             self._warm = senses.copy() if whole.outcome is Outcome.OPTIMAL else None
-            bound = whole.objective if whole.outcome is Outcome.OPTIMAL else -math.inf
-            values = whole.values if whole.outcome is Outcome.OPTIMAL else np.zeros(0)
-            solution = Sifted(whole.outcome, values, whole.objective, bound, whole.duals, 1)
+            solution = whole if whole.outcome is Outcome.OPTIMAL else Solution.without_point(whole.outcome)
         bound = self._cost(solution.bound)
         if solution.values.size == 0:  # all columns are bounded: never unbounded
             outcome = Outcome.INFEASIBLE if solution.outcome is Outcome.UNBOUNDED else solution.outcome
@@ -165,7 +171,7 @@ class Adjustment:
         """The cost of a move from the objective of the program."""
         return (objective * self.cost_scale * self.scale + self.constant) * self.problem.table.unit
 
-    def _sifted(self, low: Floats, high: Floats, seconds: float, near: Floats | None) -> Sifted | None:
+    def _sifted(self, low: Floats, high: Floats, seconds: float, near: Floats | None) -> Solution | None:
         """Over columns that were of use before, and those of cells that a move near by moves. None: it found nothing.
 
         That no point was found although the time is not up is left to the whole program to say.
@@ -177,7 +183,7 @@ class Adjustment:
             cells = cells[extra[cells] > 0]
             self._used[cells] = self._used[cells + self.size] = True
         first = np.flatnonzero(self._used)
-        found = sift(self.matrix, self.right, self.cost, low, high, first, seconds=seconds)
+        found = sift(self.matrix, self.right, self.cost, (low, high), first, seconds=seconds)
         if found.values.size:
             self._used |= (found.values > 0) & (high > low)
         return None if found.outcome is Outcome.INFEASIBLE else found
@@ -324,17 +330,20 @@ class Adjustment:
         high[2 * size :][down] = 0.0
         links, link_high = _couplings(place[binary], np.flatnonzero(binary), rise, fall, mine.size)
         cost = np.concatenate([self.cost[cells], self.cost[cells], self.cost[2 * self.size :][mine] * middle])
-        solution = solve_limited(
+        solution = solve_mip(
             vstack([matrix, links]),
             (low, high),
             (np.concatenate([right, np.full(link_high.size, -np.inf)]), np.concatenate([right, link_high])),
             cost,
             np.concatenate([np.zeros(2 * size, dtype=bool), binary]),
-            seconds=seconds,
-            nodes=nodes,
-            gap=gap,
-            presolve=presolve,
-            start=None if start is None else self._point(start, cells, mine),
+            MipOptions(
+                seconds=seconds,
+                nodes=nodes,
+                gap=gap,
+                presolve=presolve,
+                start=None if start is None else self._point(start, cells, mine),
+                root_share=None,
+            ),
         )
         unit = self.problem.table.unit
         constant = float(self.problem.weights[cells] @ np.abs(self.offset[cells]))

@@ -45,7 +45,7 @@ from tablecloak.methods.unified import (
 )
 from tablecloak.model import Perturbation, Problem, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import MixedSolution, Outcome, watched
+from tablecloak.solvers import Outcome, Solution, watched
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
@@ -276,7 +276,7 @@ def _priced(problem: Problem, progress: Progress) -> Progress:
     return told
 
 
-def _answer(solution: MixedSolution, form: Form) -> Answer:
+def _answer(solution: Solution, form: Form) -> Answer:
     """The first model's solution as an answer of the second."""
     there = solution.values.size == form.size
     objective = solution.objective if there else math.inf

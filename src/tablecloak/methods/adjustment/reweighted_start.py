@@ -34,7 +34,7 @@ from tablecloak.methods.adjustment.integer_units import whole_units
 from tablecloak.methods.adjustment.model import Adjustment, Move
 from tablecloak.methods.adjustment.reach import cost_of
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import PRIMAL, Outcome, least_squares, solve_limited
+from tablecloak.solvers import PRIMAL, MipOptions, Outcome, least_squares, solve_mip
 
 STEPS_A_CELL, MOST_STEPS = 4000, 10_000_000
 """Steps of the annealing."""
@@ -82,13 +82,13 @@ def distance_bound(adjustment: Adjustment, seconds: float = math.inf) -> float:
     part = csr_array(signed[rows])
     cells = np.unique(part.indices)
     scale = max(float(missing[rows].max()), 1.0)
-    solution = solve_limited(
+    solution = solve_mip(
         part[:, cells],
         (np.zeros(cells.size), (highest - least)[cells] / scale),
         (missing[rows] / scale, np.full(rows.size, np.inf)),
         weights[cells],
         np.zeros(cells.size, dtype=bool),
-        seconds=seconds,
+        MipOptions(seconds=seconds),
     )
     if solution.outcome is not Outcome.OPTIMAL:
         return base

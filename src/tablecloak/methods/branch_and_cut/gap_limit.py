@@ -80,7 +80,7 @@ def resolve(state: Exact, highest: float) -> bool:
         rows = relaxation.pool[sent:]
         program.add_rows(np.array([row.rhs for row in rows]), relaxation.matrix(rows)[:, cells])
         sent += len(rows)
-        solution = program.solve(state.deadline.left, gap=near, step=state.unit)
+        solution = program.solve(state.deadline.left, gap=near, step=state.unit).checked()
         state.counters["integer programs"] += 1
         state.raise_bound(min(solution.bound, guess.beyond))
         if solution.outcome is Outcome.TIME_LIMIT:

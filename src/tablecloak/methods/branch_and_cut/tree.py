@@ -12,7 +12,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.state import LAST, Exact, Stage
 from tablecloak.methods.cuts import Row
 from tablecloak.progress import TimeUp
-from tablecloak.solvers import Callbacks, Cut, MixedSolution, branch_and_cut
+from tablecloak.solvers import Callbacks, Cut, Solution, branch_and_cut
 
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
@@ -76,7 +76,7 @@ def decide(
     cutoff: float,
     nodes: float,
     seconds: float = math.inf,
-) -> MixedSolution:
+) -> Solution:
     """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
     effort = HARD if state.is_network or len(state.requirements) > FEW_LEVELS else LITTLE
     tied = state.alike and state.is_roomy(columns.cells)

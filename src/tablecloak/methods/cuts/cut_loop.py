@@ -129,7 +129,7 @@ class RowProgram:
             pool = self.relaxation.pool[sent:]
             program.add_rows(np.array([row.rhs for row in pool]), self.relaxation.matrix(pool)[:, cells])
             sent += len(pool)
-            solution = program.solve(self.deadline.left, gap=near, step=self.unit)
+            solution = program.solve(self.deadline.left, gap=near, step=self.unit).checked()
             self.programs += 1
             self.bound = max(self.bound, min(solution.bound, highest))
             self.report("integer program", self.programs, self.programs, None, self.rounded)

@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import CellNetwork
 from tablecloak.model import Requirement, Side
-from tablecloak.solvers import MixedSolution, solve_mixed
+from tablecloak.solvers import MipOptions, Solution, solve_mip
 
 
 class FlowProgram:
@@ -43,7 +43,7 @@ class FlowProgram:
         rows: tuple[csr_array, Floats],
         requirements: Sequence[Requirement],
         seconds: float,
-    ) -> MixedSolution:
+    ) -> Solution:
         """The best binary point, its flows behind it; `rows` are A over all cells, and b."""
         matrix, right = rows
         blocks = [self._block(requirement) for requirement in requirements]
@@ -66,7 +66,8 @@ class FlowProgram:
         cost = np.concatenate([weights[self.cells], np.zeros(width)])
         integral = np.arange(size + width) < size
         limits = (np.concatenate(low), np.concatenate(high))
-        return solve_mixed(vstack(parts, format="csr"), columns, limits, cost, integral, seconds)
+        program = vstack(parts, format="csr")
+        return solve_mip(program, columns, limits, cost, integral, MipOptions(seconds=seconds)).checked()
 
     def _block(self, requirement: Requirement) -> _Block:
         arcs = self.arcs[self.arcs != requirement.cell]

@@ -22,7 +22,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.cuts.cut import Row, matrix_of
-from tablecloak.solvers import Master, Outcome
+from tablecloak.solvers import Outcome, RestrictedMaster
 
 PRICED = 2000
 """At most so many columns enter at once."""
@@ -50,7 +50,7 @@ class Relaxation:
         self._seen: set[tuple[bytes, bytes, float]] = set()
         self._inside: list[int] = []
         self._age: list[int] = []
-        self.master = Master(scale=max(float(weights[free].max(initial=0.0)) / LARGEST_COST, 1.0))
+        self.master = RestrictedMaster(scale=max(float(weights[free].max(initial=0.0)) / LARGEST_COST, 1.0))
         self.x: Floats = np.zeros(weights.size)
         self.value = 0.0
         self.bound = 0.0

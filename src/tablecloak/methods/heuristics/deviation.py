@@ -20,7 +20,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import WitnessFinder, without_empty_rows
 from tablecloak.model import Problem, Requirement, Side, room_by_box, sides
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
+from tablecloak.solvers import DUAL, HALF, NOISE, LinearProgram, Outcome, SimplexOptions
 
 NEAR, WIDER = 800, 2
 """How many cells a program starts with, and how much larger the next one is."""
@@ -199,7 +199,8 @@ class _Neighbourhood:
             low[forced] = high[forced] = 1.0
             high[fixed] = 0.0
         whole = half if self.copies == 1 else block_diag([half, half], format="csr")
-        self.session = Session(whole, low, high, strategy=DUAL, presolve=True)
+        options = SimplexOptions(strategy=DUAL, presolve=True)
+        self.session = LinearProgram(whole, low, high, options=options)
         if self.copies == 2:
             columns = np.array([place, count + place, 2 * count + place, 3 * count + place])
             self.session.add_row(1.0, np.inf, columns, np.array([1.0, -1.0, -1.0, 1.0]))

@@ -18,7 +18,7 @@ from scipy.sparse import hstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.solvers import DUAL, Outcome, Session
+from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 from tablecloak.solvers.graphs import CheapestFlow
 
 FLOOR = 1e-3
@@ -138,7 +138,7 @@ class ProgramSteps:
         self.terrain, self.deadline = terrain, requests.deadline
         matrix = without_empty_rows(working_columns(requests.problem.table)[:, terrain.cells])
         self.matrix = hstack([matrix, -matrix], format="csc")
-        self.session: Session | None = None
+        self.session: LinearProgram | None = None
         self.counters: dict[str, float] = {"linear programs": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
@@ -153,7 +153,8 @@ class ProgramSteps:
         price = self.terrain.price / self.terrain.weights.max(initial=1.0)
         cost = np.tile(price, 2)
         if self.session is None:
-            self.session = Session(self.matrix, low, high, cost=cost, strategy=DUAL, presolve=True)
+            options = SimplexOptions(strategy=DUAL, presolve=True)
+            self.session = LinearProgram(self.matrix, low, high, cost=cost, options=options)
         else:
             self.session.load(self.matrix, low, high, cost=cost, presolve=True)
         solution = self.session.solve(self.deadline.left)

@@ -16,7 +16,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.unified import Affine, Rows, Shown, added_up, at_cells
 from tablecloak.model import Mark, Problem, Table
-from tablecloak.solvers import Program
+from tablecloak.solvers import GrowingProgram
 
 LARGEST_WHOLE = 2**53
 """Up to here all whole numbers are floats."""
@@ -122,16 +122,17 @@ def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float,
     free = at_cells(kept, size, 0, kept.size, max(float(shown.reach.max(initial=0.0)), problem.table.unit))
     value = Affine(shown.value.constant, csr_array(hstack([shown.value.matrix, free, -free])))
     columns = form.size + 2 * kept.size
-    program = Program(
+    program = GrowingProgram(
         np.concatenate([np.zeros(form.size), np.ones(2 * kept.size)]),
         np.concatenate([form.low, np.zeros(2 * kept.size)]),
         np.concatenate([form.high, np.full(2 * kept.size, np.inf)]),
         np.concatenate([form.whole, np.zeros(2 * kept.size, dtype=bool)]),
+        abandonable=True,
     )
     own, sums = form.rows, added_up(problem, value)
     wider = csr_array(hstack([own.matrix, csr_array((own.matrix.shape[0], columns - form.size))]))
     for rows in (Rows(wider, own.low, own.high), sums):
-        program.add_rows(rows.matrix, rows.low, rows.high)
+        program.add_rows(rows.low, rows.matrix, rows.high)
     solution = program.solve(seconds, nodes=nodes)
     if solution.values.size < columns:
         return None

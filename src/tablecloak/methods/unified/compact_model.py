@@ -27,7 +27,7 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods.unified.formulation import Form
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline
-from tablecloak.solvers import MixedSolution, cost_scale, solve_mixed
+from tablecloak.solvers import MipOptions, Solution, solve_mip
 
 MOST_COLUMNS = 400_000
 
@@ -39,7 +39,7 @@ def solve_first(
     widths: Sequence[Requirement],
     seconds: float,
     reach: float = 32.0,
-) -> MixedSolution:
+) -> Solution:
     """The optimum of the form under all levels (`requirements`) and conditional widths."""
     blocks = [(requirement, False) for requirement in requirements] + [
         (requirement, True) for requirement in widths
@@ -87,8 +87,7 @@ def solve_first(
     low = np.concatenate([form.low, *(low for low, _ in bounds)])
     high = np.concatenate([form.high, *(high for _, high in bounds)])
     cost, whole = np.zeros(total), np.zeros(total, dtype=bool)
-    scale = cost_scale(form.cost)
-    cost[: form.size], whole[: form.size] = form.cost / scale, form.whole
+    cost[: form.size], whole[: form.size] = form.cost, form.whole
     program = (
         vstack(wide, format="csr"),
         (low, high),
@@ -99,14 +98,16 @@ def solve_first(
     deadline = Deadline.after(seconds)
     ways = (False, True) if whole.any() else (False,)
     solution = min(
-        (solve_mixed(*program, deadline.left, presolve) for presolve in ways),
+        (
+            solve_mip(*program, MipOptions(seconds=deadline.left, presolve=presolve)).checked()
+            for presolve in ways
+        ),
         key=lambda found: found.objective,
     )
-    bound = solution.bound if whole.any() else solution.objective
-    return MixedSolution(
+    return Solution(
         solution.outcome,
-        scale * solution.objective + form.constant,
-        scale * bound + form.constant,
+        solution.objective + form.constant,
+        solution.bound + form.constant,
         solution.values[: form.size],
     )
 

@@ -27,7 +27,7 @@ from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof, Prover
 from tablecloak.model import DIRECTIONS, Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import Outcome, Session, Solution
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
 
 SHORT = 1e-7
 """A level is missed if more than this share of it is missing."""
@@ -75,7 +75,7 @@ class NearProver:
     def __init__(self, problem: Problem, far: Prover) -> None:
         self.near, self.boxes, self.far = Surroundings(problem.table), Boxes(problem), far
         self.usable = ~problem.forced
-        self._session: Session | None = None
+        self._session: LinearProgram | None = None
         self._windows: dict[int, Ints] = {}
         self._witnesses: dict[Requirement, list[tuple[Ints, Floats]]] = {}
         self._missed: dict[Requirement, int] = {}
@@ -227,7 +227,8 @@ class NearProver:
         cost = np.zeros(cells.size)
         cost[place] = -1.0 if upward else 1.0
         if self._session is None:
-            self._session = Session(matrix, low, high, cost=cost, feasible=True)
+            options = SimplexOptions(feasible=True)
+            self._session = LinearProgram(matrix, low, high, cost=cost, options=options)
         else:
             self._session.load(matrix, low, high, cost=cost)
         solution = self._session.solve()

@@ -29,7 +29,7 @@ from tablecloak.methods.unified.neighbourhood import Surroundings
 from tablecloak.methods.unified.protection_cuts import Proof
 from tablecloak.model import DIRECTIONS, Problem, Requirement, room_by_box
 from tablecloak.progress import Deadline
-from tablecloak.solvers import DUAL, Outcome, Session
+from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 
 QUICKLY_ASKED = 2000
 """In tables of no more cells programs over the whole table are quick."""
@@ -103,7 +103,7 @@ class _NearModels:
     def __init__(self, problem: Problem, up: Floats, down: Floats) -> None:
         self.near, self.boxes, self.price = Surroundings(problem.table), Boxes(problem), (up, down)
         self.room, self.usable = room_by_box(problem), ~problem.forced
-        self._session: Session | None = None
+        self._session: LinearProgram | None = None
 
     def proofs(self, requirements: list[Requirement], deadline: Deadline) -> list[Proof]:
         """The proofs that the duals of one program make."""
@@ -159,9 +159,10 @@ class _NearModels:
         cost = np.concatenate([price / largest, np.zeros(len(legs) * count)])
         arrays = (matrix, np.concatenate(low), np.concatenate(high))
         if self._session is None:
-            self._session = Session(*arrays, cost=cost, row_low=row_low, row_high=row_high, strategy=DUAL)
+            options = SimplexOptions(strategy=DUAL)
+            self._session = LinearProgram(*arrays, cost=cost, rows=(row_low, row_high), options=options)
         else:
-            self._session.load(*arrays, cost=cost, row_low=row_low, row_high=row_high)
+            self._session.load(*arrays, cost=cost, rows=(row_low, row_high))
         solution = self._session.solve(deadline.left)
         if solution.outcome is not Outcome.OPTIMAL:
             return None

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.unified.formulation import Form
-from tablecloak.solvers import MixedSolution, Program
+from tablecloak.solvers import GrowingProgram, Solution
 
 
 class Narrowed:
@@ -19,10 +19,11 @@ class Narrowed:
         self._kept = np.flatnonzero(kept)
         self._size = kept.size
         whole = np.zeros(self._kept.size, dtype=bool) if relaxed else form.whole[self._kept]
-        self._program = Program(form.cost[self._kept], form.low[self._kept], form.high[self._kept], whole)
+        columns = (form.cost[self._kept], form.low[self._kept], form.high[self._kept], whole)
+        self._program = GrowingProgram(*columns, abandonable=True)
         matrix = csr_array(form.rows.matrix[:, self._kept])
         asks = (np.diff(matrix.indptr) > 0) | (form.rows.low > 0) | (form.rows.high < 0)
-        self._program.add_rows(matrix[np.flatnonzero(asks)], form.rows.low[asks], form.rows.high[asks])
+        self._program.add_rows(form.rows.low[asks], matrix[np.flatnonzero(asks)], form.rows.high[asks])
 
     @property
     def reduced(self) -> Floats:
@@ -33,17 +34,17 @@ class Narrowed:
 
     def add_rows(self, matrix: csr_array, right: Floats) -> None:
         """matrix x >= right, over all columns."""
-        self._program.add_rows(matrix[:, self._kept], right, np.full(right.size, np.inf))
+        self._program.add_rows(right, matrix[:, self._kept])
 
-    def relax(self, seconds: float) -> MixedSolution:
+    def relax(self, seconds: float) -> Solution:
         """The linear program."""
-        return self._spread(self._program.relax(seconds))
+        return self._spread(self._program.solve(seconds))
 
-    def solve(self, seconds: float, *, gap: float) -> MixedSolution:
+    def solve(self, seconds: float, *, gap: float) -> Solution:
         """The integer program, up to a relative gap."""
         return self._spread(self._program.solve(seconds, gap=gap))
 
-    def _spread(self, solution: MixedSolution) -> MixedSolution:
+    def _spread(self, solution: Solution) -> Solution:
         if solution.values.size == self._kept.size < self._size:
             values = np.zeros(self._size)
             values[self._kept] = solution.values
