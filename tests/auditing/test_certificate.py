@@ -473,7 +473,7 @@ def test_verification_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a solver was asked")
 
     monkeypatch.setattr(LinearProgram, "solve", refuse)
-    monkeypatch.setattr(Network, "route", refuse)
+    monkeypatch.setattr(Network, "max_deviation", refuse)
     assert verify(certificate, problem, pattern).valid
 
 

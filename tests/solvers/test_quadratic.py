@@ -23,7 +23,7 @@ def random_program(seed):
 @pytest.mark.parametrize("seed", range(25))
 def test_it_solves_the_optimality_conditions(seed):
     matrix, right, weights, low, high = random_program(seed)
-    found = least_squares(csr_array(matrix), right, weights, low, high)
+    found = least_squares(csr_array(matrix), right, weights, (low, high))
     d = found.values
     assert np.abs(matrix @ d - right).max() < 1e-7
     assert ((low - 1e-12 <= d) & (d <= high + 1e-12)).all()
@@ -43,7 +43,7 @@ def test_it_solves_the_optimality_conditions(seed):
 
 def test_any_multipliers_give_a_bound():
     matrix, right, weights, low, high = random_program(3)
-    best = weights @ least_squares(csr_array(matrix), right, weights, low, high).values ** 2
+    best = weights @ least_squares(csr_array(matrix), right, weights, (low, high)).values ** 2
     rng = np.random.default_rng(0)
     for _ in range(20):
         y = rng.normal(size=right.size)

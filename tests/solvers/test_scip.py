@@ -13,7 +13,7 @@ from fixtures import FIXTURES
 from tablecloak.errors import InputError
 from tablecloak.model import Status
 from tablecloak.protection import protect
-from tablecloak.solvers import Callbacks, Cut, Outcome, Solution, branch_and_cut, scip
+from tablecloak.solvers import Callbacks, Outcome, Solution, SparseCut, TreeOptions, branch_and_cut, scip
 
 pytest.importorskip("pyscipopt")
 SIZE = 9
@@ -39,7 +39,7 @@ class Instance:
         self.optimum = float(costs.min())
         self.best = points[fine][int(costs.argmin())].astype(float)
 
-    def separate(self, x: np.ndarray, whole: bool) -> list[Cut]:
+    def separate(self, x: np.ndarray, whole: bool) -> list[SparseCut]:
         self.asked += 1
         self.whole += whole
         assert x.shape == self.cost.shape
@@ -47,7 +47,7 @@ class Instance:
         assert not whole or (x == np.rint(x)).all()
         missed = np.flatnonzero(self.low - self.matrix @ x > 1e-6)[: 2 if whole else 1]
         columns = np.arange(self.cost.size)
-        return [Cut(columns, self.matrix[k], float(self.low[k])) for k in missed]
+        return [SparseCut(columns, self.matrix[k], float(self.low[k])) for k in missed]
 
     def accept(self, x: np.ndarray) -> bool:
         self.judged += 1
@@ -62,7 +62,7 @@ class Instance:
         propose = options.pop("propose", lambda x: None)
         rows = self.low[: self.given], csr_array(self.matrix[: self.given])
         callbacks = Callbacks(calls["separate"], self.accept, propose, calls["tell"])
-        return branch_and_cut(self.cost, rows, callbacks, **{"step": self.step, **options})
+        return branch_and_cut(self.cost, rows, callbacks, TreeOptions(**{"step": self.step, **options}))
 
 
 @pytest.mark.parametrize("step", [1.0, 0.25, 1e-4, 1e6, 0.0])
@@ -104,22 +104,22 @@ def test_whole_points_are_judged_by_the_caller_only():
 
 def test_rows_that_no_column_can_meet():
     """The columns of a guess may miss a row altogether: then there is no solution."""
-    empty = Cut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
+    empty = SparseCut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
     nothing = Callbacks(lambda x, whole: [empty], lambda x: False, lambda x: None, lambda nodes, bound: False)
     cost, rows = np.ones(3), (np.zeros(0), csr_array((0, 3)))
-    assert branch_and_cut(cost, rows, nothing, step=1.0).outcome is Outcome.INFEASIBLE
+    assert branch_and_cut(cost, rows, nothing, TreeOptions(step=1.0)).outcome is Outcome.INFEASIBLE
     only_whole = Callbacks(
         lambda x, whole: [empty] if whole else [], lambda x: False, lambda x: None, lambda nodes, bound: False
     )
-    assert branch_and_cut(cost, rows, only_whole, step=1.0).outcome is Outcome.INFEASIBLE
+    assert branch_and_cut(cost, rows, only_whole, TreeOptions(step=1.0)).outcome is Outcome.INFEASIBLE
     fine = Callbacks(lambda x, whole: [], lambda x: True, lambda x: None, lambda nodes, bound: False)
     given = np.ones(1), csr_array((1, 3))
-    assert branch_and_cut(cost, given, fine, step=1.0).outcome is Outcome.INFEASIBLE
+    assert branch_and_cut(cost, given, fine, TreeOptions(step=1.0)).outcome is Outcome.INFEASIBLE
 
 
 def test_without_columns():
     fine = Callbacks(lambda x, whole: [], lambda x: True, lambda x: None, lambda nodes, bound: False)
-    solution = branch_and_cut(np.zeros(0), (np.zeros(0), csr_array((0, 0))), fine, step=1.0)
+    solution = branch_and_cut(np.zeros(0), (np.zeros(0), csr_array((0, 0))), fine, TreeOptions(step=1.0))
     assert solution.outcome is Outcome.OPTIMAL
     assert solution.objective == 0.0
 
@@ -240,7 +240,7 @@ def test_exceptions_in_callbacks_come_out(failure, where, call, capfd):
 def test_an_exception_at_a_whole_point_comes_out():
     instance = hard()
 
-    def fail(x: np.ndarray, whole: bool) -> list[Cut]:
+    def fail(x: np.ndarray, whole: bool) -> list[SparseCut]:
         if whole:
             raise Trouble
         return []

@@ -365,7 +365,7 @@ def _flow(attack: NetworkAttack, cell: int, upward: bool, amount: float, box: Bo
     before = [(int(arc), *network.capacity[2 * arc : 2 * arc + 2].tolist()) for arc in box[0]]
     for arc, down, up in zip(box[0].tolist(), (-box[1]).tolist(), box[2].tolist(), strict=True):
         network.set_capacity(arc, up, down)
-    found = network.route(cell, upward, want)
+    found = network.max_deviation(cell, upward, want)
     for arc, up, down in before:
         network.set_capacity(arc, up, down)
     return found.deviation if found.value >= want else None

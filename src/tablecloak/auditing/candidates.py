@@ -88,7 +88,7 @@ class NetworkEngine:
         if attacker != self.attacker:
             self._become(attacker)
         limit = float(math.ceil(goal * self.grid)) if isinstance(goal, Fraction) else math.inf
-        route = self.network.route(self.arc[cell], upward, limit)
+        route = self.network.max_deviation(self.arc[cell], upward, limit)
         grid = ONE if route.value == math.inf else Fraction(self.grid)
         deviation = {
             self.cells[arc]: int(route.deviation[arc]) / grid for arc in np.flatnonzero(route.deviation)

@@ -32,7 +32,7 @@ from tablecloak.methods.base import Proposal
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import CheapestFlow
+from tablecloak.solvers.graphs import MinCostNetwork
 
 FREE = 1e-3
 """A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""
@@ -72,7 +72,7 @@ class _General:
         self.requests = requests
         self.cells: Ints = np.flatnonzero(requests.allowed)
         graph, problem = CellNetwork(requests.problem), requests.problem
-        self.network = CheapestFlow(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
+        self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
         down, up = (side[self.cells] for side in Boxes(problem)[0])
         self.bounded = int((np.isfinite(down) | np.isfinite(up)).sum())
         self.capacity: Floats = np.where((down > 0) & (up > 0), 1.0, 0.0)

@@ -49,7 +49,7 @@ from tablecloak.methods.base import Proposal
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, Router, one_by_one
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import Tracks
+from tablecloak.solvers.graphs import StratifiedNetwork
 
 MET = 1 - 1e-9
 """A level is met from this share on."""
@@ -116,7 +116,7 @@ class _Heuristic:
         )
         graph = CellNetwork(problem)
         down, up = Boxes(problem)[0]
-        self.tracks = Tracks(
+        self.tracks = StratifiedNetwork(
             (graph.nodes, graph.tail[self.cells], graph.head[self.cells]),
             problem.weights[self.cells],
             (down[self.cells], up[self.cells]),

@@ -48,7 +48,7 @@ from tablecloak.methods.heuristics import NetworkSearch
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
-from tablecloak.solvers.graphs import RoadMap
+from tablecloak.solvers.graphs import PathOpeningNetwork
 
 FIRST_COLUMNS = 8
 """So many of the cheapest cells of each line are columns of (P) from the start."""
@@ -272,7 +272,7 @@ class _Solver:
         positive = weights[weights > 0]
         price = np.maximum(weights, 1e-3 * float(np.median(positive)) if positive.size else 1.0)
         graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
-        roads = RoadMap(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
+        roads = PathOpeningNetwork(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
         for requirement in exposed:
             if self.deadline.passed():

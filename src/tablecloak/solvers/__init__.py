@@ -19,18 +19,17 @@ from tablecloak.solvers.highs import (
 )
 from tablecloak.solvers.outcome import Outcome, Solution
 from tablecloak.solvers.quadratic import Quadratic, least_squares
-from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
+from tablecloak.solvers.scip import Callbacks, SparseCut, TreeOptions, branch_and_cut
 from tablecloak.solvers.sifting import independent, sift
-from tablecloak.solvers.tolerances import HALF, NOISE
+from tablecloak.solvers.tolerances import LEVEL_NOISE, UNIT_NOISE
 
 __all__ = [
     "DUAL",
-    "HALF",
-    "NOISE",
+    "LEVEL_NOISE",
     "PRIMAL",
+    "UNIT_NOISE",
     "Callbacks",
     "Columns",
-    "Cut",
     "GrowingProgram",
     "LinearProgram",
     "MipOptions",
@@ -39,6 +38,8 @@ __all__ = [
     "RestrictedMaster",
     "SimplexOptions",
     "Solution",
+    "SparseCut",
+    "TreeOptions",
     "branch_and_cut",
     "independent",
     "least_squares",

@@ -90,20 +90,17 @@ class _Sift:
         deadline: Deadline,
         settings: SiftingSettings,
     ) -> None:
-        self.matrix, self.across = csc_array(matrix), csr_array(matrix.T)
-        self.right, self.cost, (self.low, self.high) = right, cost, bounds
+        self.matrix, self.right, self.cost, (self.low, self.high) = csc_array(matrix), right, cost, bounds
         self.deadline, self.settings = deadline, settings
         self.largest = max(float(np.abs(cost).max(initial=0.0)), 1e-12)
         self.program = _Restricted(self.right - self.matrix @ self.low, self.largest, settings.penalty)
-        self.moving: Bools = self.high > self.low
-        self.inside = np.zeros(cost.size, dtype=bool)
+        self.inside: Bools = self.high <= self.low  # fixed columns never join
         self.order: Ints = np.zeros(0, dtype=np.int64)
-        self.values: Floats = np.zeros(0)
-        self.objective, self.bound, self.rounds = math.inf, -math.inf, 0
+        self.best, self.bound, self.rounds = Solution.without_point(Outcome.TIME_LIMIT), -math.inf, 0
         self.duals = np.zeros(right.size)
 
     def _join(self, columns: Ints) -> None:
-        new = columns[self.moving[columns] & ~self.inside[columns]]
+        new = columns[~self.inside[columns]]
         if new.size:
             self.program.add_columns(self.cost[new], self.matrix[:, new], (self.high - self.low)[new])
             self.inside[new] = True
@@ -118,9 +115,9 @@ class _Sift:
             outcome, artificial = self._solve()
             if outcome is not Outcome.OPTIMAL:
                 return self._ended(outcome)
-            reduced = self.cost - self.across @ self.duals
+            reduced = self.cost - self.matrix.T @ self.duals
             self._raise_bound(reduced)
-            worth = np.flatnonzero(self.moving & ~self.inside & (reduced < -REDUCED_COST * self.largest))
+            worth = np.flatnonzero(~self.inside & (reduced < -REDUCED_COST * self.largest))
             if worth.size == 0:
                 return self._ended(Outcome.INFEASIBLE if artificial > ARTIFICIAL_AMOUNT else Outcome.OPTIMAL)
             if self.deadline.passed():
@@ -138,8 +135,8 @@ class _Sift:
             values = self.low.copy()
             values[self.order] += x[count:]
             objective = float(self.cost @ values)
-            if artificial <= ARTIFICIAL_AMOUNT and objective <= self.objective:
-                self.values, self.objective = values, objective
+            if artificial <= ARTIFICIAL_AMOUNT and objective <= self.best.objective:
+                self.best = Solution(solution.outcome, objective, -math.inf, values)
         if solution.outcome is Outcome.OPTIMAL:
             self.duals = solution.duals
         return solution.outcome, artificial
@@ -151,15 +148,15 @@ class _Sift:
 
     def _ended(self, outcome: Outcome) -> Sifted:
         if outcome is Outcome.OPTIMAL:  # up to the tolerance of linear programs
-            self.bound = self.objective
-        return Sifted(outcome, self.objective, self.bound, self.values, self.duals, self.rounds)
+            self.bound = self.best.objective
+        return Sifted(outcome, self.best.objective, self.bound, self.best.values, self.duals, self.rounds)
 
 
 class _Restricted(HighsProgram):
     """The program over some columns, in amounts above their lower bounds; costs in units of the largest."""
 
     def __init__(self, right: Floats, largest: float, penalty: float) -> None:
-        super().__init__(largest, HighsSettings(), **WARM_SIMPLEX, simplex_strategy=PRIMAL)
+        super().__init__(largest, HighsSettings(), **WARM_SIMPLEX, simplex_strategy=PRIMAL.value)
         count = right.size
         self.add_rows(right, csr_array((count, 0)), right)
         signs = np.concatenate([np.ones(count), -np.ones(count)])

@@ -121,8 +121,7 @@ class _Search:
             self.matrix,
             self.right,
             self.weights,
-            low / self.length,
-            high / self.length,
+            (low / self.length, high / self.length),
             start,
             stop=self.deadline.passed,
         )

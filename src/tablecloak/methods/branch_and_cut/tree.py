@@ -12,7 +12,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.state import LAST, Exact, Stage
 from tablecloak.methods.cuts import Row
 from tablecloak.progress import TimeUp
-from tablecloak.solvers import Callbacks, Cut, Solution, branch_and_cut
+from tablecloak.solvers import Callbacks, Solution, SparseCut, TreeOptions, branch_and_cut
 
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
@@ -53,11 +53,11 @@ class Columns:
         x[self.cells] = values
         return self._spread(x)
 
-    def cut(self, row: Row) -> Cut:
+    def cut(self, row: Row) -> SparseCut:
         """A row over the columns."""
         columns = self.place[row.cells]
         inside = columns >= 0
-        return Cut(columns[inside], row.coefficients[inside], row.rhs)
+        return SparseCut(columns[inside], row.coefficients[inside], row.rhs)
 
 
 class Watcher(NamedTuple):
@@ -88,7 +88,7 @@ def decide(
         if state.deadline.passed():
             raise TimeUp
 
-    def separate(values: Floats, whole: bool) -> list[Cut]:
+    def separate(values: Floats, whole: bool) -> list[SparseCut]:
         look()
         x = columns.point(values)
         if whole:
@@ -116,10 +116,12 @@ def decide(
         state.prices[columns.cells],
         (np.array([row.rhs for row in pool]), state.relaxation.matrix(pool)[:, columns.cells]),
         Callbacks(separate, accept, lambda values: watcher.propose(columns.point(values)), watcher.tell),
-        cutoff=cutoff,
-        step=state.unit,
-        seconds=min(seconds, state.deadline.left),
-        nodes=nodes,
-        bare=tied,
-        rounds=effort.rounds,
+        TreeOptions(
+            cutoff=cutoff,
+            step=state.unit,
+            seconds=min(seconds, state.deadline.left),
+            nodes=nodes,
+            own_cuts=not tied,
+            rounds=effort.rounds,
+        ),
     )

@@ -20,7 +20,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import WitnessFinder, without_empty_rows
 from tablecloak.model import Problem, Requirement, Side, room_by_box, sides
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import DUAL, HALF, NOISE, LinearProgram, Outcome, SimplexOptions
+from tablecloak.solvers import DUAL, LEVEL_NOISE, UNIT_NOISE, LinearProgram, Outcome, SimplexOptions
 
 NEAR, WIDER = 800, 2
 """How many cells a program starts with, and how much larger the next one is."""
@@ -39,7 +39,7 @@ def negligible(requirement: Requirement) -> float:
 
     On networks in whole data units nothing is missing then; levels of other problems are met up to noise.
     """
-    return min(NOISE * requirement.level, HALF)
+    return min(LEVEL_NOISE * requirement.level, UNIT_NOISE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def exact_witness(problem: Problem, allowed: Bools, requirement: Requirement) ->
     for upward in sides(requirement):
         if missing > negligible(requirement):
             deviation = finder.find(
-                requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - NOISE)
+                requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - LEVEL_NOISE)
             )
             if deviation is not None:
                 found.append(deviation * unit)

@@ -19,7 +19,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
-from tablecloak.solvers.graphs import CheapestFlow
+from tablecloak.solvers.graphs import MinCostNetwork
 
 FLOOR = 1e-3
 """A cell of weight zero costs this share of the median weight, so that it is not hidden for nothing."""
@@ -80,7 +80,7 @@ class FlowSteps:
         self.tail, self.head = graph.tail[terrain.cells], graph.head[terrain.cells]
         self.nodes = graph.nodes
         self.terrain = terrain
-        self.flows = CheapestFlow(graph.nodes, self.tail, self.head)
+        self.flows = MinCostNetwork(graph.nodes, self.tail, self.head)
         self.counters: dict[str, float] = {"flows": 0, "paths of flows": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:

@@ -18,7 +18,7 @@ from tablecloak.attacker import Boxes, CellNetwork
 from tablecloak.methods.heuristics.deviation import negligible
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.graphs import Network, RoadMap, Rooms
+from tablecloak.solvers.graphs import Capacities, Network, PathOpeningNetwork
 
 CUT_ENTRIES = 50_000_000
 """So many nodes are remembered in cuts, a byte each."""
@@ -62,7 +62,7 @@ class NetworkSearch:
         positive = self.weights[self.weights > 0]
         floor = 1e-3 * float(np.median(positive)) if positive.size else 1.0
         price = np.maximum(self.weights[cells], floor)
-        roads = RoadMap(
+        roads = PathOpeningNetwork(
             self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
         )
         boxes = {requirement.attacker: self.boxes[requirement.attacker] for requirement in self.requirements}
@@ -84,7 +84,9 @@ class NetworkSearch:
         self.hidden[cells[roads.is_open]] = True
         self.complete = True
 
-    def _routed(self, roads: RoadMap, requirement: Requirement, arc: int, rooms: Rooms) -> bool:
+    def _routed(
+        self, roads: PathOpeningNetwork, requirement: Requirement, arc: int, rooms: Capacities
+    ) -> bool:
         """Open a route for a level; a sliding one goes up as far as box and network allow, then down."""
         stop = self.deadline.passed
         if requirement.side is not Side.SLIDE:
@@ -166,7 +168,7 @@ class _Flows:
         arc, used, missing = int(self.arcs[t]), np.zeros(self.count, dtype=bool), requirement.level
         for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]:
             if missing > 0:
-                found = network.route(arc, upward, missing)
+                found = network.max_deviation(arc, upward, missing)
                 used |= found.deviation != 0
                 missing -= min(found.value, missing)
                 if (

@@ -104,7 +104,7 @@ class FlowFinder:
         moves = []
         for upward in sides(requirement):
             if missing > 0:
-                found = self.networks[requirement.attacker].route(arc, upward, missing)
+                found = self.networks[requirement.attacker].max_deviation(arc, upward, missing)
                 moves.append(found.deviation)
                 missing -= min(found.value, missing)
         return None if missing > negligible(requirement) else moves

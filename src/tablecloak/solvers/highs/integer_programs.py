@@ -219,7 +219,7 @@ class GrowingProgram(HighsProgram):
         solution = read_solution(self._highs, status, integer=self._integer, scale=self._scale)
         if solution.outcome is Outcome.OPTIMAL and not self._integer:
             self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale
-            set_options(self._highs, **WARM_SIMPLEX, simplex_strategy=DUAL)
+            set_options(self._highs, **WARM_SIMPLEX, simplex_strategy=DUAL.value)
         return solution
 
     def _run(self, seconds: float) -> Any:

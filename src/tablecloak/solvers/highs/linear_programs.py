@@ -59,7 +59,7 @@ class LinearProgram(HighsProgram):
         options: SimplexOptions = SimplexOptions(),
         settings: HighsSettings = DEFAULTS,
     ) -> None:
-        super().__init__(1.0, settings, **WARM_SIMPLEX, simplex_strategy=options.strategy)
+        super().__init__(1.0, settings, **WARM_SIMPLEX, simplex_strategy=int(options.strategy))
         if (tolerance := options.tolerance) is not None:
             set_options(
                 self._highs, primal_feasibility_tolerance=tolerance, dual_feasibility_tolerance=tolerance
@@ -196,7 +196,7 @@ class RestrictedMaster(HighsProgram):
     """
 
     def __init__(self, scale: float = 1.0, settings: HighsSettings = DEFAULTS) -> None:
-        super().__init__(scale, settings, **WARM_SIMPLEX, simplex_strategy=DUAL)
+        super().__init__(scale, settings, **WARM_SIMPLEX, simplex_strategy=DUAL.value)
 
     def drop_rows(self, rows: Ints) -> None:
         """Remove some rows; those after them move up."""

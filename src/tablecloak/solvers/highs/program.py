@@ -13,9 +13,6 @@ from tablecloak.errors import SolverError
 from tablecloak.solvers.highs.running import HighsSettings, new_highs, outcome_of
 from tablecloak.solvers.outcome import Outcome, Solution
 
-FEASIBLE_POINT = 2
-"""The solution status of HiGHS for a feasible point."""
-
 
 class Columns(NamedTuple):
     """A matrix by columns with the names of scipy, for many small programs: making one costs nothing."""
@@ -69,9 +66,13 @@ def read_solution(
     Numerical failures are also `wrong` outcomes and an integer optimum without a point. The point of a failed run is
     kept, for it can be checked; its bound is not.
     """
+    import highspy
+
     outcome, info = outcome_of(status), highs.getInfo()
     linear_optimum = outcome is Outcome.OPTIMAL and not integer
-    has_point = linear_optimum or info.primal_solution_status == FEASIBLE_POINT
+    has_point = linear_optimum or info.primal_solution_status == int(
+        highspy.SolutionStatus.kSolutionStatusFeasible
+    )
     if outcome in wrong or (outcome is Outcome.OPTIMAL and not has_point):
         outcome = Outcome.FAILED
     objective, bound = float(info.objective_function_value) * scale, -math.inf

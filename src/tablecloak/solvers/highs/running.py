@@ -22,16 +22,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from tablecloak.progress import Deadline
 from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.tolerances import MIP_ABSOLUTE_GAP, MIP_FEASIBILITY
 
-PRIMAL, DUAL = 4, 1
-"""The simplex strategies of HiGHS: primal where only costs change between solves, dual where bounds or rows do."""
-UNLIMITED = 2**31 - 1
+
+class SimplexStrategy(IntEnum):
+    """The simplex methods of HiGHS by their option value."""
+
+    DUAL = 1
+    """Where bounds or rows change between solves."""
+    PRIMAL = 4
+    """Where only costs change between solves."""
+
+
+PRIMAL, DUAL = SimplexStrategy.PRIMAL, SimplexStrategy.DUAL
+UNLIMITED = int(np.iinfo(np.int32).max)
 """The value of integer options of HiGHS that sets no limit."""
 THREAD = "tablecloak-highs"
 """Name of the thread of a long solve."""
