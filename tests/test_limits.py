@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
+import weakref
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -310,9 +312,17 @@ def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
     calls = []
     monkeypatch.setattr(again, "audit", lambda *given, **options: calls.append(given))
     assert known_audit(problem, everything).safe
-    assert protect(problem, "suppress-greedy", params={"seconds": 0.0}).audit is known_audit(
-        problem, everything
-    )
+    result = protect(problem, "suppress-greedy", params={"seconds": 0.0})
+    assert result.audit.subject == (problem, result.pattern)
     assert not calls
     assert known_audit(problem, Suppression.copy_of(problem.must_hide)) is None
     assert known_audit(replace(problem), everything) is None
+
+
+def test_audits_that_are_kept_do_not_keep_their_problem():
+    problem = FIXTURES["two way"]()
+    largest_pattern(problem)
+    gone = weakref.ref(problem)
+    del problem
+    gc.collect()
+    assert gone() is None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from searches import run_of
 from tablecloak import (
     Attacker,
     Dimension,
@@ -21,12 +22,10 @@ from tablecloak import (
     protect,
 )
 from tablecloak.attacker import working_equations
-from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import Row, separator_of
-from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
+from tablecloak.methods.cuts import Cut, capacity_separator_of
+from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import Router
-from tablecloak.model import Requirement, Side, all_levels
-from tablecloak.progress import NEVER, silent
+from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.solvers import GrowingProgram, Outcome
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
 from tablecloak.testing.brute_force import safe_suppression_below
@@ -70,16 +69,16 @@ def test_the_optimum_of_small_cells_beside_huge_ones():
     best = protect(problem, "suppress-optimal")
     assert (best.cost, best.bound) == (49.0, 49.0)
     assert protect(problem, "suppress-compact").cost == 49.0
-    assert best.report.counters["rows against safe patterns"] == 0
+    assert best.report.counters["cuts against safe patterns"] == 0
 
 
 def test_a_point_beside_a_safe_pattern_misses_nothing():
     """What solvers call whole is asked at the whole point: beside it every level is missed a little."""
     problem = small_beside_huge()
     safe = protect(problem, "suppress-compact").pattern.hidden
-    separator, requirements = separator_of(problem, ~problem.forced), all_levels(problem)
+    separator, requirements = capacity_separator_of(problem, ~problem.forced), all_requirements(problem)
     beside = np.where(safe, 1.0 - 7e-8, 3e-8)
-    assert separator.rows(beside, requirements, most=100) == []
+    assert separator.separate(beside, requirements, most=100) == []
 
 
 METHODS = (
@@ -170,28 +169,29 @@ def test_rows_of_small_beside_huge_capacities_hold_for_every_pattern():
         ).astype(float)
         level = float(rng.choice([carried[:4].sum(), carried.sum() - 3, carried.max() + 5, 4]))
         meets = points[points @ carried >= level]
-        row = capacity_row(carried, level, np.zeros(8, dtype=bool), np.ones(8, dtype=bool))
+        row = capacity_cut(carried, level, np.zeros(8, dtype=bool), np.ones(8, dtype=bool))
         if row is None:
             continue
         for x in rng.random((5, 8)):
-            for other in [row, *sharper(row, x, 0.0)]:
-                assert all(other.shortfall(point) <= 1e-9 for point in meets)
+            for other in [row, *strengthened(row, x, 0.0)]:
+                assert all(other.violation(point) <= 1e-9 for point in meets)
         for point in points[points @ carried < level]:
-            other = no_good(carried, level, point > 0.5, np.ones(8, dtype=bool))
-            assert other is not None and all(other.shortfall(good) <= 0.0 for good in meets)
-        assert all(no_good(carried, level, point > 0.5, np.ones(8, dtype=bool)) is None for point in meets)
+            other = no_good_cut(carried, level, point > 0.5, np.ones(8, dtype=bool))
+            assert other is not None and all(other.violation(good) <= 0.0 for good in meets)
+        assert all(
+            no_good_cut(carried, level, point > 0.5, np.ones(8, dtype=bool)) is None for point in meets
+        )
 
 
-def test_a_row_against_a_safe_pattern_is_dropped_and_counted():
+def test_a_cut_against_a_safe_pattern_is_dropped_and_counted():
     problem = small_beside_huge()
-    state = Exact(problem, ~problem.forced, NEVER, silent)
-    state.prepare()
+    run = run_of(problem)
     safe = protect(problem, "suppress-compact").pattern.hidden
-    assert state.adopt(safe) == []
-    wrong, right = np.flatnonzero(~safe), np.flatnonzero(safe & state.leads)
-    rows = [Row(cells, np.ones(cells.size), 1.0, "no good") for cells in (wrong, right)]
-    assert [row.cells.tolist() for row in state.valid(rows)] == [right.tolist()]
-    assert state.counters["rows against safe patterns"] == 1
+    assert run.incumbent.offer(safe) == []
+    wrong, right = np.flatnonzero(~safe), np.flatnonzero(safe & run.model.representatives)
+    cuts = [Cut(cells, np.ones(cells.size), 1.0, "no good") for cells in (wrong, right)]
+    assert [cut.cells.tolist() for cut in run.incumbent.safe_patterns.valid(cuts)] == [right.tolist()]
+    assert run.proposal().counters["cuts against safe patterns"] == 1
 
 
 def test_programs_with_rows_of_extreme_size_are_solved():

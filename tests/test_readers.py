@@ -24,8 +24,8 @@ from tablecloak.formats import read_cloak
 from tablecloak.formats.jj import parse_jj
 from tablecloak.job import Job, code_labels, read_labels
 from tablecloak.job.hierarchies import in_order, make_hierarchy
-from tablecloak.job.job import MOST_NESTED
 from tablecloak.job.positions import Faults
+from tablecloak.job.settings import LIMITS
 from tablecloak.model import Table
 from tablecloak.tabulation import CellData
 
@@ -78,7 +78,7 @@ def test_a_long_key_is_not_searched_again_and_again(data: Path) -> None:
         (f"x = {'[' * 20_000}", "nested more than"),
         (f"x = {'{a=' * 20_000}", "nested more than"),
         (f"[data.{'.'.join('a' * 3_000)}]\n", "nested more than"),
-        (f"x = {'[' * (MOST_NESTED + 1)}{']' * (MOST_NESTED + 1)}", "nested more than"),
+        (f"x = {'[' * (LIMITS.nested + 1)}{']' * (LIMITS.nested + 1)}", "nested more than"),
         ("x = 1\x00", "not a text file"),
     ],
 )

@@ -1,6 +1,7 @@
 """What each step of suppress-optimal brings: the method without one of its steps, on a few instances.
 
-A variant replaces constants and functions of the package while one run lasts (`without`), in the process that measures.
+A variant has other settings, or replaces functions of the package while one run lasts (`replaced`), in the process that
+measures.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -16,20 +17,27 @@ from unittest.mock import patch
 from cases.base import Make, Part, exact_row, sizes
 from cases.real_data import csplib_problem
 from runner import Case, Row
-from tablecloak import Problem, Result, protect
+from tablecloak import METHODS, Problem, Result, protect
 from tablecloak.attacker.null_space import Programs
-from tablecloak.methods.branch_and_cut import solver, state, tree
-from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
-from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
-from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import PatternRows, Twins, capacity
+from tablecloak.methods.branch_and_cut import ExactSettings
+from tablecloak.methods.branch_and_cut.settings import (
+    NO_SHIFT,
+    DecompositionSettings,
+    IteratedGreedySettings,
+    NeighbourhoodSettings,
+    RootSettings,
+    TreeSettings,
+)
+from tablecloak.methods.cuts import BridgelessCuts, GapLimitSettings, capacity
 from tablecloak.methods.heuristics import Thinner, redundancy
-from tablecloak.solvers import Callbacks, Solution, branch_and_cut
+from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
 SECONDS = 120.0
-AT_ONCE = solver.Guesses(1e6, 2.0, 0.0)
-"""A guess so large that the cost of the best pattern is the limit."""
+AT_ONCE = GapLimitSettings(1e6, 2.0)
+"""A gap so large that the incumbent's cost is the limit."""
+DOUBLING = GapLimitSettings(0.05, 2.0)
+UNSHIFTED = replace(TreeSettings().thorough, shifts=(NO_SHIFT,))
 ALL = "all of it"
 
 
@@ -41,37 +49,9 @@ def no_rows(*_: Any) -> list[Any]:
     return []
 
 
-def nothing(*_: Any) -> None:
-    """Nothing is done."""
-
-
 def never(*_: Any) -> bool:
     """It never fits."""
     return False
-
-
-class EachAlone:
-    """No cell has a twin."""
-
-    @staticmethod
-    def of(problem: Problem, allowed: Any) -> Twins:
-        """Every cell is decided on by itself."""
-        return Twins.none(allowed.size)
-
-
-def tree_without_searches(*arguments: Any, **options: Any) -> Solution:
-    """Branch and cut, and no greedy search while it runs; searches at the root are as ever."""
-    with replaced((Exact, "search_near", nothing), (Exact, "repair", nothing)):
-        return branch_and_cut(*arguments, **options)
-
-
-def tree_with_whole_points(cost: Any, rows: Any, callbacks: Callbacks, **options: Any) -> Solution:
-    """Branch and cut that asks for rows at whole points only."""
-
-    def separate(values: Any, whole: bool) -> Any:
-        return callbacks.separate(values, True) if whole else []
-
-    return branch_and_cut(cost, rows, replace(callbacks, separate=separate), **options)
 
 
 # ---------------------------------------------------------------------- variants
@@ -85,6 +65,7 @@ class Variant:
     """What is different from the method as it is."""
 
     changes: tuple[Change, ...] = ()
+    settings: ExactSettings = field(default_factory=ExactSettings)
     engine: str = "scip"
     on_networks: bool = True
     """Whether it changes anything where the equations are those of a network."""
@@ -96,34 +77,36 @@ VARIANTS: dict[str, Variant] = {
     ALL: Variant(),
     "HiGHS instead of SCIP": Variant(engine="highs"),
     "no rows from inside points": Variant(
-        (
-            (state, "ROOT_STAGES", (LAST,)),
-            (solver, "ROOT_STAGES", (LAST,)),
-            (Exact.missed, "__defaults__", ((LAST,), None, None)),
-            (tree, "HARD", tree.HARD._replace(stages=(LAST,))),
+        settings=ExactSettings(root=RootSettings(shifts=(NO_SHIFT,)), tree=TreeSettings(thorough=UNSHIFTED))
+    ),
+    "no covers and roundings": Variant(
+        ((capacity, "strengthened", no_rows),), settings=ExactSettings(covers=False)
+    ),
+    "no cuts for covers": Variant(settings=ExactSettings(covers=False), elsewhere=False),
+    "no pattern rows": Variant(((BridgelessCuts, "separate", no_rows),)),
+    "no twins": Variant(settings=ExactSettings(aggregate=False), on_networks=False),
+    "not in parts": Variant(settings=ExactSettings(decomposition=DecompositionSettings(max_rounds=0))),
+    "no neighbourhoods": Variant(
+        settings=ExactSettings(
+            neighbourhoods=NeighbourhoodSettings(early_per_percent=0.0, early_per_percent_on_networks=0.0),
+            tree=TreeSettings(neighbourhoods=0),
         )
     ),
-    "no covers and roundings": Variant(((capacity, "sharper", no_rows), (Exact, "covers", no_rows))),
-    "no cuts for covers": Variant(((Exact, "covers", no_rows),), elsewhere=False),
-    "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
-    "no twins": Variant(((state, "Twins", EachAlone),), on_networks=False),
-    "not in parts": Variant(((solver, "in_parts", nothing),)),
-    "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
-    "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),
-    "no searches in the tree": Variant(((tree, "branch_and_cut", tree_without_searches),)),
+    "no merging of patterns": Variant(
+        settings=ExactSettings(iterated_greedy=IteratedGreedySettings(merge_period=0)), on_networks=False
+    ),
+    "no searches in the tree": Variant(settings=ExactSettings(tree=TreeSettings(guided=False))),
     "linear programs instead of elimination": Variant(
         ((capacity, "attack_on", Programs), (redundancy, "attack_on", Programs)), on_networks=False
     ),
     "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
     "guess everything at once": Variant(
-        ((solver, "ON_NETWORKS", AT_ONCE), (solver, "ON_GENERAL_TABLES", AT_ONCE))
+        settings=ExactSettings(network_limits=AT_ONCE, general_limits=AT_ONCE)
     ),
-    "guesses that double": Variant(
-        ((solver, "ON_GENERAL_TABLES", solver.Guesses(0.05, 2.0, 0.0)),), on_networks=False
-    ),
-    "rows only at whole points": Variant(((tree, "branch_and_cut", tree_with_whole_points),)),
+    "guesses that double": Variant(settings=ExactSettings(general_limits=DOUBLING), on_networks=False),
+    "rows only at whole points": Variant(settings=ExactSettings(tree=TreeSettings(fractional=False))),
 }
-"""By name, in the order of the page."""
+"""By name, in the order of the page; the names are keys of `results/study.csv`."""
 
 
 @contextmanager
@@ -156,7 +139,7 @@ class RootWatch:
     def row(self, result: Result) -> Row:
         """The bound when the root ended, and whether it did; a run that ended at the root ended with its bound."""
         counters, whole = result.report.counters, result.report.seconds
-        left = self._left or counters.get("guesses", 0) > 0
+        left = self._left or counters.get("gap limits", 0) > 0
         return {
             "root_bound": self._bound if left else result.bound,
             "root_done": left or result.status.value == "optimal",
@@ -171,7 +154,9 @@ def solve(problem: Problem, variant: str, seconds: float) -> tuple[Result, RootW
     chosen, watch = VARIANTS[variant], RootWatch()
     with replaced(*chosen.changes):
         params = {"seconds": seconds, "engine": chosen.engine}
-        return protect(problem, "suppress-optimal", params=params, progress=watch), watch
+        function = partial(suppress_optimal, settings=chosen.settings)
+        method = replace(METHODS["suppress-optimal"], function=function)
+        return protect(problem, method, params=params, progress=watch), watch
 
 
 def measured(make: Make, variant: str, seconds: float) -> Row:

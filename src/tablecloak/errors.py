@@ -76,7 +76,7 @@ def public_name(name: str) -> str:
 
 
 COMPARED_NAMES, LONGEST_NAME = 2000, 60
-"""Among so many names a close one is looked for; names that are longer are not shown."""
+"""Maximum number of names among which a close one is looked for, and of characters of a name that is shown."""
 
 
 class InputError(TablecloakError):

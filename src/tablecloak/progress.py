@@ -21,7 +21,7 @@ class Progress(Protocol):
 def silent(
     phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
 ) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 class TimeUp(Exception):

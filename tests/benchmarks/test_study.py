@@ -13,27 +13,30 @@ from cases.parts import PARTS
 from runner import Row, sample
 from tablecloak import Problem, Result, protect
 from tablecloak.attacker import is_network, null_space
-from tablecloak.methods.branch_and_cut import gap_limit, state, tree
-from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
-from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import Twins, capacity
+from tablecloak.methods.branch_and_cut import ExactSettings, decomposition, gap_limit, tree
+from tablecloak.methods.branch_and_cut.improvement import guided_construction, iterated_greedy
+from tablecloak.methods.branch_and_cut.separation import ShiftedCapacity
+from tablecloak.methods.branch_and_cut.settings import NO_SHIFT, Shift
+from tablecloak.methods.cuts import Aggregation, capacity
 from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import instances
 
 WATCHED: tuple[tuple[Any, str], ...] = (
-    (Exact, "search_near"),
-    (Exact, "repair"),
-    (Exact, "missed"),
-    (Exact, "_inside"),
+    (gap_limit, "branch_below"),
+    (gap_limit, "construct_near"),
+    (gap_limit, "repair"),
+    (guided_construction, "construct_near"),
+    (ShiftedCapacity, "separate"),
+    (ShiftedCapacity, "_shifted"),
+    (tree, "_separate"),
     (Thinner, "run"),
     (null_space.Freedom, "set_bounds"),
     (null_space.Programs, "set_bounds"),
-    (gap_limit, "Guess"),
-    (study.solver, "in_parts"),
-    (Twins, "of"),
-    (Walk, "_merge"),
+    (decomposition, "_optimum"),
+    (Aggregation, "of"),
+    (iterated_greedy.IteratedGreedy, "_merge"),
 )
 OPTIMUM = 13922.0
 """Of the small problem; suppress-compact finds the same."""
@@ -41,22 +44,20 @@ needs_scip = pytest.mark.skipif(not scip.is_there(), reason="SCIP is not install
 
 
 class Spy:
-    """What is called during a run: how often, how often once the integer phase has begun, and where rows are sought."""
+    """What is called during a run and how often, and where cuts are separated."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: dict[str, int] = {}
-        self.stages: set[state.Stage] = set()
+        self.shifts: set[Shift] = set()
         for owner, name in WATCHED:
             told = f"{owner.__name__.rpartition('.')[2]}.{name}"
             monkeypatch.setattr(owner, name, self._watching(told, getattr(owner, name)))
 
     def _watching(self, told: str, real: Any) -> Any:
         def watching(*arguments: Any, **options: Any) -> Any:
-            late = isinstance(arguments[0], Exact) and arguments[0].counters["guesses"] > 0
-            for name in (told, f"{told} late") if late else (told,):
-                self.calls[name] = self.calls.get(name, 0) + 1
-            if told == "Exact._inside":
-                self.stages.add(arguments[2])
+            self.calls[told] = self.calls.get(told, 0) + 1
+            if told == "ShiftedCapacity._shifted":
+                self.shifts.add(arguments[2])
             return real(*arguments, **options)
 
         return watching
@@ -81,7 +82,7 @@ def run(variant: str) -> tuple[Result, Row, Spy]:
 
 
 def kinds(result: Result) -> set[str]:
-    return {name.removesuffix(" rows") for name in result.report.counters if name.endswith(" rows")}
+    return {name.removesuffix(" cuts") for name in result.report.counters if name.endswith(" cuts")}
 
 
 def pieces() -> Iterator[Any]:
@@ -89,7 +90,7 @@ def pieces() -> Iterator[Any]:
     for variant in study.VARIANTS.values():
         for owner, name, _ in variant.changes:
             yield getattr(owner, name)
-    yield from (vars(Thinner)["fits"], vars(Exact)["search_near"], vars(Exact)["repair"])
+    yield vars(Thinner)["fits"]
 
 
 @needs_scip
@@ -110,12 +111,13 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert "SCIP" in result.report.engine
     assert {"capacity", "cover", "rounding", "pattern"} <= kinds(result)
     assert result.report.counters["neighbourhoods"] > 0
-    assert spy["gap_limit.Guess"] > 1
-    assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
+    assert result.report.counters["gap limits"] > 1
+    assert spy["gap_limit.construct_near"] + spy["gap_limit.repair"] > 0 and spy["tree._separate"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
-    assert spy.stages >= {state.ROOT_STAGES[0], LAST}
-    assert spy["solver.in_parts"] == spy["Twins.of"] == 1
-    assert spy["Walk._merge"] > 0
+    assert spy.shifts >= {ExactSettings().root.shifts[0], NO_SHIFT}
+    assert spy["decomposition._optimum"] > 0
+    assert spy["Aggregation.of"] == 1
+    assert spy["IteratedGreedy._merge"] > 0
     assert row["root_bound"] < OPTIMUM
 
 
@@ -124,25 +126,28 @@ def test_every_variant_changes_what_it_says() -> None:
     found = {name: run(name) for name in study.VARIANTS}
     spies = {name: spy for name, (_, _, spy) in found.items()}
     assert "HiGHS" in found["HiGHS instead of SCIP"][0].report.engine
-    assert spies["no rows from inside points"].stages == {LAST}
+    assert spies["no rows from inside points"].shifts == {NO_SHIFT}
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
-    assert spies["not in parts"]["solver.in_parts"] == spies["no twins"]["Twins.of"] == 0
+    assert spies["not in parts"]["decomposition._optimum"] == spies["no twins"]["Aggregation.of"] == 0
     calm = spies["no searches in the tree"]
-    assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
+    assert calm["gap_limit.construct_near"] + calm["gap_limit.repair"] == 0
+    assert calm["guided_construction.construct_near"] > 0
     programs = spies["linear programs instead of elimination"]
     assert programs["Freedom.set_bounds"] == 0 < programs["Programs.set_bounds"]
     assert programs["Thinner.run"] > 0
     assert spies["no clean-up by elimination"]["Thinner.run"] == 0
     assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
-    assert spies["guess everything at once"]["gap_limit.Guess"] == 1
-    assert spies["no merging of patterns"]["Walk._merge"] == 0
-    assert spies["guesses that double"]["gap_limit.Guess"] <= spies[study.ALL]["gap_limit.Guess"]
-    whole = spies["rows only at whole points"]
-    assert whole["Exact.missed"] > 0 == whole["Exact.missed late"]
+    limits = {name: result.report.counters["gap limits"] for name, (result, _, _) in found.items()}
+    assert limits["guess everything at once"] == 1
+    assert spies["no merging of patterns"]["IteratedGreedy._merge"] == 0
+    assert limits["guesses that double"] <= limits[study.ALL]
+    integral = "rows only at whole points"
+    assert found[integral][0].report.counters["nodes"] > 0
+    assert spies[integral]["ShiftedCapacity.separate"] == found[integral][0].report.counters["rounds"]
     others = set(found) - {"no rows from inside points"}
-    assert all(len(spies[name].stages) > 1 for name in others)
+    assert all(len(spies[name].shifts) > 1 for name in others)
 
 
 def test_what_a_variant_replaces_comes_back_after_an_error_too() -> None:
@@ -155,11 +160,11 @@ def test_what_a_variant_replaces_comes_back_after_an_error_too() -> None:
         assert all(now is was for now, was in zip(pieces(), before, strict=True)), name
 
 
-def test_stages_and_engines_are_replaced_wherever_the_package_looks_them_up() -> None:
-    stages = study.VARIANTS["no rows from inside points"].changes
-    with study.replaced(*stages):
-        assert state.ROOT_STAGES == study.solver.ROOT_STAGES == (LAST,)
-        assert tree.HARD.stages == tree.LITTLE.stages == (LAST,)
+def test_shifts_and_engines_are_replaced_wherever_the_package_looks_them_up() -> None:
+    settings = study.VARIANTS["no rows from inside points"].settings
+    efforts = (settings.tree.thorough, settings.tree.plain, settings.tree.light)
+    assert settings.root.shifts == (NO_SHIFT,)
+    assert all(effort.shifts == (NO_SHIFT,) for effort in efforts)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
         assert capacity.attack_on is redundancy.attack_on is null_space.Programs
 
@@ -169,7 +174,7 @@ def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:
     watch = study.RootWatch()
     result = protect(problem, "suppress-optimal", progress=watch)
     row = watch.row(result)
-    assert result.report.counters["guesses"] == 0
+    assert result.report.counters["gap limits"] == 0
     assert (row["root_bound"], row["root_done"], row["nodes"]) == (result.cost, True, 0)
     stopped = study.RootWatch()
     short = protect(problem, "suppress-optimal", params={"seconds": 0}, progress=stopped)

@@ -178,7 +178,7 @@ def test_the_report_is_confidential_and_has_exact_intervals(folder: Path) -> Non
     done = run_job(Job.read(path))
     page = (folder / "report.html").read_text()
     assert "confidential" in page.lower() and "p% rule (p=15)" in page
-    assert page.count("<svg") == 2  # suppress-greedy has one cost to tell: there is nothing to draw over time
+    assert page.count("<svg") == 3  # costs over time: everything hidden, then the pattern
     exact = ('method = "suppress-greedy"', 'method = "suppress-optimal"')
     run_job(
         Job.read(write(folder, exact, ('json = "record.json"', 'json = "record.json"\nhtml = "exact.html"')))

@@ -14,7 +14,7 @@ import pytest
 from tablecloak.errors import InputError
 from tablecloak.examples import path as example
 from tablecloak.job import Job, plan, starter
-from tablecloak.job.infer import digits_of, guessed
+from tablecloak.job.infer import digits_of, infer_columns
 from tablecloak.job.inspect import codes_in, column_names, look_at
 
 
@@ -194,7 +194,7 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
 def test_guesses_say_what_groups_what(tmp_path: Path) -> None:
     rows = ["big,small,v"] + [f"{'AB'[i % 2]},{'ab'[i % 2]}{i % 4},{i * 1.5}" for i in range(60)]
     (tmp_path / "data.csv").write_text("\n".join(rows) + "\n")
-    guess = guessed(look_at(tmp_path / "data.csv"))
+    guess = infer_columns(look_at(tmp_path / "data.csv"))
     assert [column.name for column in guess.dimensions] == ["small"]
     assert [column.name for column in guess.above["small"]] == ["big"]
     found = checked(tmp_path / "data.csv", tmp_path)

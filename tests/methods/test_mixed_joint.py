@@ -16,10 +16,9 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
 from tablecloak.formats import write_pattern
 from tablecloak.formats.pattern_csv import parse_pattern
-from tablecloak.methods.mixed import MixedParams, joint_of, plan_of
+from tablecloak.methods.mixed import MixedModel, MixedParams, joint_of, plan_of
 from tablecloak.methods.mixed.formulation import WAYS
 from tablecloak.methods.mixed.initial_solution import annealed_numbers
-from tablecloak.methods.mixed_joint import _Asked
 from tablecloak.methods.rounding import AnnealingSettings
 from tablecloak.model import (
     Attacker,
@@ -31,7 +30,7 @@ from tablecloak.model import (
     Rounding,
     Status,
     Table,
-    room_by_box,
+    box_deviation_bounds,
 )
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
@@ -181,18 +180,18 @@ def test_the_cost_of_the_pattern_is_the_objective_of_the_program() -> None:
         problem = random_problem("hierarchical", rng)
         params = MixedParams(ways=random_ways(problem, rng), base=5.0, share=0.9, least=500.0)
         joint = joint_of(plan_of(NAME, problem, params), 0)
-        x = np.minimum(joint.form.high, rng.integers(0, 2, joint.form.size))
+        x = np.minimum(joint.formulation.high, rng.integers(0, 2, joint.formulation.size))
         value = joint.value.at(x)
         cells = joint.plan.rounded
         shown = Rounding.of(np.where(cells, value, problem.table.values), np.where(cells, joint.reach, 0.0))
-        below, above = joint.room(x)
+        below, above = joint.deviation_bounds(x)
         interval = joint.plan.interval
         low = np.where(interval, problem.table.values - below, problem.table.values)
         high = np.where(interval, problem.table.values + above, problem.table.values)
-        hidden = joint.plan.suppress & (joint.form.touched.at(x) > 0.5)
+        hidden = joint.plan.suppress & (joint.formulation.touched.at(x) > 0.5)
         near = problem.weights @ np.where(joint.plan.perturbed, np.abs(value - problem.table.values), 0.0)
         parts = shown.loss(problem) + Intervals.of(low, high).loss(problem) + problem.weights[hidden].sum()
-        cost = joint.form.cost @ x + joint.form.constant
+        cost = joint.formulation.cost @ x + joint.formulation.constant
         assert cost >= parts + near - 1e-6  # z+ and z- of a perturbed cell may both be one
         if not joint.plan.perturbed.any():
             assert cost == pytest.approx(parts)
@@ -423,14 +422,14 @@ def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     from tablecloak.methods.unified import cutting_plane_model
 
     _, problem = figure()
-    asked = cutting_plane_model.SecondModel._relax
+    asked = cutting_plane_model.CuttingPlaneModel._relax
 
     def interrupted(self: Any) -> Any:
         if self.requirements:
             raise KeyboardInterrupt
         return asked(self)
 
-    monkeypatch.setattr(cutting_plane_model.SecondModel, "_relax", interrupted)
+    monkeypatch.setattr(cutting_plane_model.CuttingPlaneModel, "_relax", interrupted)
     result = protect(problem, NAME)
     assert result.status is Status.INTERRUPTED
     assert_protected(problem, result.pattern)
@@ -498,12 +497,12 @@ def test_what_stays_open_for_want_of_time_states_no_more_than_the_box(
 ) -> None:
     from importlib import import_module
 
-    module = import_module("tablecloak.methods.mixed_joint")
+    module = import_module("tablecloak.methods.mixed.model")
     _, problem = figure()
     monkeypatch.setattr(module, "audit_within", lambda *given: None)
     result = protect(problem, NAME, params={"seconds": 0.0, **PLAIN})
     assert result.status is Status.TIME_LIMIT and result.audit.safe
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     view = result.pattern.view(problem)
     interval = (view.low < view.high) & problem.table.is_leaf
     assert interval.any()
@@ -516,7 +515,7 @@ def test_what_stays_open_for_want_of_time_states_no_more_than_the_box(
 
 def test_what_the_audit_refuses_is_lengthened_by_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = two_way_several()
-    monkeypatch.setattr(_Asked, "accepted", lambda self, x: None)
+    monkeypatch.setattr(MixedModel, "accepted", lambda self, x: None)
     found = protect(problem, "mixed-joint", params={"base": 5.0, "asymmetry": 0.0, "grid": 0.0})
     assert found.audit.safe and found.status is Status.FEASIBLE
     view, plan = found.pattern.view(problem), problem.table.is_leaf
@@ -525,13 +524,13 @@ def test_what_the_audit_refuses_is_lengthened_by_deviations(monkeypatch: pytest.
 
 def test_nothing_is_called_impossible_that_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = two_way_several()
-    monkeypatch.setattr(_Asked, "accepted", lambda self, x: None)
-    monkeypatch.setattr(_Asked, "_lengthened", lambda self, x: None)
+    monkeypatch.setattr(MixedModel, "accepted", lambda self, x: None)
+    monkeypatch.setattr(MixedModel, "_lengthened", lambda self, x: None)
     result = protect(problem, "mixed-joint", params={"base": 5.0})
     assert result.audit.safe and result.status is Status.FEASIBLE
     assert "the solver failed" in result.report.notes[0]
     exact = Intervals.of(problem.table.values, problem.table.values)
-    monkeypatch.setattr(_Asked, "stated", lambda self, below, above: exact)
+    monkeypatch.setattr(MixedModel, "stated", lambda self, below, above: exact)
     with pytest.raises(SolverError, match="none is proven to be impossible"):
         protect(problem, "mixed-joint", params={"base": 5.0})
 
@@ -545,13 +544,13 @@ def test_a_publication_that_is_vague_is_not_solved_again_for_larger_levels(
     module = import_module("tablecloak.methods.mixed_joint")
 
     def unsettled(*given: object) -> None:
-        raise module._Unsettled("not settled")
+        raise module.Unsettled("not settled")
 
     def solved_again(*given: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(module, "_cheapest", unsettled)
-    monkeypatch.setattr(module, "_for_larger_levels", solved_again)
+    monkeypatch.setattr(module._MixedSearch, "cheapest", unsettled)
+    monkeypatch.setattr(module._MixedSearch, "of_same_kind", solved_again)
     problem = two_way_several()
     result = protect(problem, NAME, params={"base": 5.0})
     assert result.audit.safe and result.status is Status.FEASIBLE
@@ -560,7 +559,7 @@ def test_a_publication_that_is_vague_is_not_solved_again_for_larger_levels(
 def test_a_program_that_ends_with_its_limit_is_not_called_unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs end a little before the method's own limit: found by journeys, an insider and values of 1e14."""
     problem = two_way_several()
-    monkeypatch.setattr(_Asked, "solve", lambda self, start, least, last: Outcome.TIME_LIMIT)
+    monkeypatch.setattr(MixedModel, "solve", lambda self, start, least, last: Outcome.TIME_LIMIT)
     result = protect(problem, NAME, params={"base": 5.0, "seconds": 1000.0})
     assert result.audit.safe and result.status is Status.TIME_LIMIT
     assert "the time was up" in result.report.notes[0]
@@ -586,11 +585,12 @@ def test_numbers_by_annealing_where_programs_are_too_slow(monkeypatch: pytest.Mo
     )
     problem = with_levels(table, smallest_leaves(table, 6))
 
-    class Late(module.SecondModel):  # type: ignore[name-defined,misc]
+    class Late(module.CuttingPlaneModel):  # type: ignore[name-defined,misc]
         def solve(self) -> Any:
             return replace(super().solve(), outcome=module.Outcome.TIME_LIMIT, safe=False)
 
-    monkeypatch.setattr(module, "SecondModel", Late)
+    monkeypatch.setattr(module, "CuttingPlaneModel", Late)
+    monkeypatch.setattr("tablecloak.methods.mixed.model.CuttingPlaneModel", Late)
     result = protect(problem, NAME, params={"base": 10.0, "seconds": 1000.0, **PLAIN})
     assert_protected(problem, result.pattern)
     assert result.status is Status.TIME_LIMIT, "as the programs say"
@@ -607,11 +607,11 @@ def test_a_multiple_that_annealing_moves_needs_a_step() -> None:
     plan = plan_of(NAME, problem, MixedParams(ways=["round"] * len(table)))
     never, nearest = Deadline.after(None), AnnealingSettings(steps_a_cell=0)
     rng = np.random.default_rng(0)
-    found = annealed_numbers(NAME, plan, None, rng, never, silent, nearest)
+    found = annealed_numbers(plan, None, rng, never, silent, nearest)
     assert found is not None and found.joint.steps == 1
     shown = found.joint.value.at(found.x)
     assert sorted(shown) == [5, 5, 5, 5, 20] and not (table.equations @ shown).any()
-    assert annealed_numbers(NAME, plan, 0, rng, never, silent, nearest) is None
+    assert annealed_numbers(plan, 0, rng, never, silent, nearest) is None
 
 
 def test_a_table_that_nothing_protects_is_refused_also_where_the_check_was_cut_short(
@@ -625,7 +625,7 @@ def test_a_table_that_nothing_protects_is_refused_also_where_the_check_was_cut_s
         raise TimeUp
 
     monkeypatch.setattr(module, "check_in_time", cut_short)
-    monkeypatch.setattr(module, "_cheapest", cut_short)
+    monkeypatch.setattr(module._MixedSearch, "cheapest", cut_short)
     table = from_leaves([flat("r", 3)], np.array([50, 20, 30]))
     forced = np.isin(table.values, [100, 20, 30])
     cell = int(np.flatnonzero(table.values == 50)[0])

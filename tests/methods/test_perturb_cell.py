@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -13,9 +14,17 @@ from fixtures import flat as flat_dimension
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import METHODS, Method
-from tablecloak.methods.adjustment import ReachRule, against_attackers, form_of, price_unit, ranges_of
-from tablecloak.methods.adjustment.integer_units import whole_units
+from tablecloak.methods.adjustment import (
+    AdjustmentSettings,
+    Perturber,
+    ReachRule,
+    formulate,
+    price_unit,
+    ranges_of,
+)
+from tablecloak.methods.adjustment.integer_units import integer_units
 from tablecloak.methods.adjustment.reach import next_nice
+from tablecloak.methods.adjustment.settings import ProtectionSettings
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
 from tablecloak.model import Levels, Mark, Perturbation, Problem, Status, Table
 from tablecloak.progress import NEVER, silent
@@ -73,23 +82,23 @@ def test_without_the_coupling_the_program_would_cheat():
     problem = grid.problem([(2, 3)], 5, 5, weights="unit")
     assert distance(problem, protect(problem, METHOD, params={"share": 0.7})) == 20
     ranges = ranges_of("test", problem, ReachRule(0.7, 0.0))
-    form = form_of(problem, ranges, counted=False).form
+    form = formulate(problem, ranges, counted=False).formulation
     mine = np.flatnonzero(~problem.forced)
     place = int(np.searchsorted(mine, grid.cell((2, 3))))
     cheat = np.zeros(form.size)
     unit = 5.0  # `length_unit`: the median level
     cheat[[place, mine.size + place]] = 5.0 / unit
     cheat[-1] = 1.0
-    reached = form.rows.matrix @ cheat
-    kept = (reached >= form.rows.low - 1e-9) & (reached <= form.rows.high + 1e-9)
+    reached = form.constraints.matrix @ cheat
+    kept = (reached >= form.constraints.low - 1e-9) & (reached <= form.constraints.high + 1e-9)
     assert (~kept).sum() == 1  # only z- <= reach (1 - y) stands in the way
     costs = [
         solve_mip(
-            form.rows.matrix[rows],
+            form.constraints.matrix[rows],
             (form.low, form.high),
-            (form.rows.low[rows], form.rows.high[rows]),
+            (form.constraints.low[rows], form.constraints.high[rows]),
             form.cost,
-            form.whole,
+            form.integral,
         ).objective
         * price_unit(problem)
         for rows in (np.arange(kept.size), np.flatnonzero(kept))
@@ -162,8 +171,7 @@ def test_both_models_agree_on_random_tables():
         except InputError:
             continue
         first, second = (
-            against_attackers(problem, ranges, first=one, deadline=NEVER, progress=silent)
-            for one in (True, False)
+            Perturber(problem, ranges, silent).against_attackers(NEVER, compact=one) for one in (True, False)
         )
         assert first.outcome is second.outcome, seed
         assert (first.pattern is None) == (second.pattern is None), seed
@@ -186,7 +194,7 @@ def test_the_cheapest_of_all_senses_is_the_best():
     for number in range(8):
         up = np.zeros(16, dtype=bool)
         up[np.flatnonzero(problem.sensitive)] = [bool(number >> k & 1) for k in range(3)]
-        one = against_attackers(problem, ranges.with_senses(up), first=False, deadline=NEVER, progress=silent)
+        one = Perturber(problem, ranges.with_senses(up), silent).against_attackers(NEVER)
         costs.append(one.cost)
     best = protect(problem, METHOD, params={"share": 0.6})
     assert distance(problem, best) == pytest.approx(min(costs))
@@ -342,28 +350,25 @@ def test_interrupted_by_the_user():
     assert not result.audit.too_close.size
 
 
-def test_equations_with_fractions_are_not_forced_onto_whole_units():
+def test_equations_with_fractions_are_not_forced_onto_integer_units():
     matrix = np.array([[0.5, 1.0, -1.0, 0.0], [1.0, 0.0, 0.5, -1.0]])
     values = np.array([10.0, 20.0, 25.0, 22.5])
     table = Table.from_equations(values, matrix, matrix @ values)
     level = np.where(np.arange(4) == 1, 3.0, 0.0)
     problem = Problem.of(table, [1], Levels.of(4, level, level), weights="unit")
-    assert whole_units(problem, np.zeros(4), np.full(4, -5.0), np.full(4, 5.0)) is None
+    assert integer_units(problem, np.zeros(4), np.full(4, -5.0), np.full(4, 5.0)) is None
     result = protect(problem, METHOD)
     assert adds_up(problem, result)
     assert "more decimals" in " ".join(result.report.notes)
 
 
 def test_senses_that_balance_take_over_when_programs_have_nothing(monkeypatch) -> None:
-    from importlib import import_module
-
-    module = import_module("tablecloak.methods.perturb_cell")
     problem = FIXTURES["three way"]()
     best = protect(problem, METHOD, params=WIDE)
 
     for name in ("against_attackers", "without_attackers"):
-        real = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *a, real=real, **o: _emptied(real(*a, **o)))
+        real = getattr(Perturber, name)
+        monkeypatch.setattr(Perturber, name, lambda *a, real=real, **o: _emptied(real(*a, **o)))
     assert protect(problem, METHOD, params=WIDE).status is Status.FEASIBLE, "no limit, no time limit"
     found = protect(problem, METHOD, params={**WIDE, "seconds": 60.0})
     assert found.status is Status.TIME_LIMIT
@@ -381,14 +386,11 @@ def _emptied(attempt, outcome=Outcome.TIME_LIMIT):
 
 
 def test_they_also_take_over_from_programs_that_failed_beside_conditional_widths(monkeypatch) -> None:
-    from importlib import import_module
-
-    module = import_module("tablecloak.methods.perturb_cell")
     problem = FIXTURES["conditional"]()
     for name in ("against_attackers", "without_attackers"):
-        real = getattr(module, name)
+        real = getattr(Perturber, name)
         monkeypatch.setattr(
-            module, name, lambda *a, real=real, **o: _emptied(real(*a, **o), outcome=Outcome.FAILED)
+            Perturber, name, lambda *a, real=real, **o: _emptied(real(*a, **o), outcome=Outcome.FAILED)
         )
     found = protect(problem, METHOD, params=WIDE)
     assert found.status is Status.FEASIBLE and adds_up(problem, found)
@@ -410,14 +412,13 @@ def test_an_audit_that_takes_too_long_is_given_up(monkeypatch):
 
 def test_programs_that_fail_within_the_limit_are_not_called_late(monkeypatch):
     """As seen on cells of 1 to 60 beside cells of 1e8 to 1e12."""
-    module = import_module("tablecloak.methods.perturb_cell")
 
     def failed(*given, **named):
         found = against(*given, **named)
         return replace(found, safe=False, pattern=None, outcome=Outcome.FAILED)
 
-    against = module.against_attackers
-    monkeypatch.setattr(module, "against_attackers", failed)
+    against = Perturber.against_attackers
+    monkeypatch.setattr(Perturber, "against_attackers", failed)
     params = {"share": 0.9, "least": 30.0, "seconds": 1000.0}
     result = protect(FIXTURES["three way"](), "perturb-cell", params=params)
     assert result.status is Status.FEASIBLE
@@ -430,10 +431,10 @@ def test_programs_that_fail_within_the_limit_are_not_called_late(monkeypatch):
 @pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
 @pytest.mark.parametrize("fixture", ["two way several", "linked", "responses", "any equations"])
 @pytest.mark.parametrize("at", [1, 2, 4, 8, 16])
-def test_an_interrupt_at_any_report_does_not_escape(method, fixture, at, monkeypatch):
+def test_an_interrupt_at_any_report_does_not_escape(method, fixture, at):
     """Also where totals do not follow from leaves; in large tables a first perturbation is there before."""
-    module = import_module("tablecloak.methods.adjustment.protected")
-    monkeypatch.setattr(module.FirstSettings, "larger", 0 if at % 2 else 1000)
+    settings = AdjustmentSettings(protection=ProtectionSettings(large=0 if at % 2 else 1000))
+    chosen = replace(METHODS[method], function=partial(METHODS[method].function, settings=settings))
     problem, reports = FIXTURES[fixture](), []
 
     def interrupt(phase, done, total, incumbent=None, bound=None):
@@ -441,7 +442,7 @@ def test_an_interrupt_at_any_report_does_not_escape(method, fixture, at, monkeyp
         if len(reports) == at:
             raise KeyboardInterrupt
 
-    result = protect(problem, method, params=WIDE, progress=interrupt)
+    result = protect(problem, chosen, params=WIDE, progress=interrupt)
     assert adds_up(problem, result) and not result.audit.too_close.size
     if len(reports) < at:
         assert result.status is not Status.INTERRUPTED

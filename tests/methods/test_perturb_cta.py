@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import product
 from types import SimpleNamespace
@@ -16,17 +17,21 @@ from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, Solv
 from tablecloak.methods import Method
 from tablecloak.methods.adjustment import (
     Adjustment,
-    Descent,
+    AdjustmentSearch,
+    AdjustmentSettings,
     Move,
+    Perturber,
     ReachRule,
-    block_descent,
     least_squares_move,
-    quick_move,
+    programs,
     ranges_of,
-    towards_squares,
+    towards_least_squares,
 )
-from tablecloak.methods.adjustment import model as adjustment_module
-from tablecloak.methods.adjustment.integer_units import whole_units
+from tablecloak.methods.adjustment.block_descent import Descent
+from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.programs import Effort
+from tablecloak.methods.adjustment.reweighted_start import quick_move
+from tablecloak.methods.adjustment.settings import DescentSettings, SearchSettings
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
 from tablecloak.model import Levels, Mark, Problem, Status, Table
 from tablecloak.progress import NEVER, Deadline, silent
@@ -40,6 +45,13 @@ MODULE = import_module("tablecloak.methods.perturb_cta")
 """The module; the function of the same name hides it from an ordinary import."""
 
 METHOD = Method(perturb_cta, PerturbCtaParams, "perturb-cta", "Castro 2006")
+SMALL_BLOCKS = DescentSettings(block=8, largest_block=8)
+
+
+def method_with(**settings):
+    """The method with other settings."""
+    function = partial(perturb_cta, settings=AdjustmentSettings(**settings))
+    return Method(function, PerturbCtaParams, "perturb-cta", "Castro 2006")
 
 
 def distance(problem, result):
@@ -75,8 +87,8 @@ def random_perturbable(seed):
     return replace(problem, marks=free), ReachRule(0.8, [0.0, 10.0, 40.0][seed % 3])
 
 
-def adjustment_of(problem, rule=ReachRule(0.5, 0.0)):  # noqa: B008
-    return Adjustment(problem, ranges_of("test", problem, rule), NEVER)
+def adjustment_of(problem, rule=ReachRule(0.5, 0.0), **more):
+    return Adjustment(problem, ranges_of("test", problem, rule), NEVER, **more)
 
 
 # ---------------------------------------------------------------------- exact
@@ -113,7 +125,7 @@ def test_all_senses_by_brute_force():
             adjustment.solve(np.array(given, dtype=np.int64))[1].cost
             for given in product((0, 1), repeat=count)
         ]
-        found, bound, finished = adjustment.integer(np.full(count, -1), 60.0, None)
+        found, bound, finished = adjustment.integer(Effort(60.0, None))
         assert finished
         if np.isinf(min(costs)):
             assert found is None
@@ -121,7 +133,7 @@ def test_all_senses_by_brute_force():
         assert found.cost == pytest.approx(min(costs), rel=1e-7)
         assert bound == pytest.approx(min(costs), rel=1e-7)
         assert adjustment.solve()[1].cost <= min(costs) * (1 + 1e-9)
-        assert adjustment.start(adjustment.solve()[2]).cost >= min(costs) * (1 - 1e-9)
+        assert adjustment.dive(adjustment.solve()[2]).cost >= min(costs) * (1 - 1e-9)
         tried += count > 0
     assert tried > 20
 
@@ -161,38 +173,33 @@ def test_a_plain_integer_program_of_the_textbook_agrees():
 
 
 @pytest.mark.parametrize("weights", ["unit", "value"])
-def test_the_descent_is_never_worse_than_its_start_nor_below_the_bound(monkeypatch, weights):
+def test_the_descent_is_never_worse_than_its_start_nor_below_the_bound(weights):
     problem = two_way(9, 18, weights=weights)
     optimum = protect(problem, METHOD)
     assert optimum.status is Status.OPTIMAL
-    monkeypatch.setattr(MODULE, "SMALL_CHOICES", 0)
-    monkeypatch.setattr(block_descent, "BLOCK", 8)
-    monkeypatch.setattr(block_descent, "LARGEST_BLOCK", 8)
-    result = protect(problem, METHOD, seed=5)
+    small = method_with(search=SearchSettings(small_choices=0), descent=SMALL_BLOCKS)
+    result = protect(problem, small, seed=5)
     start = result.report.counters["start"]
     assert result.report.counters["blocks"] > 0
     assert result.bound <= distance(problem, optimum) * (1 + 1e-9)
     assert distance(problem, optimum) <= distance(problem, result) * (1 + 1e-9)
     assert distance(problem, result) <= start * (1 + 1e-9)
     assert adds_up(problem, result)
-    again = protect(problem, METHOD, seed=5)
+    again = protect(problem, small, seed=5)
     assert again.pattern.shown.tobytes() == result.pattern.shown.tobytes()
 
 
 def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
     problem = two_way(9, 18, seed=3)  # no bound closes the gap before the blocks
     optimum = protect(problem, METHOD)
-    monkeypatch.setattr(MODULE, "NODES", 1)
-    monkeypatch.setattr(block_descent, "BLOCK", 8)
-    monkeypatch.setattr(block_descent, "LARGEST_BLOCK", 8)
     stopped = solve_mip
 
     def without_cuts(*arguments, **options):
         found = stopped(*arguments, **options)
         return found if arguments[5].presolve else replace(found, bound=found.bound / 2)
 
-    monkeypatch.setattr(adjustment_module, "solve_mip", without_cuts)
-    result = protect(problem, METHOD)
+    monkeypatch.setattr(programs, "solve_mip", without_cuts)
+    result = protect(problem, method_with(search=SearchSettings(max_nodes=1), descent=SMALL_BLOCKS))
     assert result.report.counters["blocks"] > 0
     assert distance(problem, optimum) <= distance(problem, result) * (1 + 1e-9)
     assert distance(problem, result) <= result.report.counters["start"] * (1 + 1e-9)
@@ -216,8 +223,7 @@ def test_a_known_move_is_where_the_integer_program_starts():
     problem = two_way(12, 40, seed=4)
     adjustment = adjustment_of(problem)
     known = adjustment.solve(np.arange(adjustment.choice.size) % 2)[1]
-    every = np.full(adjustment.choice.size, -1)
-    found, bound, _ = adjustment.integer(every, 60.0, 0, presolve=True, start=known.moved)
+    found, bound, _ = adjustment.integer(Effort(60.0, 0, presolve=True), start=known.moved)
     assert found is not None and adjustment.holds(found.moved)
     assert bound <= found.cost <= known.cost * (1 + 1e-9)
 
@@ -225,7 +231,7 @@ def test_a_known_move_is_where_the_integer_program_starts():
 def test_a_move_that_does_not_hold_is_none():
     problem = two_way(6, 6)
     adjustment = adjustment_of(problem)
-    moved = adjustment.start(adjustment.solve()[2]).moved
+    moved = adjustment.dive(adjustment.solve()[2]).moved
     assert adjustment.holds(moved)
     between, unbalanced = moved.copy(), moved.copy()
     between[adjustment.choice[0]] = 0.0
@@ -234,7 +240,7 @@ def test_a_move_that_does_not_hold_is_none():
 
 
 def test_a_bound_above_a_known_move_is_dropped(monkeypatch):
-    """A solver that has lost its way proves nothing."""
+    """A numerical failure proves nothing."""
     problem = two_way(9, 18)
     honest = solve_mip
 
@@ -243,7 +249,7 @@ def test_a_bound_above_a_known_move_is_dropped(monkeypatch):
         return replace(found, bound=abs(found.bound) * 10 + 1e6)
 
     optimum = protect(problem, METHOD)
-    monkeypatch.setattr(adjustment_module, "solve_mip", lost)
+    monkeypatch.setattr(programs, "solve_mip", lost)
     result = protect(problem, METHOD)
     assert result.bound <= distance(problem, optimum) * (1 + 1e-9)
 
@@ -278,7 +284,7 @@ def test_senses_that_contradict_each_other_are_decided_by_the_integer_program():
     adjustment = adjustment_of(problem, ReachRule(0.9, 0.0))
     given = np.array([1, 1, 0, 1])
     assert adjustment.solve(given)[0] is Outcome.INFEASIBLE
-    found = adjustment.start(np.full(4, 0.5))
+    found = adjustment.dive(np.full(4, 0.5))
     assert found.cost == pytest.approx(8)
     result = protect(problem, METHOD, params={"share": 0.9})
     assert distance(problem, result) == 8
@@ -299,7 +305,7 @@ def test_least_squares_against_all_senses(seed):
         if outcome is Outcome.OPTIMAL:
             fixed = Adjustment(problem, adjustment.ranges.with_senses(move.moved > 0), NEVER)
             totals.append(least_squares_move(fixed, move.moved, NEVER, silent).total)
-    start = adjustment.start(adjustment.solve()[2])
+    start = adjustment.dive(adjustment.solve()[2])
     found = least_squares_move(adjustment, start.moved, NEVER, silent)
     assert found.bound <= min(totals) * (1 + 1e-6)
     assert min(totals) <= found.total * (1 + 1e-6)
@@ -325,14 +331,14 @@ def test_squares_are_less_and_absolute_distances_more(fixture):
 # ---------------------------------------------------------------------- whole units
 
 
-def test_whole_units_repair_what_a_solver_leaves():
+def test_integer_units_repair_what_a_solver_leaves():
     problem = two_way(6, 6)
     rng = np.random.default_rng(0)
     adjustment = adjustment_of(problem)
-    start = adjustment.start(adjustment.solve()[2])
+    start = adjustment.dive(adjustment.solve()[2])
     low, high = adjustment.ends(adjustment.senses(start.moved))
     noisy = np.clip(start.moved + rng.uniform(-0.7, 0.7, start.moved.size), low, high)
-    found = whole_units(problem, noisy, low, high)
+    found = integer_units(problem, noisy, low, high)
     assert (found == np.rint(found)).all()
     assert not (problem.table.equations @ found).any()
     assert ((low <= found) & (found <= high)).all()
@@ -413,7 +419,7 @@ def test_a_passed_deadline_takes_all_senses_at_once():
     problem = two_way(10, 24)
     ranges = ranges_of("test", problem, ReachRule(0.5, 0.0))
     slow, quick = Adjustment(problem, ranges, NEVER), Adjustment(problem, ranges, Deadline.after(0.0))
-    costs = [one.start(one.solve()[2]).cost for one in (slow, quick)]
+    costs = [one.dive(one.solve()[2]).cost for one in (slow, quick)]
     assert costs[0] <= costs[1] * (1 + 1e-9)
 
 
@@ -472,8 +478,8 @@ def test_a_program_that_fails_within_a_limit_leaves_the_best_move(monkeypatch):
     def failing(*given, **named):
         raise SolverError("HiGHS lost its way")
 
-    monkeypatch.setattr(MODULE, "_descend", failing)
-    monkeypatch.setattr(MODULE, "_exactly", lambda *given: None)
+    monkeypatch.setattr(AdjustmentSearch, "_descend", failing)
+    monkeypatch.setattr(AdjustmentSearch, "_solve_integer", lambda *given: None)
     problem = two_way(8, 12)
     result = protect(problem, METHOD, params={"seconds": 1000.0})
     assert result.status is Status.TIME_LIMIT and adds_up(problem, result)
@@ -485,7 +491,7 @@ def test_a_safe_move_stays_where_there_is_no_time_for_squares():
     problem = two_way(8, 12)
     adjustment = adjustment_of(problem)
     safe = quick_move(adjustment, np.random.default_rng(0), silent).moved
-    assert towards_squares(adjustment, safe, Deadline.after(0.0), silent) is safe
+    assert towards_least_squares(adjustment, safe, Deadline.after(0.0), silent) is safe
 
 
 def test_no_program_has_time_beyond_the_deadline_where_there_is_a_move():
@@ -501,11 +507,11 @@ def test_no_program_has_time_beyond_the_deadline_where_there_is_a_move():
 def test_a_move_that_programs_were_stopped_at_may_cost_more_than_the_first(monkeypatch):
     """As on hier16 with two seconds: the nearest move to some senses, whatever it costs."""
 
-    def stopped(run, adjustment):
-        moved = run.first.moved * 3
-        run.best = Move(moved, 3 * run.first.cost, np.zeros(0))
+    def stopped(search):
+        first = Perturber(problem, search.adjustment.ranges, silent).by_leaves()
+        search.best = Move(first.moved * 3, 3 * first.cost, np.zeros(0))
 
-    monkeypatch.setattr(MODULE, "_search", stopped)
+    monkeypatch.setattr(AdjustmentSearch, "run", stopped)
     problem, costs = two_way(8, 12), []
 
     def watch(phase, done, total, incumbent=None, bound=None):

@@ -10,7 +10,7 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods import Method, Proposal
 from tablecloak.methods.round_rapid import RapidParams, round_rapid
-from tablecloak.methods.rounding import Ladder
+from tablecloak.methods.rounding import Totals
 from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Status, Table
 from tablecloak.progress import silent
 from tablecloak.protection import protect
@@ -76,22 +76,22 @@ def test_the_way_over_the_fewest_leaves_counts() -> None:
     equations = [[2, 1, -1, 0, 0], [1, 1, 0, -1, 0], [3, 2, 0, 0, -1], [0, 0, 1, 1, -1]]
     rows = csr_array(np.array(equations[1:]))
     leaf = np.array([True, True, False, False, False])
-    long, short = Ladder.of(rows, leaf), Ladder.of(csr_array(np.array(equations)), leaf)
+    long, short = Totals.of(rows, leaf), Totals.of(csr_array(np.array(equations)), leaf)
     assert long is not None
     assert short is not None
     assert long.leaves.tolist() == [1, 1, 7, 2, 5]
     assert short.leaves.tolist() == [1, 1, 3, 2, 5]
-    twice = Ladder.of(csr_array(np.array([[1, 1, -1, 0], [2, 2, 0, -1], [0, 0, 2, -1]])), leaf[:4])
+    twice = Totals.of(csr_array(np.array([[1, 1, -1, 0], [2, 2, 0, -1], [0, 0, 2, -1]])), leaf[:4])
     assert twice is not None
     assert twice.leaves.tolist() == [1, 1, 2, 4]
 
 
-def test_leaves_that_are_tied_or_not_enough_make_no_ladder() -> None:
+def test_leaves_that_are_tied_or_not_enough_give_no_totals() -> None:
     leaf = np.array([True, True, False])
-    assert Ladder.of(csr_array(np.array([[1, 1, -1], [1, -1, 0]])), leaf) is None
-    assert Ladder.of(csr_array(np.array([[1, 0, -1], [0, 1, -1]])), leaf) is None
-    assert Ladder.of(csr_array(np.array([[1, 1, -2]])), leaf) is None
-    assert Ladder.of(csr_array(np.array([[1, 1, 0]])), leaf) is None
+    assert Totals.of(csr_array(np.array([[1, 1, -1], [1, -1, 0]])), leaf) is None
+    assert Totals.of(csr_array(np.array([[1, 0, -1], [0, 1, -1]])), leaf) is None
+    assert Totals.of(csr_array(np.array([[1, 1, -2]])), leaf) is None
+    assert Totals.of(csr_array(np.array([[1, 1, 0]])), leaf) is None
 
 
 def test_values_halfway_go_both_ways_and_the_seed_decides() -> None:

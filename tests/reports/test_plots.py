@@ -24,7 +24,8 @@ from tablecloak.model import (
     Suppression,
 )
 from tablecloak.protection import protect
-from tablecloak.reports.plots import MANY, loss_svg, tightest, trace_svg, widths_svg
+from tablecloak.reports.plots import loss_svg, tightest, trace_svg, widths_svg
+from tablecloak.reports.settings import SETTINGS
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
@@ -125,7 +126,7 @@ def test_open_cells_and_cells_without_limit_are_named() -> None:
     table = from_leaves([flat("r", 9), flat("c", 9)], leaf_values(9, 9, low=1))
     problem = with_levels(table, smallest_leaves(table, 60), 0.9)
     found = made_up(problem)
-    assert 0 < (~found.safe_rows).sum() < MANY
+    assert 0 < (~found.safe_rows).sum() < SETTINGS.points
     assert {"open", "no limit", "outsider", "required"} <= set(texts(widths_svg(problem, found)))
 
 

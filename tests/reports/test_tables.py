@@ -12,7 +12,8 @@ from tablecloak.analysis import explain
 from tablecloak.auditing import audit
 from tablecloak.model import Problem, Reason, Suppression
 from tablecloak.protection import protect
-from tablecloak.reports.tables import SHOWN_ATTACKERS, Tables, many, percent
+from tablecloak.reports.settings import SETTINGS
+from tablecloak.reports.tables import Tables, many, percent
 
 
 def tables(problem: Problem, most_rows: int = 1_000) -> Tables:
@@ -48,7 +49,7 @@ def test_sensitive_cells_with_the_worst_attacker_first() -> None:
     for row in found["rows"]:
         rows = np.flatnonzero(verdict.cells == cells[" · ".join(row["codes"])])
         assert row["outsider"].text == made.interval(int(rows[verdict.attackers[rows] == 0][0]))
-        assert len(row["attackers"]) == SHOWN_ATTACKERS
+        assert len(row["attackers"]) == SETTINGS.attackers
         asked = (
             verdict.required_lower[rows] + verdict.required_upper[rows] + verdict.required_sliding[rows] > 0
         )

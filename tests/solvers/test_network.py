@@ -236,7 +236,7 @@ def test_queries_leave_no_trace(notes: int) -> None:
         for arc in range(network.arcs):
             network.max_deviation(arc, True)
             assert one(network, arc) == [together[0][arc], together[1][arc]]
-        np.testing.assert_array_equal(network._net.residual, network._net.room)
+        np.testing.assert_array_equal(network._net.residual, network._net.entry_capacity)
         assert (network._net.level == -1).all()
 
 

@@ -53,13 +53,13 @@ def test_any_multipliers_give_a_bound():
 
 def test_a_start_does_not_change_the_optimum():
     matrix, right, weights, low, high = random_program(5)
-    first = least_squares(csr_array(matrix), right, weights, low, high)
-    again = least_squares(csr_array(matrix), right, weights, low, high, np.full(right.size, 7.0))
+    first = least_squares(csr_array(matrix), right, weights, (low, high))
+    again = least_squares(csr_array(matrix), right, weights, (low, high), np.full(right.size, 7.0))
     assert again.values == pytest.approx(first.values, abs=1e-6)
 
 
 def test_no_equations():
     found = least_squares(
-        csr_array((0, 2)), np.zeros(0), np.ones(2), np.array([-1.0, 2.0]), np.array([1.0, 3.0])
+        csr_array((0, 2)), np.zeros(0), np.ones(2), (np.array([-1.0, 2.0]), np.array([1.0, 3.0]))
     )
     assert found.values.tolist() == [0.0, 2.0]

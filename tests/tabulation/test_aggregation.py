@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from tablecloak.errors import InputError, SolverError
-from tablecloak.model import Dimension, Hierarchy
+from tablecloak.model import Dimension, Hierarchy, Packing
 from tablecloak.model.equations import aggregated
 from tablecloak.tabulation import session
-from tablecloak.tabulation import totals as spreading
-from tablecloak.tabulation.duckdb.decimals import Column, choose_scales, number
+from tablecloak.tabulation.duckdb.decimals import ColumnScale, choose_scales, number
 from tablecloak.tabulation.duckdb.session import lent, quoted, run, scalar
+from tablecloak.tabulation.settings import TabulationSettings
 from tablecloak.tabulation.totals import Spread, layers
 
 PLACE = Dimension.of(
@@ -48,14 +48,14 @@ def test_layers_hold_every_total_once(dimension: Dimension) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_passes_lead_from_leaves_to_all_cells(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    monkeypatch.setattr(spreading, "ROWS_A_PASS", rows)
+def test_passes_lead_from_leaves_to_all_cells(rows: int) -> None:
     rng, dimensions = np.random.default_rng(0), [PLACE, DEEP]
     places = [np.flatnonzero(each.is_leaf) for each in dimensions]
     codes = np.unique(np.stack([rng.choice(own, 12) for own in places], axis=1), axis=0).astype(np.int32)
     values = rng.integers(1, 100, size=len(codes)).astype(np.float64)
     above, sums = aggregated(dimensions, codes, values)
-    spread = Spread(dimensions, np.sort(np.unique(spreading.Packing.of(dimensions).keys(codes))))
+    leaves = np.sort(np.unique(Packing.of(dimensions).keys(codes)))
+    spread = Spread(dimensions, leaves, TabulationSettings(rows_per_pass=rows))
     assert (spread.packing.codes(spread.keys) == above).all()
     by_key = dict(zip(spread.packing.keys(codes).tolist(), values.tolist(), strict=True))
     found, met = np.zeros(len(above)), set[int]()
@@ -91,15 +91,15 @@ def staged(
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([1.0, 20.0], Column(2, 0, True)),
-        ([0.5, -120.25], Column(3, 2, True)),
-        ([0.0], Column(1, 0, True)),
-        ([0.001], Column(-2, 3, True)),
-        ([1 / 3, 100.0], Column(3, 14, False)),
-        ([1e20], Column(21, 0, True)),
+        ([1.0, 20.0], ColumnScale(2, 0, True)),
+        ([0.5, -120.25], ColumnScale(3, 2, True)),
+        ([0.0], ColumnScale(1, 0, True)),
+        ([0.001], ColumnScale(-2, 3, True)),
+        ([1 / 3, 100.0], ColumnScale(3, 14, False)),
+        ([1e20], ColumnScale(21, 0, True)),
     ],
 )
-def test_scales(values: list[float], expected: Column) -> None:
+def test_scales(values: list[float], expected: ColumnScale) -> None:
     with session() as connection:
         staged(connection, values)
         assert choose_scales(connection, ["n0"], ["v"], False, len(values)).columns == (expected,)
@@ -109,7 +109,7 @@ def test_scales_with_weights_share_the_room() -> None:
     with session() as connection:
         staged(connection, [1e12 + 0.01, 0.25], [1.5 + 1e-9 / 3, 2 / 3])
         scales = choose_scales(connection, ["n0"], ["v"], True, 10**7)
-        assert scales.columns[0] == Column(13, 2, True)
+        assert scales.columns[0] == ColumnScale(13, 2, True)
         assert not scales.weight.exact
         assert scales.columns[0].width + scales.weight.width + 8 <= 38
 

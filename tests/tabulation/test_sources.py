@@ -15,7 +15,7 @@ import pytest
 from tablecloak.errors import InputError
 from tablecloak.model import Dimension, Hierarchy, Table
 from tablecloak.tabulation import CellData, Layout, Microdata, tabulate, tabulate_linked
-from tablecloak.tabulation.duckdb.faults import MOST
+from tablecloak.tabulation.settings import SETTINGS
 
 SEX = Dimension.flat("sex", ["f", "m"])
 CODE = Dimension.of("code", Hierarchy.from_dict({"0": ["01", "02"]}))
@@ -126,9 +126,9 @@ def test_no_records(data: Any) -> None:
 
 
 def test_long_lists_are_cut_with_their_length() -> None:
-    many = MOST + 50
+    many = SETTINGS.listed_faults + 50
     faults = faults_of({"sex": [f"x{i}" for i in range(many)], "v": [None] * many})
-    assert len(faults) == 2 * MOST + 2
+    assert len(faults) == 2 * SETTINGS.listed_faults + 2
     assert "50 further unknown codes in dimension 'sex'" in faults
     assert "50 further records: the number in column 'v' is missing" in faults
 

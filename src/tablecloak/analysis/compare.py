@@ -1,7 +1,7 @@
-"""`compare`: several methods on one problem, side by side, so that a user can choose between the ways to publish.
+"""`compare`: several methods on one problem, side by side, for a choice between the ways to publish.
 
 Each method runs as `protect` would run it, one after the other, so that their seconds are comparable. A method that
-cannot take the problem is an outcome too, with what it said. Costs are in the unit of a pattern's own loss (weights of
+refuses the problem is an outcome too, with its message. Costs are in the unit of a pattern's own loss (weights of
 hidden cells; weights times widths; weights times changes): compare them between patterns of one kind only. The
 `measures` are the same for all kinds. Everything here is confidential.
 """
@@ -38,18 +38,29 @@ NOT_RUN = "not-run"
 """What an outcome's status is where there is no result; else it is the status of the result."""
 QUANTILES = ("vagueness", "relative_vagueness", "width", "relative_width", "change", "relative_change")
 """The measures of which a row has mean and quantiles: ``vagueness_mean``, ``vagueness_50``, ``_90``, ``_100``."""
-LONGEST_MESSAGE = 300
-MOMENTS = (0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
-"""Seconds after which costs are told."""
-CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """What a comparison reports."""
+
+    moments: tuple[float, ...] = (0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
+    """Seconds after which cost and bound are reported."""
+    longest_message: int = 300
+    """Maximum number of characters of a message."""
+    same_cost: float = 1e-9
+    """Costs that differ by this share are the same."""
+
+
+SETTINGS = ComparisonSettings()
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What became of one method: its result and the measures of its pattern, or why there is none. Confidential."""
+class MethodOutcome:
+    """The outcome of one method: its result and the measures of its pattern, or why there is none. Confidential."""
 
     name: str
-    """What it is called in the comparison: the method, unless another name was given."""
+    """Its name in the comparison: the method, unless another name was given."""
     method: str
     params: Mapping[str, Any]
     """The parameters that were given; a result's report has all of them."""
@@ -91,24 +102,24 @@ class Outcome:
 
     @property
     def open_cells(self) -> int | None:
-        """How many cells the audit found not protected against somebody."""
+        """Number of cells that the audit found not protected against some attacker."""
         return None if self.result is None else int(self.result.audit.open_cells.size)
 
     @property
     def trace(self) -> tuple[tuple[float, float | None, float | None], ...]:
-        """How cost and bound went: (seconds, cost so far, bound so far)."""
+        """Cost and bound over time: (seconds, cost so far, bound so far)."""
         return () if self.result is None else self.result.report.trace
 
     @property
     def history(self) -> tuple[tuple[float, float | None, float | None], ...]:
         """(seconds, cost of the best pattern so far, best bound so far).
 
-        Searches also tell what unfinished patterns cost. A cost below the final one is such a pattern, and left out.
+        Searches also report the costs of unfinished patterns. A cost below the final one is such, and left out.
         """
         final = self.cost
         if final is None:
             return ()
-        least = final * (1 - CLOSE) if np.isfinite(final) else -np.inf
+        least = final * (1 - SETTINGS.same_cost) if np.isfinite(final) else -np.inf
         best, proven = np.inf, -np.inf
         rows: list[tuple[float, float | None, float | None]] = []
         for seconds, cost, bound in self.trace:
@@ -151,20 +162,20 @@ class Outcome:
         }
 
     def __repr__(self) -> str:
-        return f"<confidential Outcome: {self.name}, {self.status}>"
+        return f"<confidential MethodOutcome: {self.name}, {self.status}>"
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The outcomes of several methods on one problem, in the order they were asked for. Confidential."""
+    """The outcomes of several methods on one problem, in the order they were given. Confidential."""
 
     problem: Problem
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[MethodOutcome, ...]
     seed: int
     seconds: float | None = None
     """What each method was allowed."""
 
-    def __getitem__(self, name: str) -> Outcome:
+    def __getitem__(self, name: str) -> MethodOutcome:
         """The outcome of that name."""
         for outcome in self.outcomes:
             if outcome.name == name:
@@ -183,25 +194,25 @@ class Comparison:
         """One row a method, of plain values: numbers, texts, None for what there is not."""
         return [{**outcome.row(), **self._beside(outcome)} for outcome in self.outcomes]
 
-    def _beside(self, outcome: Outcome) -> dict[str, float | None]:
-        """What the other methods proved about the cost of a suppression."""
+    def _beside(self, outcome: MethodOutcome) -> dict[str, float | None]:
+        """The best bound of all methods beside the cost of a suppression."""
         bound, cost = self.best_bound, outcome.cost
         if not outcome.hides or bound is None or cost is None:
             return {"best_bound": None, "best_gap": None}
         return {"best_bound": bound, "best_gap": max(0.0, (cost - bound) / cost) if cost > 0 else 0.0}
 
     def over_time(self, moments: Sequence[float] | None = None) -> list[dict[str, Any]]:
-        """What each method had after so many seconds: a row a method and moment; None where it had nothing yet.
+        """Cost and bound of each method over time: a row for each method and moment; None where it had none yet.
 
         By default at 0.1, 1, 10, 60, ... seconds, as far as they went, and at the end of the slowest method.
         """
         done = [outcome for outcome in self.outcomes if outcome.result is not None]
         last = max((outcome.seconds for outcome in done), default=0.0)
-        asked = [*(when for when in MOMENTS if when < last), last] if moments is None else list(moments)
+        defaults = [*(when for when in SETTINGS.moments if when < last), last]
         return [
             {"name": outcome.name, "seconds": float(when), **_at(outcome, when)}
             for outcome in done
-            for when in asked
+            for when in (defaults if moments is None else moments)
         ]
 
     def record(self) -> dict[str, Any]:
@@ -236,7 +247,7 @@ def compare(
     `methods` are names in `METHODS`, or a mapping from names of your own to (method, parameters), so that one method
     can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
     one of its own. `intervals=True` also works out the outsider's exact interval of every touched cell
-    (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are told
+    (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are reported
     before anything runs; a method that cannot take the problem is an outcome with its message.
     """
     check_kind("Comparison", "problem", problem, Problem, "Make one with assess(table, rules).")
@@ -254,7 +265,7 @@ def compare(
         if outcome.status == Status.INTERRUPTED:  # the others are not run
             left = list(plan.items())[len(outcomes) :]
             outcomes += [
-                Outcome(other, *asked, NOT_RUN, 0.0, "interrupted before it") for other, asked in left
+                MethodOutcome(other, *given, NOT_RUN, 0.0, "interrupted before it") for other, given in left
             ]
             break
     return Comparison(problem, tuple(outcomes), int(seed), seconds)
@@ -266,11 +277,11 @@ def compare(
 def _plan(
     methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]], seconds: float | None
 ) -> dict[str, tuple[str, dict[str, Any]]]:
-    """What to run under which name; one error tells all faults."""
-    asked = _asked(methods)
-    faults = [f"{name} is asked for twice" for name in _repeated([name for name, _, _ in asked])]
+    """Methods and parameters by name; one error lists all faults."""
+    requested = _requested(methods)
+    faults = [f"{name} is asked for twice" for name in _repeated([name for name, _, _ in requested])]
     plan: dict[str, tuple[str, dict[str, Any]]] = {}
-    for name, method, given in asked:
+    for name, method, given in requested:
         if method not in METHODS:
             faults.append(f"there is no method {method!r}{near(method, list(METHODS))}")
             continue
@@ -283,15 +294,15 @@ def _plan(
         except InputError as error:
             faults += [f"{name}: {fault}" for fault in error.faults]
         plan[name] = (method, params)
-    if not asked:
+    if not requested:
         faults.append("no method is named")
     if faults:
         raise InputError("Comparison", faults, advice=f"Methods: {', '.join(METHODS)}.")
     return plan
 
 
-def _asked(methods: object) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """(name, method, parameters) of each method asked for."""
+def _requested(methods: object) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """(name, method, parameters) of each requested method."""
     advice = 'Give a list of names, or a mapping like {"quick": ("suppress-greedy", {"seconds": 5})}.'
     if isinstance(methods, Mapping):
         right = [
@@ -321,7 +332,7 @@ def _repeated(names: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Named:
-    """Progress that says which method it is about."""
+    """Progress with the name of the method."""
 
     name: str
     progress: Progress
@@ -340,18 +351,20 @@ def _outcome(
     seed: int,
     progress: Progress,
     executor: Executor | None,
-) -> Outcome:
-    """Run one method; what it refuses or fails at is told, not raised."""
+) -> MethodOutcome:
+    """Run one method; a refusal or failure is an outcome, not raised."""
     start = time.perf_counter()
     try:
         result = protect(problem, method, params=params, seed=seed, progress=progress, executor=executor)
     except TablecloakError as error:
-        return Outcome(name, method, params, _status(error), time.perf_counter() - start, _message(error))
-    return Outcome(name, method, params, result.status.value, result.report.seconds, result=result)
+        return MethodOutcome(
+            name, method, params, _status(error), time.perf_counter() - start, _message(error)
+        )
+    return MethodOutcome(name, method, params, result.status.value, result.report.seconds, result=result)
 
 
-def _measured(problem: Problem, outcome: Outcome, intervals: bool, progress: Progress) -> Outcome:
-    """With the measures of its pattern; the outsider alone is asked for exact intervals."""
+def _measured(problem: Problem, outcome: MethodOutcome, intervals: bool, progress: Progress) -> MethodOutcome:
+    """The outcome with the measures of its pattern; exact intervals are those of the outsider."""
     assert outcome.result is not None
     pattern, alone = outcome.result.pattern, replace(problem, attackers=())
     exact = audit(alone, pattern, intervals=True, every_hidden=True, progress=progress) if intervals else None
@@ -364,7 +377,7 @@ def _status(error: TablecloakError) -> str:
 
 
 def _message(error: TablecloakError) -> str:
-    """The error in one line; messages of ours hold no figures, and the confidential ones are left where they are."""
+    """The error in one line; messages hold no figures, and confidential details stay in the error."""
     if isinstance(error, InputError):
         return _cut(f"{error.what}: {'; '.join(error.faults)}")
     return _cut(next((line for line in str(error).splitlines() if line.strip()), type(error).__name__))
@@ -372,7 +385,7 @@ def _message(error: TablecloakError) -> str:
 
 def _cut(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= LONGEST_MESSAGE else plain[: LONGEST_MESSAGE - 1] + "…"
+    return plain if len(plain) <= SETTINGS.longest_message else plain[: SETTINGS.longest_message - 1] + "…"
 
 
 # ---------------------------------------------------------------------- plain values
@@ -384,8 +397,8 @@ def _quantiles(name: str, found: Measures | None) -> list[tuple[str, float | Non
     return [(f"{name}_{end}", None if amounts is None else getattr(amounts, part)) for end, part in parts]
 
 
-def _at(outcome: Outcome, moment: float) -> dict[str, float | None]:
-    """Cost and bound of a method after so many seconds; its result counts from its end."""
+def _at(outcome: MethodOutcome, moment: float) -> dict[str, float | None]:
+    """Cost and bound of a method at a moment; its result counts from its end."""
     if moment >= outcome.seconds:
         return {"cost": outcome.cost, "bound": outcome.bound}
     before = [row for row in outcome.history if row[0] <= moment]

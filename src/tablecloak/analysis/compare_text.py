@@ -10,14 +10,14 @@ from tablecloak.errors import counted
 if TYPE_CHECKING:
     from tablecloak.analysis.compare import Comparison
 
-NARROWEST = 18
-"""The column of names is at least so wide."""
 
+def summary_text(comparison: Comparison, narrowest: int = 18) -> str:
+    """Two tables, the best proven bound of suppressions, why methods gave no result, and the notes of the others.
 
-def summary_text(comparison: Comparison) -> str:
-    """Two tables, the best proven bound of suppressions, why methods gave no result, and the notes of the others."""
+    `narrowest`: minimum width of the column of names.
+    """
     rows = comparison.table()
-    wide = max(NARROWEST, *(len(row["name"]) for row in rows)) + 2
+    wide = max(narrowest, *(len(row["name"]) for row in rows)) + 2
     lines = [
         f"Confidential: {counted(len(rows), 'method')} compared, seed {comparison.seed}",
         f"{'method':{wide}}{'status':16}{'pattern':14}{'cost':>12}{'bound':>12}{'gap':>9}{'seconds':>10}{'open':>6}",

@@ -1,4 +1,4 @@
-"""What a pattern costs the reader: how many cells are touched, how much of the values, and where.
+"""The information loss of a pattern: numbers of touched cells, shares of values, and where.
 
 *Touched* is a cell that is published otherwise than by its exact value. Shares of values are by absolute value,
 sum |a_i| over touched cells / sum |a_i|; they are taken over leaves, because totals would count everything again.
@@ -27,8 +27,8 @@ from tablecloak.model import Audit, Dimension, Intervals, Mark, Mixed, Pattern, 
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
-    """Counts of some cells, one entry a code: all, touched, of these sensitive, marked and complementary."""
+class CellCounts:
+    """Counts of some cells, one entry for each code: all, touched, of these sensitive, marked and complementary."""
 
     cells: Ints
     touched: Ints
@@ -49,9 +49,9 @@ class CodeLosses:
     """The loss by code of one dimension, leaves and totals apart. Confidential."""
 
     dimension: Dimension
-    leaves: Tally
+    leaves: CellCounts
     """Cells that are no total in any dimension."""
-    totals: Tally
+    totals: CellCounts
 
     def __repr__(self) -> str:
         return f"<confidential CodeLosses: {self.dimension.name}, {len(self.dimension.codes)} codes>"
@@ -59,11 +59,11 @@ class CodeLosses:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The loss of a whole table; every array has one entry. Confidential."""
+    """The loss of a table; every array has one entry. Confidential."""
 
-    every: Tally
-    leaves: Tally
-    totals: Tally
+    every: CellCounts
+    leaves: CellCounts
+    totals: CellCounts
     change: float
     """sum |shown - a| / sum |a| over all cells that show a number; 0 where shown values are exact."""
 
@@ -75,9 +75,9 @@ class Losses:
 
 @dataclass(frozen=True)
 class Quantiles:
-    """How large some amounts are, one a cell; None where there is no amount. Confidential.
+    """The sizes of some amounts, one for each cell; None where there is no amount. Confidential.
 
-    A quantile is the smallest amount that so many of the cells do not exceed. Infinite amounts are in none of them.
+    A quantile is the smallest amount that this share of the cells does not exceed. Infinite amounts are left out.
     """
 
     cells: int
@@ -158,7 +158,7 @@ class Measures:
 
 
 def losses(problem: Problem, pattern: Pattern) -> Losses:
-    """The loss of the table as a whole."""
+    """The loss of the table."""
     real, leaf = ~problem.table.is_virtual, problem.table.is_leaf
     group = np.zeros(len(problem.table), dtype=np.int64)
     touched = pattern.touched(problem)
@@ -255,36 +255,36 @@ def _distances(shown: Floats, true: Floats) -> Distances:
     change = np.abs(shown - true)
     parts = ((np.maximum(sign * shown, 0.0), np.maximum(sign * true, 0.0)) for sign in (1.0, -1.0))
     apart = sum(float(((np.sqrt(one) - np.sqrt(two)) ** 2).sum()) for one, two in parts)
-    whole = float((np.abs(shown) + np.abs(true)).sum())
+    total = float((np.abs(shown) + np.abs(true)).sum())
     return Distances(
         float(change.sum()),
         float(np.sqrt((change**2).sum())),
         float(change.max()),
-        float(np.sqrt(min(apart / whole, 1.0))) if whole > 0 else 0.0,
+        float(np.sqrt(min(apart / total, 1.0))) if total > 0 else 0.0,
     )
 
 
-def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, count: int) -> Tally:
+def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, count: int) -> CellCounts:
     """Counts by group of the cells in `where`."""
 
     def counted(cells: Bools) -> Ints:
         return np.bincount(group[cells & where], minlength=count).astype(np.int64)
 
     value = np.abs(problem.table.values)
-    lost, whole = (
+    lost, total = (
         np.bincount(group[cells & where], weights=value[cells & where], minlength=count)
         for cells in (touched, where)
     )
-    return Tally(
+    return CellCounts(
         counted(where),
         counted(touched),
         counted(touched & problem.sensitive),
         counted(touched & (problem.marks == Mark.HIDDEN)),
         counted(touched & ~problem.must_hide),
-        _ratio(lost, whole),
+        _ratio(lost, total),
     )
 
 
-def _ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
-    """part / whole, NaN where the whole is zero."""
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
+def _ratio(part: Floats | Ints, total: Floats | Ints) -> Floats:
+    """part / total, NaN where the total is zero."""
+    return np.divide(part, total, out=np.full(np.shape(part), np.nan), where=np.asarray(total) > 0)

@@ -54,14 +54,14 @@ def assess(
     """What must be protected in a table, how well and against whom.
 
     A cell is sensitive if a rule catches it and no mark calls it safe, or if a mark calls it unsafe. Its levels
-    are, with rho the largest relative level that rules of the deciding kind ask for (dominance and p% count as
+    are, with rho the largest relative level that rules of the deciding kind require (dominance and p% count as
     one kind; `manual_percent` / 100 for marked cells and where X = 0)::
 
         lower = upper = max(|V| rho, 10^-decimals)        where V = 0: lower = 0, upper = the zero rule's distance
 
     They are cut to what the outsider's box allows (no more than its value lies below a cell that cannot be
     negative), unless `widen` widens the box. Levels of marks replace them. In tables of counts the frequency rule
-    asks upper = minimum - V unless it has a percentage, and no level goes below one unit (docs/counts.md).
+    requires upper = minimum - V unless it has a percentage, and no level goes below one unit (docs/counts.md).
 
     `insiders` adds attackers found among the contributors. `unions` protects sensitive cells that are caught
     together although they protect each other (True, or of how many cells at most). `missing_safe` names codes,
@@ -194,7 +194,7 @@ class _Judged:
     # ------------------------------------------------------------------ levels
 
     def wanted(self) -> tuple[Floats, Floats]:
-        """The lower and upper levels that the rule which decides asks for, where the value is not zero."""
+        """The lower and upper levels by the deciding rule, where the value is not zero."""
         unit, size = self.table.unit, np.abs(self.table.values)
         wanted, decided = np.zeros((2, len(self.table))), np.zeros(len(self.table), dtype=bool)
         for rank in range(len(ORDER) + 1):

@@ -12,23 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, floats, frozen
+from tablecloak.assessment.tolerances import COMPARISON_NOISE, ZERO_UNITS
 from tablecloak.errors import InputError, counted
-from tablecloak.model import NOBODY, Contributions, Emptiness, Table
+from tablecloak.model import NO_UNIT, Contributions, Emptiness, Table
 
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
-NOISE = 32 * float(np.finfo(np.float64).eps)
-"""Differences below this share of what is compared are rounding noise: 0.1 + 0.2 is no more than 0.3."""
-ZERO_SHARE = 1e-6
-"""A value below this share of the data unit is zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Caught:
-    """What a rule found in a table. Confidential.
+    """The findings of a rule in a table. Confidential.
 
-    `relative` is the level each caught cell needs as a share of its value, zero elsewhere; NaN where the rule
-    cannot tell (X = 0). `distance` is the upper level of cells of value zero. `above` is an upper level that is
-    asked instead of the relative one; NaN where there is none.
+    `relative` is the level that each caught cell requires as a share of its value, zero elsewhere; NaN where it
+    is undefined (X = 0). `distance` is the upper level of cells of value zero. `above` is an upper level that is
+    required instead of the relative one; NaN where there is none.
     """
 
     mask: Bools
@@ -44,17 +41,17 @@ class Caught:
         distance: float = 0.0,
         above: Floats | float = np.nan,
     ) -> Caught:
-        """What was caught, with a relative level for each cell or one for all."""
+        """Findings with a relative level for each cell or one for all."""
         return cls(frozen(where), floats(np.where(where, relative, 0.0)), distance, above)
 
 
 def one_of(level: str) -> str:
-    """What a unit of a level is called."""
+    """The word for a unit of a level."""
     return "contributor" if level == RESPONDENTS else "holding"
 
 
 def several_of(level: str) -> str:
-    """What units of a level are called."""
+    """The word for units of a level."""
     return f"{one_of(level)}s"
 
 
@@ -73,60 +70,60 @@ def contributions_at(table: Table, level: str, what: str) -> Contributions:
 
 def is_zero(table: Table) -> Bools:
     """Cells of value zero, up to rounding noise."""
-    return np.asarray(np.abs(table.values) <= ZERO_SHARE * table.unit)
+    return np.asarray(np.abs(table.values) <= ZERO_UNITS * table.unit)
 
 
-def check_depth(table: Table, who: Contributions, needed: int, what: str) -> None:
+def check_depth(table: Table, units: Contributions, needed: int, what: str) -> None:
     """Raise if some cell has more units than are known by size, and too few of them are."""
-    short = (who.count > who.depth) & (who.top_weight.sum(axis=1) < needed * (1 - NOISE))
-    short &= (who.top != 0).all(axis=1)  # after a zero there are only zeros
+    short = (units.count > units.depth) & (units.top_weight.sum(axis=1) < needed * (1 - COMPARISON_NOISE))
+    short &= (units.top != 0).all(axis=1)  # after a zero there are only zeros
     if not short.any():
         return
     cells = np.flatnonzero(short)
     some = "; ".join(table.labels(cells[:3])) + ("; ..." if cells.size > 3 else "")
-    fault = f"{what}: needs the {needed} largest {several_of(who.level)}, but only {who.depth} are known"
+    fault = f"{what}: needs the {needed} largest {several_of(units.level)}, but only {units.depth} are known"
     raise InputError(
         "Rules",
         [f"{fault} in {counted(cells.size, 'cell')} with more ({some})"],
-        advice=f"Tabulate with top={max(needed, who.depth + 1)} or more.",
+        advice=f"Tabulate with top={max(needed, units.depth + 1)} or more.",
     )
 
 
-def copies(who: Contributions, n: int) -> Floats:
-    """(cells, depth): how many copies of each of the largest contributions are among the n largest."""
-    before = np.cumsum(who.top_weight, axis=1) - who.top_weight
-    return np.asarray(np.clip(n - before, 0.0, who.top_weight))
+def copies(units: Contributions, n: int) -> Floats:
+    """(cells, depth): number of copies of each of the largest contributions among the n largest."""
+    before = np.cumsum(units.top_weight, axis=1) - units.top_weight
+    return np.asarray(np.clip(n - before, 0.0, units.top_weight))
 
 
-def top(who: Contributions, n: int) -> Floats:
+def top(units: Contributions, n: int) -> Floats:
     """top_n: the sum of the n largest contributions."""
-    return np.asarray((np.abs(who.top) * copies(who, n)).sum(axis=1))
+    return np.asarray((np.abs(units.top) * copies(units, n)).sum(axis=1))
 
 
-def first(who: Contributions) -> Floats:
+def first(units: Contributions) -> Floats:
     """x_1."""
-    return np.abs(who.top[:, 0]) if who.depth else np.zeros(len(who))
+    return np.abs(units.top[:, 0]) if units.depth else np.zeros(len(units))
 
 
-def waived(who: Contributions) -> Bools:
+def waived(units: Contributions) -> Bools:
     """(cells, depth): whether each of the largest units has waived its protection."""
-    return np.asarray(np.append(who.unit_waived, False)[who.top_unit] & (who.top_unit != NOBODY))
+    return np.asarray(np.append(units.unit_waived, False)[units.top_unit] & (units.top_unit != NO_UNIT))
 
 
 def exceeds(one: Floats, other: Floats) -> Bools:
     """one > other, beyond rounding noise."""
-    return np.asarray(one - other > NOISE * np.maximum(np.abs(one), np.abs(other)))
+    return np.asarray(one - other > COMPARISON_NOISE * np.maximum(np.abs(one), np.abs(other)))
 
 
 def missing_units(table: Table, minimum: float) -> Floats:
-    """By how many units each count falls short of the minimum; NaN where it does not, or the value is no count."""
+    """Difference of each count to the minimum; NaN where the minimum is reached, or the value is no count."""
     short = np.ceil(minimum) - table.values
     return np.where(Emptiness.of(table).counted & (short > 0), short, np.nan)
 
 
 def share(excess: Floats, total: Floats, where: Bools) -> Floats:
     """|excess / total|, NaN where the total is zero, up to rounding noise."""
-    usable = where & (np.abs(total) > NOISE * np.abs(excess))
+    usable = where & (np.abs(total) > COMPARISON_NOISE * np.abs(excess))
     with np.errstate(over="ignore"):
         quotient = np.divide(excess, total, out=np.full(total.shape, np.nan), where=usable)
     return np.asarray(np.abs(quotient))

@@ -1,31 +1,31 @@
 """Insiders: attackers found in the microdata, because they contribute to the table themselves.
 
-Not everybody is a candidate, but those who know most:
+Candidates are the contributors with the most knowledge:
 
 - *sole* contributors: the only unit of some cell knows that cell exactly;
 - the *largest* contributors of each sensitive cell;
 - *holdings*: the same at their level, with all that their respondents contribute. A respondent without a holding
   is one of its own there, and is not listed twice;
-- *coalitions* of n units inside a sensitive cell: the n largest, and those from the second to the n + 1st, who
+- *coalitions* of n units inside a sensitive cell: the n largest, and those from the second to the n + 1st, which
   know all but the largest.
 
-An insider knows that a cell is at least what he contributes, and the cell itself where there is nobody else
-(`Attacker.contributing`). Sampling weights count: he is assumed to know that he stands for others, and for how
-many.
+An insider knows that a cell is at least the own contribution, and the cell itself where there is no other
+contributor (`Attacker.contributing`). Sampling weights count: they are assumed to be known to the insider.
 
-`pooled=True` replaces all of them by one stronger intruder who knows of each cell the most that any of them
-knows; what is left of it, value - low, is its *protection capacity*. On sensitive cells he is never closer than
+`pooled=True` replaces all of them by one stronger intruder with the tightest bounds of any of them on each
+cell; what is left of it, value - low, is its *protection capacity*. On sensitive cells these are never tighter than
 the protection levels, so that these do not become void. This is the simplification for respondents with several
 cells that Salazar (2002), "A unified mathematical programming framework for different statistical disclosure
-limitation methods", section 3, quotes from Jewett (1993) and Sande (1995). He knows more than anybody on cells
-that are not sensitive, so patterns hide more. It is no proof against a respondent who sits in several sensitive
-cells and knows one of them better than its levels: for that, leave `pooled` off.
+limitation methods", section 3, quotes from Jewett (1993) and Sande (1995). It has more knowledge than any of them on
+cells that are not sensitive, so patterns hide more. It is no proof against a respondent in several sensitive cells
+that knows one of them better than its levels: for that, leave `pooled` off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,8 +34,6 @@ from tablecloak.errors import InputError
 from tablecloak.model import Attacker, Contributions, Problem, knowing_the_page
 
 POOLED = "all insiders in one"
-MERGED = 20
-"""Candidates are not even looked at if there are so many times more than attackers allowed."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +43,17 @@ class Insiders:
     sole: bool = True
     """Only contributors of some cell."""
     largest: int = 1
-    """So many of the largest contributors of each sensitive cell."""
+    """Number of the largest contributors of each sensitive cell."""
     holdings: bool = True
     """Also holdings, where they are known."""
     coalition: int = 0
-    """Coalitions of so many contributors of one sensitive cell; 0 for none."""
+    """Number of contributors of one sensitive cell in a coalition; 0 for no coalitions."""
     pooled: bool = False
     """One stronger intruder instead of all of them."""
     most: int = 500
-    """At most so many attackers: everything is checked against each of them. Pooled ones are not counted."""
+    """Maximum number of attackers: everything is checked against each of them. Pooled ones are not counted."""
+    candidates_per_attacker: ClassVar[int] = 20
+    """Candidates are refused unseen if they are more than this times `most`: few of them know the same."""
 
     def __post_init__(self) -> None:
         numbers = {"largest": self.largest, "coalition": self.coalition, "most": self.most}
@@ -74,16 +74,16 @@ class Insiders:
     def attackers(self, problem: Problem) -> tuple[Attacker, ...]:
         """The attackers among the contributors of the problem's table, each kind of knowledge once.
 
-        Contributors who know no more than the outsider are left out.
+        Contributors without more knowledge than the outsider are left out.
         """
         levels = _levels(problem, self.holdings)
         _check_depth(levels, problem, self)
-        groups = [(who, group) for who in levels for group in self._groups(who, problem)]
-        if not self.pooled and len(groups) > MERGED * self.most:
+        groups = [(level, group) for level in levels for group in self._groups(level, problem)]
+        if not self.pooled and len(groups) > self.candidates_per_attacker * self.most:
             raise self._too_many(len(groups), "candidates")
         known: dict[tuple[bytes, bytes, bytes], Attacker] = {}
-        for who, group in groups:
-            attacker = _attacker(problem, who, group)
+        for level, group in groups:
+            attacker = _attacker(problem, level, group)
             if _knows_more(problem, attacker):
                 bounds = attacker.cells.tobytes(), attacker.low.tobytes(), attacker.high.tobytes()
                 known.setdefault(bounds, attacker)
@@ -102,12 +102,12 @@ class Insiders:
             "one stronger intruder instead of all of them.",
         )
 
-    def _groups(self, who: Contributions, problem: Problem) -> Iterator[tuple[int, ...]]:
+    def _groups(self, level: Contributions, problem: Problem) -> Iterator[tuple[int, ...]]:
         """The units of each candidate, each set of them once."""
-        top = who.top_unit[problem.sensitive]
+        top = level.top_unit[problem.sensitive]
         singles = [top[:, : self.largest].ravel()]
         if self.sole:
-            singles.append(who.top_unit[who.count == 1, :1].ravel())
+            singles.append(level.top_unit[level.count == 1, :1].ravel())
         units = np.unique(np.concatenate(singles))
         yield from ((int(unit),) for unit in units[units >= 0])
         if self.coalition:
@@ -118,9 +118,9 @@ class Insiders:
 
 
 def _levels(problem: Problem, holdings: bool) -> list[Contributions]:
-    """Who contributes: respondents, and holdings where they are wanted and known."""
+    """Levels of contributors: respondents, and holdings where they are wanted and known."""
     levels = (problem.table.respondents, problem.table.holdings if holdings else None)
-    known = [who for who in levels if who is not None and who.knows_units]
+    known = [level for level in levels if level is not None and level.knows_units]
     if not known:
         advice = "Tabulate microdata: figures by cell do not tell who contributes where."
         raise InputError("Insiders", ["the table does not know its contributors one by one"], advice=advice)
@@ -131,9 +131,9 @@ def _check_depth(levels: list[Contributions], problem: Problem, wanted: Insiders
     """Raise where more of the largest contributors are needed than the table knows."""
     needed = max(wanted.largest, wanted.coalition + 1 if wanted.coalition else 0)
     faults = [
-        f"the {needed} largest {who.level} of sensitive cells are needed, but the table knows {who.depth}"
-        for who in levels
-        if needed > who.depth and (who.count[problem.sensitive] > who.depth).any()
+        f"the {needed} largest {level.level} of sensitive cells are needed, but the table knows {level.depth}"
+        for level in levels
+        if needed > level.depth and (level.count[problem.sensitive] > level.depth).any()
     ]
     if faults:
         raise InputError("Insiders", faults, advice=f"Tabulate with top={needed} or more.")
@@ -143,11 +143,11 @@ def _padded(units: Ints, width: int) -> Ints:
     return np.pad(units, ((0, 0), (0, width - units.shape[1])), constant_values=-1)
 
 
-def _attacker(problem: Problem, who: Contributions, group: tuple[int, ...]) -> Attacker:
-    names = [str(who.units[unit]) for unit in group]
-    kind = "holding" if who.level == "holdings" else "respondent"
+def _attacker(problem: Problem, level: Contributions, group: tuple[int, ...]) -> Attacker:
+    names = [str(level.units[unit]) for unit in group]
+    kind = "holding" if level.level == "holdings" else "respondent"
     name = f"{kind} {names[0]}" if len(names) == 1 else f"coalition of {kind}s {', '.join(names)}"
-    cells, sums = who.contributions_of(np.array(group, dtype=np.int64))
+    cells, sums = level.contributions_of(np.array(group, dtype=np.int64))
     return knowing_the_page(problem, Attacker.contributing(name, problem.table, cells, sums))
 
 
@@ -160,11 +160,11 @@ def _knows_more(problem: Problem, attacker: Attacker) -> bool:
 
 
 def _pooled(problem: Problem, attackers: tuple[Attacker, ...]) -> Attacker:
-    """Who knows of each cell the most that any of them knows, but no sensitive cell closer than its levels."""
+    """One attacker with the tightest bounds of any of them, but none tighter than the levels of a sensitive cell."""
     low, high = problem.outsider_low.copy(), problem.outsider_high.copy()
-    for who in attackers:
-        low[who.cells] = np.maximum(low[who.cells], who.low)
-        high[who.cells] = np.minimum(high[who.cells], who.high)
+    for insider in attackers:
+        low[insider.cells] = np.maximum(low[insider.cells], insider.low)
+        high[insider.cells] = np.minimum(high[insider.cells], insider.high)
     a, levels, sensitive = problem.table.values, problem.levels, problem.sensitive
     low = np.where(sensitive, np.minimum(low, a - levels.lower), low)
     high = np.where(sensitive, np.maximum(high, a + levels.upper), high)

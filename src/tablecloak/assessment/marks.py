@@ -51,7 +51,7 @@ SEPARATORS = (";", ",", "\t", "|", " ")
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Marks by cell, and numbers that replace those worked out (NaN where none was given). Confidential."""
+    """Marks by cell, and numbers that replace computed ones (NaN where none was given). Confidential."""
 
     safe: Bools
     unsafe: Bools
@@ -106,16 +106,7 @@ class _Entries:
 def _read_columns(table: Table, columns: Mapping[str, NDArray[Any]], where: str, first: int) -> _Entries:
     """The entries in columns; `where` and `first` name the rows."""
     wanted = [dimension.name for dimension in table.dimensions]
-    faults = [f"there is no column {name!r} of codes" for name in wanted if name not in columns]
-    strange = [name for name in columns if name not in (*wanted, MARK, *NUMBERS)]
-    faults += [f"unknown column {name!r}" for name in strange]
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        faults.append("the columns have different numbers of rows")
-    if faults:
-        advice = f"Columns: {', '.join(wanted)} for the codes, then {', '.join((MARK, *NUMBERS))}."
-        raise InputError("Marks", faults, advice=advice)
-    count = lengths.pop() if lengths else 0
+    count = _checked_length(columns, wanted)
     texts = {name: [_text(entry) for entry in column.tolist()] for name, column in columns.items()}
     places = [f"{where} {first + row}" for row in range(count)]
     numbers, wrong = dict[str, Floats](), list[str]()
@@ -126,6 +117,20 @@ def _read_columns(table: Table, columns: Mapping[str, NDArray[Any]], where: str,
         wrong += [f"{places[row]}: {name} is not a number" for row in unread]
     codes = list(zip(*(texts[name] for name in wanted), strict=True))
     return _Entries(codes, texts.get(MARK, [""] * count), numbers, places, wrong)
+
+
+def _checked_length(columns: Mapping[str, NDArray[Any]], wanted: Sequence[str]) -> int:
+    """The number of rows; an `InputError` where columns are missing, unknown or of different lengths."""
+    faults = [f"there is no column {name!r} of codes" for name in wanted if name not in columns]
+    strange = [name for name in columns if name not in (*wanted, MARK, *NUMBERS)]
+    faults += [f"unknown column {name!r}" for name in strange]
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        faults.append("the columns have different numbers of rows")
+    if faults:
+        advice = f"Columns: {', '.join(wanted)} for the codes, then {', '.join((MARK, *NUMBERS))}."
+        raise InputError("Marks", faults, advice=advice)
+    return lengths.pop() if lengths else 0
 
 
 def _text(entry: Any) -> str:
@@ -307,7 +312,7 @@ def _number_faults(entries: _Entries) -> Iterator[str]:
 
 
 def _repeats(table: Table, entries: _Entries, cells: Ints, said: Mapping[str, Bools]) -> Iterator[str]:
-    """Cells that are listed twice, or in a .hst file told the same kind of thing twice."""
+    """Cells that are listed twice, or in a .hst file with the same kind of entry twice."""
     kinds = said if entries.again else {"": np.ones(cells.size, dtype=bool)}
     for kind, given in kinds.items():
         first: dict[int, str] = {}

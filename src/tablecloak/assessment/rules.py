@@ -19,7 +19,7 @@ ZeroUnsafe          V = 0 and f > 0                                             
 ==================  ===========================================================  ===========================
 
 A unit that has *waived* its protection needs none: the target of the p% rules is then the largest unit x_t
-without waiver, with x_t + top_n in place of top_{n+1} if it is not among the n + 1 largest; dominance asks that
+without waiver, with x_t + top_n in place of top_{n+1} if it is not among the n + 1 largest; dominance requires that
 one of the n largest, frequency and zero that any unit has not waived.
 
 The definitions are those of τ-ARGUS (manual 4.1, section 2.1); waivers are our own. See docs/rules.md.
@@ -53,15 +53,12 @@ from tablecloak.assessment.concentration import (
 from tablecloak.errors import InputError, check_kind
 from tablecloak.model import Table
 
-FREQUENCY_PERCENT = 20.0
-"""The level of the frequency rule in percent, where none is given and the values are no counts."""
-
 
 class Rule:
-    """What all rules have: a name and a kind, words for what they find, and `caught`."""
+    """The interface of all rules: a name and a kind, words for their findings, and `caught`."""
 
     key: ClassVar[str]
-    """What the rule is called in a job file."""
+    """The name of the rule in a job file."""
     kind: ClassVar[str]
     """What kind of reason it gives: ``dominance``, ``p-percent``, ``request``, ``frequency``, ``zero``."""
 
@@ -113,11 +110,11 @@ class Dominance(Rule):
         return f"the {self.n} largest {several_of(self.level)} make up more than {self.k:g}%"
 
     def caught(self, table: Table) -> Caught:
-        who = contributions_at(table, self.level, self.name)
-        check_depth(table, who, self.n, self.name)
-        largest, total = top(who, self.n), who.total
+        units = contributions_at(table, self.level, self.name)
+        check_depth(table, units, self.n, self.name)
+        largest, total = top(units, self.n), units.total
         needed = 100 / self.k * largest
-        unwaived = ((copies(who, self.n) > 0) & ~waived(who)).any(axis=1)
+        unwaived = ((copies(units, self.n) > 0) & ~waived(units)).any(axis=1)
         over = (total > 0) & (largest > 0) & exceeds(needed, total) & unwaived
         return Caught.of(over, share(needed - total, total, over))
 
@@ -140,16 +137,16 @@ class _Ambiguity(Rule):
         return f"the largest {one_of(self.level)} could be estimated by {others} within {self.p:g}%"
 
     def caught(self, table: Table) -> Caught:
-        who = contributions_at(table, self.level, self.name)
-        check_depth(table, who, self.n + 1, self.name)
-        total, target, largest = who.total, first(who), top(who, self.n + 1)
-        if (who.unwaived < who.count).any():
-            target = np.abs(who.largest_unwaived)
-            among = (who.top_unit == who.largest_unwaived_unit[:, None]) & (copies(who, self.n + 1) > 0)
-            apart = ~among.any(axis=1) & (who.unwaived < who.count)
-            largest = np.where(apart, target + top(who, self.n), largest)
+        units = contributions_at(table, self.level, self.name)
+        check_depth(table, units, self.n + 1, self.name)
+        total, target, largest = units.total, first(units), top(units, self.n + 1)
+        if (units.unwaived < units.count).any():
+            target = np.abs(units.largest_unwaived)
+            among = (units.top_unit == units.largest_unwaived_unit[:, None]) & (copies(units, self.n + 1) > 0)
+            apart = ~among.any(axis=1) & (units.unwaived < units.count)
+            largest = np.where(apart, target + top(units, self.n), largest)
         needed = self.p / self._prior * target + largest
-        over = (who.count > 0) & (who.unwaived > 0) & exceeds(needed, total)
+        over = (units.count > 0) & (units.unwaived > 0) & exceeds(needed, total)
         return Caught.of(over, share(needed - total, total, over))
 
 
@@ -173,7 +170,7 @@ class PPercent(_Ambiguity):
 
 @dataclass(frozen=True)
 class PriorPosterior(_Ambiguity):
-    """(p, q, n): as p%, where everybody can estimate the others within q percent beforehand."""
+    """(p, q, n): as p%, where every contributor can estimate the others within q percent beforehand."""
 
     p: float
     q: float
@@ -184,7 +181,7 @@ class PriorPosterior(_Ambiguity):
     def __post_init__(self) -> None:
         numbers = [*_number("p", self.p, above=0), *_number("q", self.q, above=0, most=100)]
         if not numbers and self.p >= self.q:
-            numbers = ["p must be less than q: nobody may come closer by the table than he was before"]
+            numbers = ["p must be less than q: no estimate may become closer by the table than it was before"]
         _refuse("PriorPosterior", numbers, _whole("n", self.n), _level(self.level))
 
     @property
@@ -217,6 +214,8 @@ class Frequency(Rule):
     level: str = RESPONDENTS
     key: ClassVar[str] = "frequency"
     kind: ClassVar[str] = "frequency"
+    default_percent: ClassVar[float] = 20.0
+    """The level in percent, where none is given and the values are no counts."""
 
     def __post_init__(self) -> None:
         percent = [] if self.percent is None else _number("percent", self.percent, least=0)
@@ -231,17 +230,17 @@ class Frequency(Rule):
         return f"fewer than {self.minimum:g} {self.level}"
 
     def caught(self, table: Table) -> Caught:
-        who = contributions_at(table, self.level, self.name)
-        few = (who.count > 0) & exceeds(np.full(len(who), float(self.minimum)), who.weight)
-        few &= who.unwaived > 0
+        units = contributions_at(table, self.level, self.name)
+        few = (units.count > 0) & exceeds(np.full(len(units), float(self.minimum)), units.weight)
+        few &= units.unwaived > 0
         if self.percent is not None:
             return Caught.of(few, self.percent / 100)
-        return Caught.of(few, FREQUENCY_PERCENT / 100, above=missing_units(table, self.minimum))
+        return Caught.of(few, self.default_percent / 100, above=missing_units(table, self.minimum))
 
 
 @dataclass(frozen=True)
 class ZeroUnsafe(Rule):
-    """A value of zero that somebody contributed to; values up to `distance` must not be excluded."""
+    """A value of zero with contributors; values up to `distance` must not be excluded."""
 
     distance: float
     key: ClassVar[str] = "zero"
@@ -260,17 +259,17 @@ class ZeroUnsafe(Rule):
 
     def caught(self, table: Table) -> Caught:
         known = RESPONDENTS if table.respondents is not None or table.holdings is None else HOLDINGS
-        who = contributions_at(table, known, self.name)
-        nothing = is_zero(table) & (who.count > 0) & (who.unwaived > 0)
+        units = contributions_at(table, known, self.name)
+        nothing = is_zero(table) & (units.count > 0) & (units.unwaived > 0)
         return Caught.of(nothing, 0.0, self.distance)
 
 
 @dataclass(frozen=True)
 class Request(Rule):
-    """A unit that asks for protection has more than its percentage of the cell.
+    """A unit that requests protection has more than its percentage of the cell.
 
     Units carry request code 1 or 2, each with a percentage (`percent2` is the same as `percent1` unless given).
-    Where some unit asks for protection there must be `minimum` units. `percent` of the value is the level.
+    Where some unit requests protection there must be `minimum` units. `percent` of the value is the level.
     """
 
     percent1: float
@@ -303,13 +302,13 @@ class Request(Rule):
         return f"a {one_of(self.level)} who asks for protection makes up more than agreed{few}"
 
     def caught(self, table: Table) -> Caught:
-        who = contributions_at(table, self.level, self.name)
+        units = contributions_at(table, self.level, self.name)
         second = self.percent1 if self.percent2 is None else self.percent2
-        large = np.zeros(len(who), dtype=bool)
+        large = np.zeros(len(units), dtype=bool)
         for code, percent in enumerate((self.percent1, second)):
-            asked = np.abs(who.requested[:, code])
-            large |= (asked > 0) & exceeds(asked, percent / 100 * who.total)
-        few = (who.requesters > 0) & (who.count < self.minimum)
+            requested = np.abs(units.requested[:, code])
+            large |= (requested > 0) & exceeds(requested, percent / 100 * units.total)
+        few = (units.requesters > 0) & (units.count < self.minimum)
         return Caught.of(large | few, self.percent / 100)
 
 

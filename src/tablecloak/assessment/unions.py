@@ -1,6 +1,6 @@
 """Unions: sensitive cells that protect each other but belong to the same enterprise.
 
-Two hidden cells of one row protect each other against an outsider who wants one of them. Their sum is as good as
+Two hidden cells of one row protect each other against an outsider. Their sum is as good as
 published, and where one enterprise dominates both it dominates the sum too: it is disclosed although no cell is.
 
 For each equation "total = parts" two kinds of unions of sensitive parts are looked at: all of them, and for each
@@ -31,12 +31,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen
 from tablecloak.assessment.concentration import contributions_at
 from tablecloak.assessment.rules import Dominance, PPercent, PriorPosterior, Rule
 from tablecloak.errors import InputError
-from tablecloak.model import NOBODY, Contributions, Dimension, Emptiness, Hierarchy, Table
-
-SHOWN_CODES = 4
-"""So many codes of a union are spelt out in its own code."""
-SUM_NOISE = 1e-12
-"""What is left of a total by less than this share of it is rounding noise."""
+from tablecloak.model import NO_UNIT, Contributions, Dimension, Emptiness, Hierarchy, Table, tolerances
 
 Group = tuple[int, ...]
 Concentration = Dominance | PPercent | PriorPosterior
@@ -53,7 +48,7 @@ class Unions:
 def unite(table: Table, sensitive: Bools, rules: Sequence[Rule], most: int | None = None) -> Unions:
     """The table with a virtual cell for each union of sensitive cells that the rules catch.
 
-    `rules` other than dominance and p% are not looked at. `most` leaves out unions of more cells than that.
+    `rules` other than dominance and p% are ignored. `most`: maximum number of cells of a union.
     """
     about = [rule for rule in rules if isinstance(rule, Concentration)]
     levels = _levels(table, about)
@@ -69,7 +64,7 @@ def _levels(table: Table, rules: Iterable[Concentration]) -> list[Contributions]
     """The contributions that the rules look at."""
     wanted = {rule.level: rule.name for rule in rules}
     levels = [contributions_at(table, level, name) for level, name in wanted.items()]
-    faults = [f"the {who.level} are not known one by one" for who in levels if not who.knows_units]
+    faults = [f"the {units.level} are not known one by one" for units in levels if not units.knows_units]
     if faults or not wanted:
         advice = (
             "Unions need microdata: contributions of the same unit are added up over cells." if faults else ""
@@ -91,10 +86,10 @@ def _groups(table: Table, sensitive: Bools, levels: Sequence[Contributions], mos
     existing = set(_split(row, cell))
     row, cell = row[sensitive[cell]], cell[sensitive[cell]]
     found: dict[Group, None] = dict.fromkeys(_split(row, cell))
-    for who in levels:
-        largest = who.top_unit[cell, 0]
-        known = largest != NOBODY
-        key = row * (who.units.size + 1) + largest
+    for units in levels:
+        largest = units.top_unit[cell, 0]
+        known = largest != NO_UNIT
+        key = row * (units.units.size + 1) + largest
         found |= dict.fromkeys(_split(key[known], cell[known]))
     longest = len(table) if most is None else most
     return [group for group in found if 2 <= len(group) <= longest and group not in existing]
@@ -190,10 +185,10 @@ def _named(table: Table, groups: Sequence[Group]) -> tuple[tuple[Dimension, ...]
     return tuple(dimensions), np.concatenate([table.codes, np.array(rows, dtype=np.int32)])
 
 
-def _name(dimension: Dimension, parts: Sequence[str], taken: Iterable[str]) -> str:
+def _name(dimension: Dimension, parts: Sequence[str], taken: Iterable[str], shown: int = 4) -> str:
     """``r1 + r2``, or for many codes ``r1 + r2 + r3 + ... (9 codes)``; numbered where that is taken."""
-    name = " + ".join(parts[:SHOWN_CODES])
-    name += f" + ... ({len(parts)} codes)" if len(parts) > SHOWN_CODES else ""
+    name = " + ".join(parts[:shown])
+    name += f" + ... ({len(parts)} codes)" if len(parts) > shown else ""
     used, number, first = {*dimension.codes, *taken}, 1, name
     while name in used:
         number += 1
@@ -201,51 +196,53 @@ def _name(dimension: Dimension, parts: Sequence[str], taken: Iterable[str]) -> s
     return name
 
 
-# ---------------------------------------------------------------------- who contributes to a union
+# ---------------------------------------------------------------------- contributors of a union
 
 
-def _with_unions(who: Contributions | None, members: csr_array) -> Contributions | None:
+def _with_unions(units: Contributions | None, members: csr_array) -> Contributions | None:
     """The contributions of the table with those of the unions at the end."""
-    if who is None:
+    if units is None:
         return None
-    both = {name: np.concatenate([getattr(who, name), new]) for name, new in _united(who, members).items()}
+    both = {
+        name: np.concatenate([getattr(units, name), new]) for name, new in _united(units, members).items()
+    }
     grown: dict[str, Any] = {
-        name: frozen_matrix(hstack([getattr(who, name), getattr(who, name) @ members.T]))
+        name: frozen_matrix(hstack([getattr(units, name), getattr(units, name) @ members.T]))
         for name in ("shares", "shadow_shares")
     }
     arrays: dict[str, Any] = {name: frozen(array) for name, array in both.items()}
-    return replace(who, **arrays, **grown)
+    return replace(units, **arrays, **grown)
 
 
-def _united(who: Contributions, members: csr_array) -> dict[str, Any]:
+def _united(units: Contributions, members: csr_array) -> dict[str, Any]:
     """The figures of the unions, by the names of `Contributions`; see the top of this file on unknown units."""
-    entries = coo_array(csc_array(who.shadow_shares @ members.T))
+    entries = coo_array(csc_array(units.shadow_shares @ members.T))
     unit, union, count = entries.row.astype(np.int64), entries.col.astype(np.int64), members.shape[0]
-    weight, unwaived = who.unit_weight[unit], ~who.unit_waived[unit]
-    inside = coo_array(who.shadow_shares)
+    weight, unwaived = units.unit_weight[unit], ~units.unit_waived[unit]
+    inside = coo_array(units.shadow_shares)
 
     def together(figure: Floats | Ints, of_unit: Floats) -> Floats:
         """A figure that counts units: each known unit once, and all others of the parts."""
-        others = figure - np.bincount(inside.col, weights=of_unit[inside.row], minlength=len(who))
+        others = figure - np.bincount(inside.col, weights=of_unit[inside.row], minlength=len(units))
         known = np.bincount(union, weights=of_unit[unit], minlength=count)
         return np.asarray(known + members @ np.maximum(others, 0.0))
 
-    counts = np.rint(together(who.count, np.ones(who.units.size))).astype(np.int64)
-    free = np.rint(together(who.unwaived, (~who.unit_waived).astype(np.float64))).astype(np.int64)
-    total = np.asarray(members @ who.total)
+    counts = np.rint(together(units.count, np.ones(units.units.size))).astype(np.int64)
+    free = np.rint(together(units.unwaived, (~units.unit_waived).astype(np.float64))).astype(np.int64)
+    total = np.asarray(members @ units.total)
     known = floats(np.bincount(union, weights=weight * entries.data, minlength=count))
-    unknown = _unknown(who, members, total, known)
-    top, of_top = _largest(entries.data, unit, union, count, who.depth)
-    top_weight = np.where(of_top >= 0, np.append(who.unit_weight, 0.0)[of_top], 0.0)
+    unknown = _unknown(units, members, total, known)
+    top, of_top = _largest(entries.data, unit, union, count, units.depth)
+    top_weight = np.where(of_top >= 0, np.append(units.unit_weight, 0.0)[of_top], 0.0)
     top, top_weight, of_top = _merged(
-        (top, top_weight, of_top), (unknown, (unknown > 0) * 1.0, np.full(unknown.shape, NOBODY))
+        (top, top_weight, of_top), (unknown, (unknown > 0) * 1.0, np.full(unknown.shape, NO_UNIT))
     )
     target, of_target = _largest(entries.data[unwaived], unit[unwaived], union[unwaived], count, 1)
     hope = unknown[:, :1]
-    target, of_target = _merged((target, of_target), (hope, np.full(hope.shape, NOBODY)))
+    target, of_target = _merged((target, of_target), (hope, np.full(hope.shape, NO_UNIT)))
     return {
         "count": counts,
-        "weight": together(who.weight, who.unit_weight),
+        "weight": together(units.weight, units.unit_weight),
         "total": total,
         "top": top,
         "top_weight": top_weight,
@@ -253,36 +250,36 @@ def _united(who: Contributions, members: csr_array) -> dict[str, Any]:
         "unwaived": free,
         "largest_unwaived": target[:, 0],
         "largest_unwaived_unit": of_target[:, 0],
-        "requesters": np.rint(members @ who.requesters).astype(np.int64),
-        "requested": np.asarray(members @ who.requested),
+        "requesters": np.rint(members @ units.requesters).astype(np.int64),
+        "requested": np.asarray(members @ units.requested),
     }
 
 
 def _largest(values: Floats, unit: Ints, union: Ints, count: int, depth: int) -> tuple[Floats, Ints]:
-    """(unions, depth): the largest contributions of known units, and whose they are."""
+    """(unions, depth): the largest contributions of known units, and the numbers of these units."""
     order = np.lexsort((unit, -np.abs(values), union))
     union = union[order]
     rank = np.arange(union.size) - np.searchsorted(union, union)
     kept = np.flatnonzero(rank < depth)
-    top, of_top = np.zeros((count, depth)), np.full((count, depth), NOBODY)
+    top, of_top = np.zeros((count, depth)), np.full((count, depth), NO_UNIT)
     top[union[kept], rank[kept]] = values[order][kept]
     of_top[union[kept], rank[kept]] = unit[order][kept]
     return top, of_top
 
 
-def _unknown(who: Contributions, members: csr_array, total: Floats, known: Floats) -> Floats:
+def _unknown(units: Contributions, members: csr_array, total: Floats, known: Floats) -> Floats:
     """(unions, depth): the most that units which are not known one by one could have, largest first.
 
     None of them has more than the smallest known contributions of the parts together, nor all of them more
     than the known ones leave of the total, provided that nothing is negative.
     """
-    deeper = who.count > who.depth
-    bound = np.asarray(members @ np.where(deeper, np.abs(who.top[:, -1]), 0.0))[:, None]
+    deeper = units.count > units.depth
+    bound = np.asarray(members @ np.where(deeper, np.abs(units.top[:, -1]), 0.0))[:, None]
     left = total - known
-    left = np.where(left > SUM_NOISE * np.abs(total), left, 0.0)
-    if (who.top < 0).any() or (who.total < 0).any():
+    left = np.where(left > tolerances.SUM_NOISE * np.abs(total), left, 0.0)
+    if (units.top < 0).any() or (units.total < 0).any():
         left = np.full(left.shape, np.inf)
-    return np.asarray(np.clip(left[:, None] - np.arange(who.depth) * bound, 0.0, bound))
+    return np.asarray(np.clip(left[:, None] - np.arange(units.depth) * bound, 0.0, bound))
 
 
 def _merged(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:

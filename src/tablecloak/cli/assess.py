@@ -59,7 +59,7 @@ def assess(
         bool, typer.Option("--publish-zeros", help="Cells of value zero must be published.")
     ] = False,
     most_touched: Annotated[
-        int | None, typer.Option(min=0, help="At most so many cells may be hidden or changed.")
+        int | None, typer.Option(min=0, help="Maximum number of cells that may be hidden or changed.")
     ] = None,
     widen: Widen = False,
     quiet: Quiet = False,

@@ -49,7 +49,7 @@ CODES: tuple[tuple[type[TablecloakError], int], ...] = (
 def exit_codes(show_confidential: bool = False) -> Iterator[Interrupts]:
     """Turn every error inside into text on stderr and an exit code; gives what is known about interrupts.
 
-    Figures, and the traceback of an error nobody expected, may hold true values: shown only when asked for.
+    Figures, and the traceback of an unexpected error, may hold true values: shown only when asked for.
     """
     interrupts = Interrupts()
     try:

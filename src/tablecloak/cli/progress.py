@@ -15,7 +15,7 @@ PAUSE = 0.1
 
 @contextmanager
 def drawing(quiet: bool) -> Iterator[Progress]:
-    """Where to report to: a live line on stderr if that is a terminal, else nobody."""
+    """Where to report to: a live line on stderr if that is a terminal, else nothing."""
     if quiet or not sys.stderr.isatty():
         yield silent
         return

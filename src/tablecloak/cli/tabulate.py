@@ -72,7 +72,7 @@ def tabulate(
         Path | None, typer.Option(metavar="FILE", help="Combinations that cannot occur, with --empty cells.")
     ] = None,
     most_cells: Annotated[
-        int | None, typer.Option(min=1, help="At most so many cells with --empty cells (5 million).")
+        int | None, typer.Option(min=1, help="Maximum number of cells with --empty cells (5 million).")
     ] = None,
     cells: Annotated[
         bool, typer.Option("--cells", help="The data are cells with all totals, not microdata.")

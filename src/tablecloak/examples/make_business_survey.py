@@ -163,7 +163,7 @@ def _places(random: Random) -> Iterator[tuple[str, str, int | None]]:
 
 
 def _chances(group: str, enterprises: float) -> list[float]:
-    """How likely each province is for a group, of which there are so many enterprises a share.
+    """Probability of each province for a group of enterprises, given the expected number of them for each share.
 
     Provinces that could expect less than `LEAST_EXPECTED` are left out, the smallest first.
     """

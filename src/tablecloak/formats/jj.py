@@ -326,7 +326,7 @@ def _read_terms(
 
 
 def _is_paired(body: list[str], terms: int) -> bool:
-    """Whether the first so many terms are written ``id ( coefficient )``."""
+    """Whether the first terms are written ``id ( coefficient )``."""
     own = body[: 4 * terms]
     return own[1::4].count("(") == terms and own[3::4].count(")") == terms
 

@@ -27,7 +27,7 @@ def make_hierarchy(
     ===============================  =====================================================================
     ``"regions.hrc"``                a .hrc file: a code a line, ``@`` for each level below the first
     ``"regions.csv"``                a csv file of child,parent
-    ``"digits:2,1,1"``, ``[2, 1, 1]``  the codes of the data spell out their place: so many characters a level
+    ``"digits:2,1,1"``, ``[2, 1, 1]``  the codes of the data spell out their place: characters of each level
     ``["f", "m"]``                   codes right below the total
     ``{North = ["N1", "N2"]}``       a nested table
     None                             the codes of the data, right below the total

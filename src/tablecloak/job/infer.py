@@ -10,13 +10,8 @@ from pathlib import Path
 from tablecloak.errors import InputError
 from tablecloak.job.hierarchies import make_hierarchy
 from tablecloak.job.inspect import Column, Look
+from tablecloak.job.settings import INFERENCE
 
-MOST_CELLS = 30_000
-"""Dimensions are added to the first table as long as it has fewer cells."""
-MOST_DIMENSIONS = 3
-MOST_CODES = 2_000
-FEW_CODES = 60
-"""A column of whole numbers with at most so many different ones may be a column of codes."""
 TOTALS = ("total", "tot", "all", "_t", "t", "sum")
 NAMES = {
     "weight": r"(w|wt|wgt|weight|weights|samp\w*weight|poids|gewicht|inflation|grossing\w*)",
@@ -32,7 +27,7 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Guess:
+class InferredColumns:
     """What each column of the data seems to be."""
 
     kind: str
@@ -48,7 +43,7 @@ class Guess:
     responses: tuple[Column, ...]
 
 
-def guessed(seen: Look) -> Guess:
+def infer_columns(seen: Look) -> InferredColumns:
     """What each column seems to be."""
     left = [column for column in seen.columns if column.distinct + (column.empty > 0) > 1]
     codes = [column for column in left if _is_code(column, seen.rows)]
@@ -75,10 +70,10 @@ def guessed(seen: Look) -> Guess:
         raise InputError(f"Data {seen.path}", ["no column looks like a dimension"], advice=advice)
     used = taken | set(top) | {column.name for column in codes}
     responses = [column for column in left if column.number and column.name not in used]
-    responses.sort(key=lambda column: column.distinct < FEW_CODES)
+    responses.sort(key=lambda column: column.distinct < INFERENCE.few_codes)
     others = tuple(column for column in candidates if column not in chosen)
     kind = "cells" if cells else "microdata"
-    return Guess(kind, roles, top, tuple(chosen), others, above, parent, tuple(responses))
+    return InferredColumns(kind, roles, top, tuple(chosen), others, above, parent, tuple(responses))
 
 
 def _called(role: str, column: Column) -> bool:
@@ -89,12 +84,14 @@ def _is_code(column: Column, rows: int) -> bool:
     """Few different values, of text or of whole numbers that repeat."""
     if not column.number and total_of(column):
         return True
-    if column.distinct > min(MOST_CODES, max(rows // 2, 2)):
+    if column.distinct > min(INFERENCE.codes, max(rows // 2, 2)):
         return False
     if not column.number:
         return True
     return (
-        column.whole and not column.negative and (column.distinct <= FEW_CODES or _same_length(column, rows))
+        column.whole
+        and not column.negative
+        and (column.distinct <= INFERENCE.few_codes or _same_length(column, rows))
     )
 
 
@@ -196,7 +193,9 @@ def _chosen(candidates: Sequence[Column]) -> list[Column]:
     """The first columns of codes that make a table of a sensible size."""
     chosen, cells = list[Column](), 1
     for column in candidates:
-        if len(chosen) < MOST_DIMENSIONS and (cells * (column.distinct + 1) <= MOST_CELLS or not chosen):
+        if len(chosen) < INFERENCE.dimensions and (
+            cells * (column.distinct + 1) <= INFERENCE.cells or not chosen
+        ):
             chosen.append(column)
             cells *= column.distinct + 1
     return chosen

@@ -11,10 +11,8 @@ import duckdb
 from numpy.typing import NDArray
 
 from tablecloak.errors import InputError
+from tablecloak.job.settings import LIMITS
 from tablecloak.tabulation import Part, csv_fault, file_parts, read_columns, session
-
-KEPT_CODES = 2_000
-"""Columns with more different values than that are no codes: the values are not looked at one by one."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ _FIGURES = """
 def _column(connection: duckdb.DuckDBPyConnection, name: str, column: str, row: Sequence[Any]) -> Column:
     distinct, empty, number, whole, least = row
     codes: tuple[str, ...] = ()
-    if distinct <= KEPT_CODES:
+    if distinct <= LIMITS.kept_codes:
         query = f"SELECT DISTINCT {column} FROM look WHERE {column} IS NOT NULL"
         codes = tuple(sorted(code for (code,) in _texts(connection.execute(query).fetchall())))
     number = bool(number) and distinct > 0

@@ -13,15 +13,14 @@ from tablecloak.errors import InputError
 from tablecloak.files import is_file, read_text
 from tablecloak.job.positions import Faults, key_lines
 from tablecloak.job.schema import check_keys, named_files, tables_of
+from tablecloak.job.settings import LIMITS
 from tablecloak.job.validation import check_meaning, found_files, response_of
 
 if TYPE_CHECKING:
     from tablecloak.assessment import Insiders, Rule
 
 ADVICE = "Keys are described in docs/jobs.md; [[rule]] number 2 is called rule[2]."
-MOST_NESTED = 100
-"""How deep tables and lists of a job may be nested."""
-_TOO_DEEP = f"tables or lists are nested more than {MOST_NESTED} deep"
+_TOO_DEEP = f"tables or lists are nested more than {LIMITS.nested} deep"
 
 
 def _depth(document: Any) -> int:
@@ -30,7 +29,7 @@ def _depth(document: Any) -> int:
     while layer := [each for each in layer if isinstance(each, dict | list)]:
         depth += 1
         layer = [item for each in layer for item in (each.values() if isinstance(each, dict) else each)]
-        if depth > MOST_NESTED:
+        if depth > LIMITS.nested:
             break
     return depth
 
@@ -85,7 +84,7 @@ class Job:
         Messages call the document `what`, its keys by their `lines` or by other `names`. A job that is not
         `whole` needs no rules: it ends with a table.
         """
-        if _depth(document) > MOST_NESTED:
+        if _depth(document) > LIMITS.nested:
             raise InputError(what or f"Job file {path}", [_TOO_DEEP])
         faults = Faults(lines or {}, names or {})
         right = check_keys(document, faults)

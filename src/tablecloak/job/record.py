@@ -15,10 +15,9 @@ from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.job.job import Job
+from tablecloak.job.settings import LIMITS
 from tablecloak.model import Audit, Problem, Result, Status
 from tablecloak.reports import audit_record, result_record
-
-BLOCK = 1 << 20
 
 
 def digest(content: str | bytes) -> str:
@@ -31,7 +30,7 @@ def file_digest(path: Path) -> str:
     """The SHA-256 of a file, read in blocks."""
     found = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(LIMITS.block):
             found.update(block)
     return found.hexdigest()
 
@@ -71,7 +70,7 @@ def changed_inputs(job: Job, now: Mapping[str, str]) -> list[str]:
 
 
 def check_unchanged(job: Job, inputs: Mapping[str, str]) -> None:
-    """Raise if an input was changed while the job ran: nobody could tell what was published."""
+    """Raise if an input was changed while the job ran: what was published could not be reproduced."""
     if changed := [name for name, now in input_digests(job).items() if inputs.get(name) != now]:
         raise InputError("Inputs", [f"{name} was changed while the job ran" for name in changed])
 

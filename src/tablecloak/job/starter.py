@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tablecloak.errors import InputError
-from tablecloak.job.infer import Guess, digits_of, guessed, hierarchy_beside, total_of
+from tablecloak.job.infer import InferredColumns, digits_of, hierarchy_beside, infer_columns, total_of
 from tablecloak.job.inspect import Column, Look, look_at
 from tablecloak.job.labels import code_labels
 
@@ -21,16 +21,16 @@ def starter(data: str | Path, folder: str | Path = ".") -> str:
     it is; what must be decided by a statistician says CHOOSE.
     """
     seen = look_at(Path(data))
-    guess = guessed(seen)
+    inferred = infer_columns(seen)
     name = _relative(Path(data), folder)
     parts = [
-        _head(name, seen, guess),
-        _data(name, guess),
-        *(_dimension(column, seen, guess, Path(folder)) for column in guess.dimensions),
-        _other_dimensions(guess),
-        _table(guess),
-        _rules(guess),
-        _rest(re.sub(r"[^\w.-]", "_", Path(name).stem), guess, _has_labels(seen, guess)),
+        _head(name, seen, inferred),
+        _data(name, inferred),
+        *(_dimension(column, seen, inferred, Path(folder)) for column in inferred.dimensions),
+        _other_dimensions(inferred),
+        _table(inferred),
+        _rules(inferred),
+        _rest(re.sub(r"[^\w.-]", "_", Path(name).stem), inferred, _has_labels(seen, inferred)),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -38,24 +38,24 @@ def starter(data: str | Path, folder: str | Path = ".") -> str:
 # ---------------------------------------------------------------------- writing
 
 
-def _head(name: str, seen: Look, guess: Guess) -> str:
+def _head(name: str, seen: Look, inferred: InferredColumns) -> str:
     kinds = {
-        **{column.name: "dimension" for column in guess.dimensions},
-        **{column.name: "could be a dimension" for column in guess.others},
+        **{column.name: "dimension" for column in inferred.dimensions},
+        **{column.name: "could be a dimension" for column in inferred.others},
         **{
             column.name: "groups the codes of another column"
-            for chain in guess.above.values()
+            for chain in inferred.above.values()
             for column in chain
         },
-        **{column.name: "response" for column in guess.responses[:1]},
-        **{column.name: "could be a response" for column in guess.responses[1:]},
-        **{column.name: "says what codes are part of" for column in guess.parent.values()},
-        **{name: role for role, name in guess.roles.items()},
-        **dict.fromkeys(guess.top, "largest contributions"),
+        **{column.name: "response" for column in inferred.responses[:1]},
+        **{column.name: "could be a response" for column in inferred.responses[1:]},
+        **{column.name: "says what codes are part of" for column in inferred.parent.values()},
+        **{name: role for role, name in inferred.roles.items()},
+        **dict.fromkeys(inferred.top, "largest contributions"),
     }
     width = max(len(column.name) for column in seen.columns)
     lines = [
-        f"# A job for tablecloak, made from a look at {name}: {seen.rows} rows of {guess.kind}.",
+        f"# A job for tablecloak, made from a look at {name}: {seen.rows} rows of {inferred.kind}.",
         "# Guesses are just that. What a statistician must decide says CHOOSE.",
         "# Check it with: tablecloak run THIS_FILE --dry-run",
         "#",
@@ -71,41 +71,41 @@ def _head(name: str, seen: Look, guess: Guess) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _data(name: str, guess: Guess) -> str:
-    lines = ["[data]", f"path = {_text(name)}", f'kind = "{guess.kind}"']
-    lines += [f"{role} = {_text(column)}" for role, column in guess.roles.items()]
-    if guess.top:
-        lines.append(f"top = {_list(guess.top)}")
-    if guess.kind == "microdata":
-        if any(column.empty for column in guess.dimensions):
+def _data(name: str, inferred: InferredColumns) -> str:
+    lines = ["[data]", f"path = {_text(name)}", f'kind = "{inferred.kind}"']
+    lines += [f"{role} = {_text(column)}" for role, column in inferred.roles.items()]
+    if inferred.top:
+        lines.append(f"top = {_list(inferred.top)}")
+    if inferred.kind == "microdata":
+        if any(column.empty for column in inferred.dimensions):
             lines.append('missing = "unknown"  # the code that empty codes get')
-        unset = [role for role in ("weight", "respondent", "holding") if role not in guess.roles]
+        unset = [role for role in ("weight", "respondent", "holding") if role not in inferred.roles]
         lines += [f'# {role} = "COLUMN"  # {_ROLES[role]}' for role in unset]
     return "\n".join(lines) + "\n"
 
 
 _ROLES = {
     "weight": "sampling weights, if the data are a sample",
-    "respondent": "who a record belongs to, if somebody has several",
+    "respondent": "whose record it is, if respondents have several",
     "holding": "respondents that belong together",
 }
 
 
-def _dimension(column: Column, seen: Look, guess: Guess, folder: Path) -> str:
+def _dimension(column: Column, seen: Look, inferred: InferredColumns, folder: Path) -> str:
     lines = ["[[dimension]]", f"name = {_text(column.name)}"]
-    total = total_of(column) if guess.kind == "cells" else ""
+    total = total_of(column) if inferred.kind == "cells" else ""
     if total and total != "Total":
         lines.append(f"total = {_text(total)}")
     if beside := hierarchy_beside(seen.path, column):
         lines.append(f"hierarchy = {_text(_relative(beside, folder))}")
-    elif chain := guess.above.get(column.name):
+    elif chain := inferred.above.get(column.name):
         names = " above ".join(_comment(each.name) for each in (*chain, column))
         lines += _hierarchy(f"the columns {names}", seen.tree([*(each.name for each in chain), column.name]))
-    elif above := guess.parent.get(column.name):
+    elif above := inferred.parent.get(column.name):
         pairs = seen.combinations([above.name, column.name])
         lines += _hierarchy(f"the column {_comment(above.name)}", _below(pairs, total))
     elif digits := digits_of(column):
-        lines.append(f"hierarchy = {digits}  # a guess: so many characters a level; CHOOSE")
+        lines.append(f"hierarchy = {digits}  # inferred: characters of each level; CHOOSE")
     else:
         lines.append(
             '# hierarchy = "FILE.hrc"      # or a .csv of child,parent; without: all codes below one total'
@@ -128,20 +128,20 @@ def _below(pairs: Sequence[tuple[str, ...]], code: str) -> dict[str, object]:
     return {child: _below(pairs, child) or [] for parent, child in pairs if parent == code and child != code}
 
 
-def _other_dimensions(guess: Guess) -> str:
-    if not guess.others:
+def _other_dimensions(inferred: InferredColumns) -> str:
+    if not inferred.others:
         return ""
     lines = ["# Further columns that could be dimensions:"]
-    for column in guess.others:
+    for column in inferred.others:
         lines += ["# [[dimension]]", f"# name = {_text(column.name)}"]
     return "\n".join(lines) + "\n"
 
 
-def _table(guess: Guess) -> str:
+def _table(inferred: InferredColumns) -> str:
     lines = ["[table]"]
-    if guess.responses:
-        lines.append(f"response = {_text(guess.responses[0].name)}  # CHOOSE; without: a table of counts")
-        others = ", ".join(_comment(column.name) for column in guess.responses[1:])
+    if inferred.responses:
+        lines.append(f"response = {_text(inferred.responses[0].name)}  # CHOOSE; without: a table of counts")
+        others = ", ".join(_comment(column.name) for column in inferred.responses[1:])
         lines += [f"# other columns of numbers: {others}"] if others else []
     else:
         lines.append("# no column of numbers was found: a table of counts")
@@ -149,23 +149,23 @@ def _table(guess: Guess) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rules(guess: Guess) -> str:
-    counted = guess.kind == "microdata" or "count" in guess.roles
-    largest = guess.kind == "microdata" or (counted and len(guess.top) >= 2)
+def _rules(inferred: InferredColumns) -> str:
+    counted = inferred.kind == "microdata" or "count" in inferred.roles
+    largest = inferred.kind == "microdata" or (counted and len(inferred.top) >= 2)
     lines = ["# When is a cell sensitive? CHOOSE: rules and figures are those of your institute."]
-    if guess.responses and largest:
+    if inferred.responses and largest:
         lines += ["[[rule]]", 'rule = "p-percent"', "p = 10", ""]
     if counted:
         lines += [
             "[[rule]]",
             'rule = "frequency"',
             "minimum = 3",
-            *(["percent = 20  # the level, in percent"] if guess.responses else []),
+            *(["percent = 20  # the level, in percent"] if inferred.responses else []),
             "",
         ]
-    if "holding" in guess.roles:
+    if "holding" in inferred.roles:
         lines += ["# [[rule]]", '# rule = "frequency"', "# minimum = 3", '# level = "holdings"', ""]
-    if "request" in guess.roles:
+    if "request" in inferred.roles:
         lines += [
             "# [[rule]]",
             '# rule = "request"',
@@ -182,16 +182,16 @@ def _rules(guess: Guess) -> str:
     return "\n".join(lines)
 
 
-def _has_labels(seen: Look, guess: Guess) -> bool:
+def _has_labels(seen: Look, inferred: InferredColumns) -> bool:
     """Whether a csv file of a hierarchy says what its codes mean."""
-    found = [hierarchy_beside(seen.path, column) for column in guess.dimensions]
+    found = [hierarchy_beside(seen.path, column) for column in inferred.dimensions]
     try:
         return any(code_labels(path) for path in found if path and path.suffix.lower() == ".csv")
     except InputError:
         return False
 
 
-def _rest(stem: str, guess: Guess, labels: bool) -> str:
+def _rest(stem: str, inferred: InferredColumns, labels: bool) -> str:
     insiders = [
         "# Contributors as attackers. Without this section only outsiders are considered.",
         "# [insiders]",
@@ -200,7 +200,7 @@ def _rest(stem: str, guess: Guess, labels: bool) -> str:
         "",
     ]
     lines = [
-        *(insiders if guess.kind == "microdata" else []),
+        *(insiders if inferred.kind == "microdata" else []),
         "[protect]",
         'method = "suppress-auto"         # all of them: tablecloak methods',
         "# seconds = 600",

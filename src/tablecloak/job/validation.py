@@ -16,13 +16,12 @@ from tablecloak.files import check_writable, is_file, is_folder
 from tablecloak.job.hierarchies import make_hierarchy, needs_codes, read_digits
 from tablecloak.job.positions import Faults
 from tablecloak.job.schema import FOR_CELLS, FOR_MICRODATA, PUBLIC, SECTIONS, meant, named_files, tables_of
+from tablecloak.job.settings import LIMITS
 from tablecloak.model import CELLS
 
 if TYPE_CHECKING:
     from tablecloak.assessment import Insiders, Rule
 
-LONGEST_PATH = 500
-"""Of longer names of files messages show the beginning."""
 ROLES = ("weight", "respondent", "holding", "request", "waiver", "count", "holding_count")
 
 
@@ -56,10 +55,6 @@ def response_of(table: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------------- files and columns
 
 
-LONGEST_PATTERN = 1_000
-"""Maximum number of characters in a name with wildcards; no file has a name of more than 255."""
-
-
 def found_files(path: Path) -> list[Path]:
     """The file, or the files where the name has wildcards."""
     if is_file(path):
@@ -67,7 +62,7 @@ def found_files(path: Path) -> list[Path]:
     if not any(sign in str(path) for sign in "*?[") or "**" in str(path):
         return []
     if any(
-        len(part) > LONGEST_PATTERN for part in path.parts
+        len(part) > LIMITS.pattern for part in path.parts
     ):  # reading it takes time that grows with its square
         return []
     root = Path(path.anchor)
@@ -86,7 +81,7 @@ def _check_inputs(document: Mapping[str, Any], folder: Path, faults: Faults) -> 
 
 
 def _shown(path: Path) -> str:
-    return str(path) if len(str(path)) <= LONGEST_PATH else f"{str(path)[:LONGEST_PATH]}..."
+    return str(path) if len(str(path)) <= LIMITS.shown_path else f"{str(path)[: LIMITS.shown_path]}..."
 
 
 def _check_data(data: Mapping[str, Any], cells: bool, faults: Faults) -> None:

@@ -58,7 +58,7 @@ def known_audit(problem: Problem, pattern: Pattern) -> Audit | None:
     known = _LARGEST.get(problem)
     if known is None or not isinstance(pattern, Suppression) or not np.array_equal(pattern.hidden, known[0]):
         return None
-    return known[1]
+    return replace(known[1], subject=(problem, pattern))
 
 
 def _largest_pattern(problem: Problem, progress: Progress) -> tuple[Bools, Audit]:
@@ -74,7 +74,9 @@ def _largest_pattern(problem: Problem, progress: Progress) -> tuple[Bools, Audit
         allowed[hopeless] = False
     if not found.safe_rows.all():
         raise _refusal(problem, allowed, found)
-    return allowed, found
+    return allowed, replace(
+        found, subject=None
+    )  # a reference to the problem would keep it in the cache for ever
 
 
 def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProblem:

@@ -2,87 +2,64 @@
 
     min  sum of what each way costs:  w x (suppress),  w (z+ + z-) (interval),  w |v - a| (round, perturb)
     what is printed adds up wherever all cells of an equation show a number by their way   (`mixed.formulation`)
-    every level of every attacker who has all of it at once, and what was published before (`unified.protection_cuts`)
+    every level of every attacker, given all of it and what was published before           (`unified.protection_cuts`)
 
-By default inner cells are intervals and totals are rounded. What each way states is room for all the others: where
+By default inner cells are intervals and totals are rounded. Each way leaves deviations that protect all others: where
 totals are rounded anyway, narrower intervals protect. One program decides all of it, so nothing is protected twice.
-Cells published before keep their statement: it costs what it costs, and leaves the room that it leaves.
+Cells published before keep their statement, its cost and its deviation bounds.
+
+1. Additive numbers of the rounded and perturbed cells, by a program or by annealing (`mixed.initial_solution`).
+2. From these the cheapest publication that protects every cell, or all but those that show numbers (`mixed.model`).
+3. The same for levels of intervals that are raised at random, against the midpoint attack.
 
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, last section (combinations).
 """
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
-from tablecloak.arrays import Floats
-from tablecloak.attacker import WitnessFinder
+from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.heuristics import ROUNDS, lengthened, missing_deviations
-from tablecloak.methods.intervals import HAIR, LEAST_ASYMMETRY, on_grid, snapped
-from tablecloak.methods.intervals import stated as stated_intervals
+from tablecloak.methods.intervals import LEAST_ASYMMETRY, on_grid
 from tablecloak.methods.mixed import (
     UNDECIDED,
-    AtHand,
-    Found,
-    Joint,
-    JointSettings,
+    AdditiveNumbers,
+    MixedModel,
     MixedParams,
+    MixedSettings,
     Plan,
+    Publication,
     accepted_with,
-    attainable,
     cannot_add_up,
     check_divisible,
     check_in_time,
+    initial_numbers,
     joint_of,
     notes_of,
-    numbers_at_hand,
     numbers_by_annealing,
     of_true_cells,
     plan_of,
     proposal_of,
-    refusal_of,
     skewed_plan,
     stated_wider,
 )
-from tablecloak.methods.timed_audit import audit_within
-from tablecloak.methods.unified import Answer, SecondModel, length_unit, solve_first
-from tablecloak.model import (
-    Intervals,
-    Mixed,
-    Problem,
-    Requirement,
-    all_levels,
-    conditional_widths,
-    room_by_box,
-)
+from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution
+from tablecloak.model import Problem, all_requirements, box_deviation_bounds, conditional_widths
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import Outcome
 
 NAME = "mixed-joint"
-MOST_STEPS = 3
-"""So many steps of rounding are tried when none were asked for and nothing adds up."""
-MARGINS = ((0.0, 0.0), (1e-5, 0.0), (0.0, 1.0), (0.0, 2.0), (0.0, 4.0), (0.0, 8.0))
-"""Levels are raised by a share and by data units, one after the other, until the audit accepts what comes out; units
-only where cells are perturbed, for their whole units may take away room that a solution in fractions had."""
-NUMBERS_SHARE = 0.5
-"""The share of the time that programs have for numbers that add up."""
-HAIRS = (
-    0.0,
-    HAIR,
-    10 * HAIR,
-)  # by such shares intervals are lengthened first: what linear programs leave open
 
 
-class _Unsettled(SolverError):
-    """Programs found nothing that the audit accepts, and do not prove that there is nothing."""
+class Unsettled(SolverError):
+    """No publication was found that the audit accepts, and none is proven to be impossible."""
 
 
 def mixed_joint(
@@ -92,317 +69,210 @@ def mixed_joint(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: MixedSettings = MixedSettings(),
 ) -> Proposal:
     """The cheapest publication in these ways that protects, proven before its intervals are blurred."""
-    plan = plan_of(NAME, problem, params)
     run = Run(params.seconds)
-    deadline = run.deadline
-    chance, early = rng.spawn(1)[0], rng.spawn(1)[0]
-    hand = run.until_stopped(lambda: numbers_at_hand(NAME, plan, params.steps, early, deadline, progress))
-    before = deadline.left
-    with run.stoppable():
-        if hand is not None and deadline.moment is not None:
-            first = _vague(plan, params, hand.numbers, deadline, progress)
-            progress("annealing", 1, 1, first.pattern.loss(problem))
-        progress("is it feasible at all", 0, 1)
-        check_in_time(plan, NEVER if hand is None else deadline.share(JointSettings.possible_share), progress)
-    check_divisible(plan)
-    late = False
-    if deadline.moment is not None:  # time for a judgement in the end that takes as long as this one
-        took = before - deadline.left
-        deadline = deadline.earlier(min(took, JointSettings.judged_share * before))
-        late = hand is not None and deadline.left < took  # nothing could be judged that programs find
-    blurred = plan.interval & problem.sensitive
-    asymmetry = params.asymmetry if blurred.any() else 0.0
-    half = deadline.share(0.5) if asymmetry > 0 else deadline
-    steps = [params.steps] if params.steps is not None else list(range(MOST_STEPS + 1))
-    numbers = None
-    if not late:
-        numbers = run.until_stopped(lambda: _adding_up(plan, params, steps, deadline, progress, chance, hand))
-    if numbers is None and hand is not None:
-        numbers = hand.numbers
-    if numbers is None:
-        numbers = numbers_by_annealing(NAME, plan, params.steps, chance, deadline, progress)
-    adding_up = numbers
-    found, settled = None, True
-    for until in () if late else (half, deadline):
-        if found is None and settled and not until.passed():
-            try:
-                found = run.until_stopped(partial(_cheapest, plan, params, adding_up, until, progress))
-            except _Unsettled:
-                settled = False
-    if found is None:
-        linked = hand is not None and hand.tied and (late or run.deadline.passed())
-        found, late = _vague(plan, params, numbers, run.deadline, progress, judged=not linked), True
-        if not settled:
-            found = replace(found, answer=replace(found.answer, outcome=Outcome.FAILED))
-        if not settled and not accepted_with(plan, audit(problem, found.pattern, progress=progress), True):
-            raise SolverError(UNDECIDED)
-    printed = exact = found
-    share = rng.bit_generator.random_raw()
-    while asymmetry > 0:
-        larger = skewed_plan(plan, blurred, asymmetry, share)
-        more = None
-        try:
-            with run.stoppable():
-                if not (late or deadline.passed()):
-                    more = _for_larger_levels(larger, params, exact, deadline, progress, rng)
-        except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
-            again = asymmetry > LEAST_ASYMMETRY and not deadline.passed()
-            asymmetry = asymmetry / 2 if again else 0.0
-            continue
-        printed, asymmetry = (exact, 0.0) if more is None else (more, asymmetry)
-        break
+    search = _MixedSearch(plan_of(NAME, problem, params), params, run, progress, settings, run.deadline)
+    search.chance, early = rng.spawn(1)[0], rng.spawn(1)[0]
+    search.open(early)
+    exact = search.exact(search.additive_numbers())
+    printed, asymmetry = search.for_larger_levels(exact, rng)
     pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
-    notes = notes_of(plan, pattern, exact)
-    if blurred.any() and asymmetry < params.asymmetry:
+    notes = notes_of(search.plan, pattern, exact)
+    if search.blurred.any() and asymmetry < params.asymmetry:
         notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
     return proposal_of(problem, params, pattern, exact, notes, run)
 
 
-def _for_larger_levels(
-    larger: Plan,
-    params: MixedParams,
-    exact: Found,
-    deadline: Deadline,
-    progress: Progress,
-    rng: np.random.Generator,
-) -> Found | None:
-    """The publication of the same kind for levels that chance made larger; None: the time was up first."""
-    check_in_time(larger, deadline, progress)
-    numbers = joint_of(larger, exact.joint.steps), exact.x, 0.0
-    if larger.perturbed.any():
-        numbers = _adding_up(larger, params, [exact.joint.steps], deadline, progress, rng)
-    return _cheapest(larger, params, numbers, deadline, progress, exact)
+@dataclass(eq=False)
+class _MixedSearch:
+    """The steps of the recipe for one plan. Confidential."""
 
-
-# ---------------------------------------------------------------------- the cheapest
-
-
-def _cheapest(
-    plan: Plan,
-    params: MixedParams,
-    found: tuple[Joint, Floats, float],
-    deadline: Deadline,
-    progress: Progress,
-    before: Found | None = None,
-) -> Found | None:
-    """The cheapest publication that protects every cell, or all but those that show numbers which need not be true.
-
-    It begins with numbers that add up (`found`: program, columns, what they cost at least). After another one
-    (`before`) it is of the same kind. None: the time was up first.
-    """
-    joint, numbers, least = found
-    every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
-    kept = of_true_cells(plan, every[0]), of_true_cells(plan, every[1])
-    kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
-    proven = True
-    for left_open in kinds if before is None else [before.left_open]:
-        model = _Asked(joint, params, kept if left_open else every, left_open, deadline, progress)
-        last = before is None and left_open == kinds[-1]
-        best = model.solve(joint.widest(numbers), least, last=last)
-        if isinstance(best, Found):
-            return best
-        proven = best is Outcome.INFEASIBLE
-    if before is None and (deadline.passed() or best is Outcome.TIME_LIMIT):
-        return None
-    if not proven:
-        raise _Unsettled(UNDECIDED)
-    raise model.refusal(joint.widest(numbers), explained=before is None)
-
-
-def _adding_up(
-    plan: Plan,
-    params: MixedParams,
-    steps: list[int],
-    deadline: Deadline,
-    progress: Progress,
-    rng: np.random.Generator,
-    hand: AtHand | None = None,
-) -> tuple[Joint, Floats, float]:
-    """The program with the fewest steps of rounding for which numbers add up, such numbers, and what they cost.
-
-    Where programs take too long the numbers are those of an annealed rounding, with the steps that it needs.
-    """
-    limit = deadline.share(NUMBERS_SHARE)
-    limit = limit.at_least(GRACE) if hand is None else limit
-    for number in steps if plan.rounded.any() else [0]:
-        joint = joint_of(plan, number)
-        if not plan.changed.any():
-            return joint, np.zeros(joint.form.size), 0.0
-        answer = SecondModel(plan.problem, joint.free, [], [], limit, progress).solve()
-        if answer.safe:
-            return joint, answer.values, answer.bound
-        if answer.outcome is not Outcome.INFEASIBLE:
-            if hand is not None and deadline.stops:
-                return hand.numbers
-            return numbers_by_annealing(NAME, plan, params.steps, rng, deadline, progress)
-    raise cannot_add_up(plan, steps[-1])
-
-
-def _vague(
-    plan: Plan,
-    params: MixedParams,
-    numbers: tuple[Joint, Floats, float],
-    deadline: Deadline,
-    progress: Progress,
-    *,
-    judged: bool = False,
-) -> Found:
-    """Numbers that add up, everything else as vague as needed, when there was no time for anything better.
-
-    Where the steps are free, rounded cells state a reach as good as hiding, safe wherever that is. Intervals that are
-    not `judged` in time state no more than the outsider's box.
-    """
-    joint, x, least = numbers
-    if params.steps is None:
-        joint, x = stated_wider(joint, x)
-    x = joint.widest(x)
-    model = _Asked(joint, params, ([], []), False, deadline.later(GRACE / 2), progress)
-    intervals = model.stated(*joint.room(x))
-    if not (judged and model.passes(joint.pattern(x, intervals))):
-        intervals = model.stated(*room_by_box(plan.problem))
-    pattern = joint.pattern(x, intervals)
-    answer = Answer(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
-    return Found(joint, x, pattern, intervals, answer, left_open=bool(plan.changed.any()))
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A program and the levels that are asked of it. Confidential."""
-
-    joint: Joint
+    plan: Plan
     params: MixedParams
-    asked: tuple[list[Requirement], list[Requirement]]
-    """Levels, and widths of cells if they are touched."""
-    left_open: bool
-    """Whether the cells that show numbers which need not be true may be open."""
-    deadline: Deadline
+    run: Run
     progress: Progress
+    settings: MixedSettings
+    deadline: Deadline
+    """The deadline of programs: time for a last audit is kept after it."""
+    chance: np.random.Generator = field(default_factory=np.random.default_rng)
+    initial: AdditiveNumbers | None = None
+    """Numbers before programs start."""
+    half: Deadline = NEVER
+    """The deadline for the levels as they are, where they are raised afterwards."""
+    late: bool = False
+    """Whether there is no time to audit what programs find."""
 
-    def solve(self, start: Floats, least: float, *, last: bool) -> Found | Outcome:
-        """The cheapest that meets what is asked, audited, or why there is none: infeasible only if that is proven.
+    @property
+    def blurred(self) -> Bools:
+        """Intervals whose levels are raised at random."""
+        return self.plan.interval & self.plan.problem.sensitive
 
-        `least` is what it costs in any case.
+    @property
+    def asymmetry(self) -> float:
+        """The asymmetry of the levels, where any are raised."""
+        return self.params.asymmetry if self.blurred.any() else 0.0
+
+    def open(self, rng: np.random.Generator) -> None:
+        """Numbers before programs start; refuse what is infeasible; divide the time."""
+        plan, deadline, settings = self.plan, self.run.deadline, self.settings
+        rounding, steps = settings.rounding, self.params.steps
+        self.initial = self.run.until_stopped(
+            lambda: initial_numbers(plan, steps, rng, deadline, self.progress, rounding)
+        )
+        before = deadline.left
+        with self.run.stoppable():
+            if self.initial is not None and deadline.moment is not None:
+                first = self.vague(self.initial)
+                self.progress("annealing", 1, 1, first.pattern.loss(plan.problem))
+            self.progress("is it feasible at all", 0, 1)
+            within = NEVER if self.initial is None else deadline.share(settings.possible_share)
+            check_in_time(plan, within, self.progress)
+        check_divisible(plan)
+        if deadline.moment is not None:  # time for a last audit that takes as long as this one
+            took = before - deadline.left
+            self.deadline = deadline.earlier(min(took, settings.judged_share * before))
+            self.late = self.initial is not None and self.deadline.left < took
+        self.half = self.deadline.share(settings.exact_share) if self.asymmetry > 0 else self.deadline
+
+    # ------------------------------------------------------------------ numbers
+
+    def additive_numbers(self) -> AdditiveNumbers:
+        """Additive numbers: by a program, those from before, or annealed."""
+        most, rounding = self.params.steps, self.settings.rounding
+        steps = [most] if most is not None else list(range(rounding.max_steps + 1))
+        numbers = None if self.late else self.run.until_stopped(lambda: self._adding_up(steps))
+        if numbers is None:
+            numbers = self.initial
+        return numbers if numbers is not None else self._annealed()
+
+    def _annealed(self) -> AdditiveNumbers:
+        rounding = self.settings.rounding
+        return numbers_by_annealing(
+            self.plan, self.params.steps, self.chance, self.deadline, self.progress, rounding
+        )
+
+    def _adding_up(self, steps: list[int]) -> AdditiveNumbers:
+        """The numbers with the fewest steps of rounding for which they add up.
+
+        Where programs take too long they are annealed, with the steps that are needed.
         """
-        plan, bound, latest = self.joint.plan, -math.inf, None
-        before = self.deadline.left
-        known = self.accepted(start)
-        offer, took = (None if known is None else start), before - self.deadline.left
-        work = self if self.deadline.moment is None else replace(self, deadline=self.deadline.earlier(took))
-        for share, units in MARGINS if plan.perturbed.any() else MARGINS[:2]:
-            more = units * plan.problem.table.unit
-            levels, widths = (
-                [
-                    replace(requirement, level=requirement.level * (1 + share) + more)
-                    for requirement in requirements
-                ]
-                for requirements in self.asked
+        plan, limit = self.plan, self.deadline.share(self.settings.numbers_share)
+        limit = limit.at_least(GRACE) if self.initial is None else limit
+        for number in steps if plan.rounded.any() else [0]:
+            joint = joint_of(plan, number)
+            if not plan.changed.any():
+                return AdditiveNumbers(joint, np.zeros(joint.formulation.size))
+            solution = CuttingPlaneModel(plan.problem, joint.free, [], [], limit, self.progress).solve()
+            if solution.safe:
+                return AdditiveNumbers(joint, solution.values, solution.bound)
+            if solution.outcome is not Outcome.INFEASIBLE:
+                stops = self.initial is not None and self.deadline.stops
+                return self.initial if self.initial is not None and stops else self._annealed()
+        raise cannot_add_up(plan, steps[-1])
+
+    # ------------------------------------------------------------------ the cheapest
+
+    def exact(self, numbers: AdditiveNumbers) -> Publication:
+        """The cheapest publication for the levels as they are, or a vague one where none is found in time."""
+        found, settled = None, True
+        for until in () if self.late else (self.half, self.deadline):
+            if found is None and settled and not until.passed():
+                try:
+                    found = self.run.until_stopped(partial(self.cheapest, numbers, until))
+                except Unsettled:
+                    settled = False
+        if found is not None:
+            return found
+        tied = self.initial is not None and self.initial.tied
+        found = self.vague(numbers, judged=not (tied and (self.late or self.run.deadline.passed())))
+        self.late = True
+        if not settled:
+            found = replace(found, answer=replace(found.answer, outcome=Outcome.FAILED))
+            verdict = audit(self.plan.problem, found.pattern, progress=self.progress)
+            if not accepted_with(self.plan, verdict, True):
+                raise SolverError(UNDECIDED)
+        return found
+
+    def cheapest(
+        self, numbers: AdditiveNumbers, deadline: Deadline, before: Publication | None = None
+    ) -> Publication | None:
+        """The cheapest publication that protects every cell, or all but those that show numbers.
+
+        It starts with additive numbers. After another publication (`before`) the same cells may be open. None: the time
+        was up first.
+        """
+        plan, joint = self.plan, numbers.joint
+        every = all_requirements(plan.problem), conditional_widths(plan.problem, ~plan.exact)
+        kept = of_true_cells(plan, every[0]), of_true_cells(plan, every[1])
+        kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
+        proven, start = True, joint.widest(numbers.x)
+        for left_open in kinds if before is None else [before.left_open]:
+            model = MixedModel(
+                joint,
+                self.params,
+                kept if left_open else every,
+                left_open,
+                deadline,
+                self.progress,
+                self.settings,
             )
-            answer = work._answer(levels, widths, offer)
-            bound = max(answer.bound, least) if bound == -math.inf else bound
-            exactly = share == units == 0.0
-            if not answer.safe and ((exactly and answer.outcome is Outcome.INFEASIBLE) or not last):
-                return answer.outcome
-            if not answer.safe:
-                break
-            latest = answer
-            x = np.where(self.joint.form.whole, np.rint(answer.values), answer.values)
-            intervals = known if answer.values is offer else self.accepted(x)
-            if intervals is not None:
-                if answer.outcome is Outcome.OPTIMAL:
-                    intervals = self._tightened(x, intervals)
-                pattern = self.joint.pattern(x, intervals)
-                return Found(self.joint, x, pattern, intervals, replace(answer, bound=bound), self.left_open)
-        stopped = work.deadline.passed() or answer.outcome is Outcome.TIME_LIMIT
-        late = Outcome.TIME_LIMIT if stopped else Outcome.FAILED
-        for x in [start] if latest is None else [latest.values, start]:
-            x = np.where(self.joint.form.whole, np.rint(x), x)
-            intervals = self._lengthened(x)
-            if intervals is not None:
-                answer = replace(latest or answer, outcome=late, values=x, bound=bound)
-                return Found(
-                    self.joint, x, self.joint.pattern(x, intervals), intervals, answer, self.left_open
-                )
-        return late
-
-    def _lengthened(self, x: Floats) -> Intervals | None:
-        """Intervals that hold a deviation for each level that they miss at a point, where programs fail.
-
-        At last they state nothing more than the outsider's box. None if that is open too.
-        """
-        problem, plan = self.joint.problem, self.joint.plan
-        vague = self.stated(*room_by_box(problem))
-        if not self.passes(self.joint.pattern(x, vague)):
+            last = before is None and left_open == kinds[-1]
+            best = model.solve(start, numbers.bound, last=last)
+            if isinstance(best, Publication):
+                return best
+            proven = best is Outcome.INFEASIBLE
+        if before is None and (deadline.passed() or best is Outcome.TIME_LIMIT):
             return None
-        intervals = self.stated(*self.joint.room(x))
-        for _ in range(0 if self.deadline.passed() else ROUNDS):
-            pattern = self.joint.pattern(x, intervals)
-            if self.passes(pattern):
-                return intervals
-            finder = WitnessFinder(problem, plan.interval, pattern.view(problem))
-            verdict = audit(problem, pattern, progress=self.progress)
-            longer = lengthened(problem, intervals, missing_deviations(problem, finder, verdict))
-            intervals = Intervals(
-                np.where(plan.interval, longer.low, 0.0), np.where(plan.interval, longer.high, 0.0)
-            )
-        return vague
+        if not proven:
+            raise Unsettled(UNDECIDED)
+        raise model.refusal(start, explained=before is None)
 
-    def _answer(self, levels: list[Requirement], widths: list[Requirement], offer: Floats | None) -> Answer:
-        """The optimum, or what there is when the time is up."""
-        problem, form, deadline = self.joint.problem, self.joint.form, self.deadline
-        if self.params.model == "first" and not deadline.passed():
-            found = solve_first(problem, form, levels, widths, deadline.left)
-            if found.values.size or not found.outcome.undecided or offer is None:
-                there = found.values.size == form.size
-                safe = there and (found.outcome is Outcome.OPTIMAL or found.outcome.undecided)
-                return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
-        model = SecondModel(problem, form, levels, widths, deadline, self.progress)
-        if offer is not None:
-            model.offer(offer)
-        return model.solve()
+    def vague(self, numbers: AdditiveNumbers, *, judged: bool = False) -> Publication:
+        """Additive numbers, everything else as vague as needed, when there was no time for anything better.
 
-    def refusal(self, start: Floats, *, explained: bool) -> InfeasibleProblem:
-        """What to say when nothing meets what is asked; names cells that are open even where all else is vague.
-
-        `explained`: whether they are worked out; not where a smaller asymmetry is tried next.
+        Where the steps are free, rounded cells state a reach as good as hiding, safe wherever that is. Intervals that
+        are not `judged` in time state no more than the outsider's a priori bounds.
         """
-        problem, cells = self.joint.problem, []
-        if explained:
-            widest = self.joint.pattern(start, self.stated(*self.joint.room(start)))
-            cells = problem.table.labels(audit(problem, widest, progress=self.progress).open_cells)
-        return refusal_of(self.joint, list(cells))
+        plan = self.plan
+        if self.params.steps is None:
+            numbers = stated_wider(numbers)
+        joint = numbers.joint
+        x = joint.widest(numbers.x)
+        deadline = self.run.deadline.later(GRACE / 2)
+        model = MixedModel(joint, self.params, ([], []), False, deadline, self.progress, self.settings)
+        intervals = model.stated(*joint.deviation_bounds(x))
+        if not (judged and model.passes(joint.pattern(x, intervals))):
+            intervals = model.stated(*box_deviation_bounds(plan.problem))
+        pattern = joint.pattern(x, intervals)
+        cost = pattern.loss(plan.problem)
+        solution = ModelSolution(Outcome.TIME_LIMIT, x, True, cost, numbers.bound, 0, 0)
+        return Publication(joint, x, pattern, intervals, solution, left_open=bool(plan.changed.any()))
 
-    # ------------------------------------------------------------------ what is printed
+    # ------------------------------------------------------------------ larger levels
 
-    def accepted(self, x: Floats) -> Intervals | None:
-        """Intervals, a hair longer if need be, with which the audit accepts what the columns say; None: it does not."""
-        problem, unit = self.joint.problem, length_unit(self.joint.problem)
-        most = room_by_box(problem)
-        for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
-            if hair and self.deadline.passed():
-                break
-            least = min(HAIR * unit, problem.table.unit / 2)
-            rooms = (np.where(room > least, room + hair * unit, 0.0) for room in self.joint.room(x))
-            below, above = (
-                snapped(problem, room, limit, hair) for room, limit in zip(rooms, most, strict=True)
-            )
-            intervals = self.stated(below, above)
-            if self.passes(self.joint.pattern(x, intervals)):
-                return intervals
-        return None
+    def for_larger_levels(self, exact: Publication, rng: np.random.Generator) -> tuple[Publication, float]:
+        """The publication for randomly raised levels, and the largest asymmetry for which one is found."""
+        asymmetry, seed = self.asymmetry, rng.bit_generator.random_raw()
+        while asymmetry > 0:
+            plan = skewed_plan(self.plan, self.blurred, asymmetry, seed)
+            larger, found = replace(self, plan=plan, chance=rng, initial=None), None
+            try:
+                with self.run.stoppable():
+                    if not (self.late or self.deadline.passed()):
+                        found = larger.of_same_kind(exact)
+            except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
+                again = asymmetry > LEAST_ASYMMETRY and not self.deadline.passed()
+                asymmetry = asymmetry / 2 if again else 0.0
+                continue
+            return (exact, 0.0) if found is None else (found, asymmetry)
+        return exact, 0.0
 
-    def passes(self, pattern: Mixed) -> bool:
-        """Whether the audit finds no fault, but open cells that may be so."""
-        verdict = audit_within(self.joint.problem, pattern, self.deadline, self.progress)
-        return verdict is not None and accepted_with(self.joint.plan, verdict, self.left_open)
-
-    def stated(self, below: Floats, above: Floats) -> Intervals:
-        """The intervals of the cells that are published so."""
-        interval, whole = self.joint.plan.interval, stated_intervals(self.joint.problem, below, above)
-        return Intervals(np.where(interval, whole.low, 0.0), np.where(interval, whole.high, 0.0))
-
-    def _tightened(self, x: Floats, intervals: Intervals) -> Intervals:
-        """Only what the outsider cannot exclude: both ends attainable. An optimum is so where cells have weight."""
-        tight = attainable(self.joint, x, intervals, self.progress)
-        return tight if tight is not None and self.passes(self.joint.pattern(x, tight)) else intervals
+    def of_same_kind(self, exact: Publication) -> Publication | None:
+        """The cheapest publication with the steps and open cells of another one; None: the time was up first."""
+        check_in_time(self.plan, self.deadline, self.progress)
+        numbers = AdditiveNumbers(joint_of(self.plan, exact.joint.steps), exact.x)
+        if self.plan.perturbed.any():
+            numbers = self._adding_up([exact.joint.steps])
+        return self.cheapest(numbers, self.deadline, exact)

@@ -1,8 +1,8 @@
-"""perturb-cell: every cell is shown near the truth, sensitive ones far enough from it, and no attacker gets behind it.
+"""perturb-cell: every cell is shown near the truth, sensitive ones far enough from it, protected against all attackers.
 
     min  sum_i w_i |v_i - a_i|    M v = M a,   |v_i - a_i| <= f_i(v_i),
     every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p          (verdict 1: shown a level away)
-    every level, attacker:   the widest deviation within v +- f(v) and his box reaches it        (verdict 2)
+    every level, attacker:   the widest deviation within v +- f(v) and a priori bounds reaches it  (verdict 2)
     at most q cells with v_i != a_i;   conditional widths of cells that are changed
 
 Senses given in advance (up, down, random) make it a linear program, unless changed cells are counted; "best" makes the
@@ -24,37 +24,24 @@ from tablecloak.methods.adjustment import (
     COUNTED_ON,
     FIRST,
     FRACTIONS,
+    AdjustmentSettings,
     Attempt,
+    Perturber,
     Ranges,
     ReachRule,
-    against_attackers,
-    by_balancing,
-    by_leaves,
     check_shown,
-    needs_first,
-    opened,
-    without_attackers,
+    open_perturbation,
+    out_of_reach,
 )
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome
+from tablecloak.solvers import GAP_CLOSED, Outcome
 
 NAME = "perturb-cell"
-START_SHARE = 0.6
-"""A better perturbation to fall back on than that of leaves is made within this share of the time."""
-CLOSE = 1e-7
 
 Senses = Literal["up", "down", "random", "best"]
 Model = Literal["second", "first"]
-
-
-@dataclass(frozen=True)
-class CellSettings:
-    """Benchmark part `limits`."""
-
-    reserved_share: float = 0.15
-    """Maximum share of the time that is kept for what programs leave to be done; less where an audit takes less."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +67,7 @@ def perturb_cell(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: AdjustmentSettings = AdjustmentSettings(),
 ) -> Proposal:
     """The cheapest perturbation that is far enough from the truth and that no attacker can undo."""
     _check(params)
@@ -87,36 +75,18 @@ def perturb_cell(
     check_shown(NAME, problem)
     run = Run(params.seconds)
     deadline, before = run.deadline, run.deadline.left
-    ranges, quick = opened(
-        NAME, problem, rule, run, progress, lambda found: _with_senses(found, params.senses, rng)
+    perturber, quick = open_perturbation(
+        NAME, problem, rule, run, progress, settings, lambda found: _with_senses(found, params.senses, rng)
     )
     if deadline.moment is not None:
-        deadline = deadline.earlier(min(before - deadline.left, CellSettings.reserved_share * before))
-    found = start = None
-    with run.stoppable():
-        if problem.is_monotone and needs_first(problem, deadline) and not deadline.passed():
-            chance, soon = rng.spawn(1)[0], deadline.share(START_SHARE)
-            start = by_balancing(problem, ranges, 0.0, chance, progress, soon, fallback=quick is not None)
-            progress(FIRST, 1, 1, None if start is None else start.cost)
-        if not deadline.passed():
-            found = against_attackers(
-                problem, ranges, first=params.model == "first", deadline=deadline, progress=progress
-            )
+        kept = settings.protection.reserved_share * before
+        deadline = deadline.earlier(min(before - deadline.left, kept))
+    search = _CellSearch(perturber, run, deadline, rng, quick)
+    found = search.against_attackers(compact=params.model == "first")
     stopped = deadline.passed()
     if found is not None and found.safe:
         return _proposal(found, (), run)
-    if not deadline.stops:  # then programs have the last word
-        quick = None
-    elif start is not None and quick is not None and not start.safe and quick.cost < start.cost:
-        start = quick  # programs were stopped at a move that costs more
-    rest = found if found is not None and found.pattern is not None else start
-    if rest is quick is None and deadline.stops:
-        quick = by_leaves(problem, ranges)
-    if rest is quick is None or not deadline.passed():
-        limit = deadline if quick is not None else deadline.at_least(GRACE)
-        other = run.until_stopped(lambda: _without_attackers(problem, ranges, start, rng, progress, limit))
-        rest = other if other is not None and other.pattern is not None else rest or quick or other
-    rest = rest or quick
+    rest = search.fallback(found)
     if rest is None or rest.pattern is None:
         if deadline.interrupted:
             raise KeyboardInterrupt
@@ -132,25 +102,64 @@ def perturb_cell(
     )
 
 
+@dataclass(eq=False)
+class _CellSearch:
+    """Perturbations against attackers, and those to fall back on. Confidential."""
+
+    perturber: Perturber
+    run: Run
+    deadline: Deadline
+    rng: np.random.Generator
+    quick: Attempt | None
+    """The first perturbation, of leaves."""
+    start: Attempt | None = None
+    """A better one to fall back on."""
+
+    def against_attackers(self, *, compact: bool) -> Attempt | None:
+        """The best perturbation against attackers, after one to fall back on; None: stopped before."""
+        found, deadline, perturber = None, self.deadline, self.perturber
+        settings = perturber.settings.protection
+        with self.run.stoppable():
+            wanted = perturber.problem.is_monotone and perturber.needs_fallback(deadline)
+            if wanted and not deadline.passed():
+                chance, soon = self.rng.spawn(1)[0], deadline.share(settings.start_share)
+                fallback = self.quick is not None
+                self.start = perturber.by_sign_annealing(0.0, chance, soon, fallback=fallback)
+                perturber.progress(FIRST, 1, 1, None if self.start is None else self.start.cost)
+            if not deadline.passed():
+                found = perturber.against_attackers(deadline, compact=compact)
+        return found
+
+    def fallback(self, found: Attempt | None) -> Attempt | None:
+        """The best perturbation with attackers left out; `found` is one that programs have left open."""
+        start, quick, deadline = self.start, self.quick, self.deadline
+        if not deadline.stops:  # then programs have the last word
+            quick = None
+        elif start is not None and quick is not None and not start.safe and quick.cost < start.cost:
+            self.start = start = quick  # programs were stopped at a move that costs more
+        rest = found if found is not None and found.pattern is not None else start
+        if rest is quick is None and deadline.stops:
+            quick = self.perturber.by_leaves()
+        if rest is quick is None or not deadline.passed():
+            limit = deadline if quick is not None else deadline.at_least(GRACE)
+            other = self.run.until_stopped(lambda: self._without_attackers(limit))
+            rest = other if other is not None and other.pattern is not None else rest or quick or other
+        return rest or quick
+
+    def _without_attackers(self, deadline: Deadline) -> Attempt | None:
+        """The best perturbation of programs without attackers, or one by sign annealing where they do not decide."""
+        rest = self.perturber.without_attackers(deadline)
+        undecided = rest.pattern is None and rest.outcome.undecided
+        if undecided and self.perturber.problem.most_touched is None:
+            annealed = self.start or self.perturber.by_sign_annealing(rest.bound, self.rng, deadline)
+            rest = annealed or rest
+        return rest
+
+
 def _what_ended(run: Run, stopped: bool) -> str:
     if run.deadline.interrupted:
         return "the run was interrupted"
     return "the time was up" if stopped else "programs failed"
-
-
-def _without_attackers(
-    problem: Problem,
-    ranges: Ranges,
-    start: Attempt | None,
-    rng: np.random.Generator,
-    progress: Progress,
-    deadline: Deadline,
-) -> Attempt | None:
-    """The best perturbation with attackers left out, or one by balancing where programs do not decide it."""
-    rest = without_attackers(problem, ranges, deadline, progress)
-    if rest.pattern is None and rest.outcome.undecided and problem.most_touched is None:
-        rest = start or by_balancing(problem, ranges, rest.bound, rng, progress, deadline) or rest
-    return rest
 
 
 def _check(params: PerturbCellParams) -> None:
@@ -164,7 +173,7 @@ def _check(params: PerturbCellParams) -> None:
 
 
 def _with_senses(ranges: Ranges, senses: Senses, rng: np.random.Generator) -> Ranges:
-    """Senses given in advance; a cell that cannot go there goes the other way."""
+    """Senses given in advance; a cell that is infeasible there takes the other one."""
     size = ranges.low.size
     if senses == "best":
         return ranges
@@ -174,8 +183,8 @@ def _with_senses(ranges: Ranges, senses: Senses, rng: np.random.Generator) -> Ra
 
 def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: bool = True) -> Proposal:
     assert found.pattern is not None
-    closed = abs(found.cost - found.bound) <= CLOSE * found.cost
-    lower = found.bound > found.cost and not closed  # whole units and the reach as stated: outside the model
+    closed = abs(found.cost - found.bound) <= GAP_CLOSED * found.cost
+    lower = found.bound > found.cost and not closed  # integer units and the stated reach: outside the model
     complete = complete and not found.outcome.undecided
     status = run.status(
         Status.OPTIMAL if complete and closed and not notes else Status.FEASIBLE, complete=complete
@@ -206,9 +215,4 @@ def _refusal(
         return SolverError(f"{late} before any perturbation was found")
     within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
     senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"
-    return InfeasibleProblem(
-        f"No perturbation{within}{senses} keeps all sensitive cells away from their true values. "
-        "Raise `share` or `least`, or force fewer cells to be published.",
-        cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
-        forced=problem.table.labels(np.flatnonzero(problem.forced)),
-    )
+    return out_of_reach(problem, within + senses)

@@ -1,7 +1,7 @@
 """round-controlled: every cell becomes a multiple of its base, all sums hold, and sensitive cells stay protected.
 
-    min  sum_i w_i |v_i - a_i|    v_i = r_i k_i,  M v = M a,  k_i whole, next to a_i / r_i,
-    and every level of every attacker who is told that v_i is within r_i of the truth
+    min  sum_i w_i |v_i - a_i|    v_i = r_i k_i,  M v = M a,  k_i integral, next to a_i / r_i,
+    and every level of every attacker, given that v_i is within r_i of the truth
     (`unified.protection_cuts`, `unified.shown_values`)
 
 Multiples stay (zero-restricted). With one base and the equations of a network a rounding that adds up always exists,
@@ -9,8 +9,8 @@ and the linear program finds it. Elsewhere there may be none: then k_i may be K 
 is (K + 1) r_i. When the levels cannot be met with these bases, the best rounding that adds up is returned all the same,
 and the audit names the cells it leaves open.
 
-Where the time is up before anything that adds up was found (large tables that are no networks), it is made by
-annealing, with as many steps as it needs (`rounding.initial_rounding`); with a limit it is at hand from the start.
+Where the time is up before an additive rounding was found (large non-network tables), it is annealed, with the number
+of steps that it needs (`rounding.initial_rounding`); with a time limit that is done first.
 
 References: Salazar-Gonzalez (2002), Figures 8 and 9; Salazar, Staggemeier & Bycroft (2005), Controlled rounding
 implementation, for K steps.
@@ -21,27 +21,40 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import structure_of
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
+from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted, listed
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.rounding import FirstRounding, cells_in_the_way, indivisible_cells
-from tablecloak.methods.unified import Answer, Form, SecondModel, Shown, added_up, rounding_form, solve_first
-from tablecloak.model import Mark, Problem, Requirement, Rounding, Status, all_levels, conditional_widths
+from tablecloak.methods.rounding import (
+    InitialRounding,
+    RoundingSettings,
+    are_multiples_of_unit,
+    check_none_hidden,
+    conflicting_cells,
+    in_data_units,
+    indivisible_cells,
+    is_noise,
+)
+from tablecloak.methods.unified import (
+    CuttingPlaneModel,
+    Formulation,
+    ModelSolution,
+    ShownFormulation,
+    additivity,
+    rounding_formulation,
+    solve_compact_model,
+)
+from tablecloak.model import Problem, Requirement, Rounding, Status, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
 NAME = "round-controlled"
-MOST_STEPS = 3
-"""So many steps are tried when none were asked for and no rounding exists."""
 HINT = " (this can happen in tables of three and more dimensions, and with several bases)"
-NODES = 1_000
-"""Maximum number of nodes of the program that names cells in the way, when nothing adds up."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +70,9 @@ class ControlledParams:
     steps: int | None = None
     """How many multiples further away than the next ones a cell may go; None: as few as needed."""
     protect: bool = True
-    """Whether the levels are imposed; if not, the audit only tells which cells are open."""
+    """Whether the levels are imposed; if not, the audit only reports which cells are open."""
     seconds: float | None = None
-    """Stop after so long with the best rounding so far and its proven bound."""
+    """Time limit; then the best rounding so far is returned with its proven bound."""
     model: Literal["second", "first"] = "second"
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
 
@@ -71,21 +84,21 @@ def round_controlled(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: RoundingSettings = RoundingSettings(),
 ) -> Proposal:
     """The nearest rounding that adds up and protects, or the nearest that adds up if none protects."""
     base = _bases(problem, params)
     run = Run(params.seconds)
     _check_divisible(problem, base)
-    first = FirstRounding(NAME, problem, base, params.steps, rng, progress, run)
-    first.prepare()
-    notes: list[str] = []
-    search = _Search(problem, params, base, first.programs_until(), progress, notes, run)
+    initial = InitialRounding(problem, base, params.steps, rng, progress, run, settings)
+    initial.prepare()
+    search = _RoundingSearch(problem, params, base, initial.programs_until(), progress, run, settings)
     found = run.until_stopped(search.proposal)
-    return first.proposal(notes) if found is None else found
+    return initial.proposal(search.notes) if found is None else found
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _RoundingSearch:
     """Programs with as few steps as needed. Confidential."""
 
     problem: Problem
@@ -93,58 +106,95 @@ class _Search:
     base: Floats
     deadline: Deadline
     progress: Progress
-    notes: list[str]
     run: Run
+    settings: RoundingSettings
+    notes: list[str] = field(default_factory=list)
 
     def proposal(self) -> Proposal | None:
-        """The nearest rounding that adds up, and protects if it can; None: the time was up first."""
+        """The nearest rounding that adds up, and protects if possible; None: the time was up first."""
         problem, params = self.problem, self.params
-        levels = all_levels(problem) if params.protect else []
-        exactly = not problem.is_monotone  # then it matters which multiples are touched
-        for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
-            bare = rounding_form(problem, ~problem.forced, self.base, steps, problem.weights, exactly)
+        levels = all_requirements(problem) if params.protect else []
+        counted = not problem.is_monotone  # then it matters which multiples are touched
+        for steps in [params.steps] if params.steps is not None else range(self.settings.max_steps + 1):
+            bare = rounding_formulation(problem, ~problem.forced, self.base, steps, problem.weights, counted)
             _check_touched(problem, bare)
-            added = bare.form.with_rows(added_up(problem, bare.value))
-            shown = Shown(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
-            answer = self._answer(shown, levels)
-            if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
-                return _proposal(problem, params, shown, answer, steps, self.notes, self.run)
-            if answer.outcome.undecided or self.deadline.passed():
+            added = bare.formulation.with_constraints(additivity(problem, bare.value))
+            shown = ShownFormulation(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
+            solution = self._protected(shown, levels)
+            there = solution.values.size == shown.formulation.size
+            if solution.outcome is not Outcome.INFEASIBLE and there:
+                return self._proposal(shown, solution, steps)
+            if solution.outcome.undecided or self.deadline.passed():
                 return None
             self.notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
-        raise _refusal(problem, bare, self.base, _why_not(steps), self.deadline)
+        raise self._refusal(bare, _why_not(steps))
 
-    def _answer(self, shown: Shown, levels: list[Requirement]) -> Answer:
-        """With the levels, or without them where no rounding meets them: that is no safe point then."""
-        problem, params, deadline = self.problem, self.params, self.deadline
-        widths = conditional_widths(problem, _may_be_touched(shown.form)) if params.protect else []
-        answer = _answer(problem, params, shown, levels, widths, deadline, self.progress)
+    def _protected(self, shown: ShownFormulation, levels: list[Requirement]) -> ModelSolution:
+        """The optimum with the levels, or without them, and then not safe, where no rounding meets them."""
+        problem, params = self.problem, self.params
+        widths = conditional_widths(problem, _may_be_touched(shown.formulation)) if params.protect else []
+        solution = self._solve(shown, levels, widths)
         imposed = params.protect or not problem.sensitive.any()
-        if answer.outcome is Outcome.INFEASIBLE and (levels or widths):
-            answer, imposed = _answer(problem, params, shown, [], [], deadline, self.progress), False
-            if answer.outcome is not Outcome.INFEASIBLE:
+        if solution.outcome is Outcome.INFEASIBLE and (levels or widths):
+            solution, imposed = self._solve(shown, [], []), False
+            if solution.outcome is not Outcome.INFEASIBLE:
                 self.notes.append(
                     "no rounding with these bases protects every cell; the audit names those left open"
                 )
-        return replace(answer, safe=answer.safe and imposed)
+        return replace(solution, safe=solution.safe and imposed)
 
+    def _solve(
+        self, shown: ShownFormulation, levels: list[Requirement], widths: list[Requirement]
+    ) -> ModelSolution:
+        """The optimum by the model that the parameters name."""
+        problem, deadline = self.problem, self.deadline
+        if self.params.model == "first":
+            found = solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
+            safe = bool(found.values.size)
+            return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+        return CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, self.progress).solve()
 
-def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: Deadline) -> InfeasibleProblem:
-    """Nothing adds up: which cells that keep their values, or which bound, is in the way."""
-    kept = np.flatnonzero(base == 0)
-    limited = problem.most_touched is not None
-    if kept.size or limited:
-        cells = cells_in_the_way(problem, bare, kept, deadline.left, NODES)
-        if cells is not None and cells.size:
-            return _kept_in_the_way(problem, cells, why)
-        if cells is not None and limited:
-            return InfeasibleProblem(
-                f"{why} with at most {problem.most_touched} cells touched.\nAllow more cells to be touched, more "
-                "steps, or give some cells base 0 (`bases`)."
-            )
-    return InfeasibleProblem(
-        f"{why}{HINT}\nAllow more steps, take one base for all cells, or see round-rapid, which lets totals go further."
-    )
+    def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:
+        table = self.problem.table
+        values = _exact(self.problem, shown, solution.values)
+        if steps:
+            self.notes.append(f"cells may be {steps + 1} bases away from the truth: that is the stated reach")
+        ended = Status.OPTIMAL if solution.safe else Status.FEASIBLE
+        moved = np.abs(values - table.values)
+        return Proposal(
+            Rounding.of(values, shown.reach),
+            self.run.status(ended, complete=solution.outcome is Outcome.OPTIMAL),
+            f"{self.params.model} model (HiGHS) on {structure_of(table).description}",
+            bound=solution.bound if math.isfinite(solution.bound) else None,
+            counters={
+                "rounds": solution.rounds,
+                "rows": solution.rows,
+                "steps": steps,
+                "cells changed": int((moved > 0).sum()),
+                "largest change": float(moved.max(initial=0.0)),
+            },
+            notes=tuple(self.notes),
+            may_leave_open=True,
+        )
+
+    def _refusal(self, bare: ShownFormulation, why: str) -> InfeasibleProblem:
+        """The error where nothing adds up: with the conflicting cells that keep their values, or the bound."""
+        problem, kept = self.problem, np.flatnonzero(self.base == 0)
+        limited = problem.most_touched is not None
+        if kept.size or limited:
+            nodes = self.settings.max_conflict_nodes
+            cells = conflicting_cells(problem, bare, kept, self.deadline.left, nodes)
+            if cells is not None and cells.size:
+                return _kept_in_the_way(problem, cells, why)
+            if cells is not None and limited:
+                return InfeasibleProblem(
+                    f"{why} with at most {problem.most_touched} cells touched.\nAllow more cells to be touched, more "
+                    "steps, or give some cells base 0 (`bases`)."
+                )
+        return InfeasibleProblem(
+            f"{why}{HINT}\nAllow more steps, take one base for all cells, or see round-rapid, which lets totals go "
+            "further."
+        )
 
 
 def _kept_in_the_way(problem: Problem, cells: Ints, why: str) -> InfeasibleProblem:
@@ -158,15 +208,16 @@ def _kept_in_the_way(problem: Problem, cells: Ints, why: str) -> InfeasibleProbl
 
 
 def _check_divisible(problem: Problem, base: Floats) -> None:
-    """Refuse at once, with names, where a cell that keeps its value cannot be made up for by multiples."""
+    """Refuse at once, with names, where multiples cannot balance a cell that keeps its value."""
     cells = indivisible_cells(problem.table, base)
     if cells.size:
         raise _kept_in_the_way(problem, cells, "no rounding with these bases adds up")
 
 
-def _may_be_touched(form: Form) -> Bools:
-    """Cells that are touched in some point of the form."""
-    return np.asarray((form.touched.constant > 0) | (np.diff(form.touched.matrix.indptr) > 0))
+def _may_be_touched(formulation: Formulation) -> Bools:
+    """Cells that are touched in some point of the formulation."""
+    touched = formulation.touched
+    return np.asarray((touched.constant > 0) | (np.diff(touched.matrix.indptr) > 0))
 
 
 def _why_not(steps: int) -> str:
@@ -195,25 +246,19 @@ def _bases(problem: Problem, params: ControlledParams) -> Floats:
         )
     if any(faults.values()):
         raise InputError(NAME, [fault for fault, holds in faults.items() if holds])
-    units = numbers / table.unit
-    if (np.abs(units - np.rint(units)) > 1e-9 * np.maximum(units, 1.0)).any():
+    if not are_multiples_of_unit(numbers, table):
         raise InputError(
             NAME,
             [f"a base must be a multiple of the data unit, {table.unit:g}"],
             advice="Give a base such as 3, 5 or 10, in the unit of the values.",
         )
-    if (problem.marks == Mark.HIDDEN).any():
-        raise NotApplicable(
-            f"{NAME} shows a number for every cell.",
-            needs="no cells that must be hidden",
-            instead=["suppress-greedy", "suppress-optimal"],
-        )
+    check_none_hidden(NAME, problem)
     return np.where(problem.forced, 0.0, numbers)
 
 
-def _check_touched(problem: Problem, shown: Shown) -> None:
-    """All cells that are no multiples change, whatever is decided."""
-    count = int(shown.form.touched.constant.sum())
+def _check_touched(problem: Problem, shown: ShownFormulation) -> None:
+    """Refuse where the cells that are no multiples, which change in any case, exceed the bound."""
+    count = int(shown.formulation.touched.constant.sum())
     if problem.most_touched is not None and count > problem.most_touched:
         raise InfeasibleProblem(
             f"{count} cells are no multiples of their base, but at most {problem.most_touched} may be touched.\n"
@@ -221,65 +266,13 @@ def _check_touched(problem: Problem, shown: Shown) -> None:
         )
 
 
-def _answer(
-    problem: Problem,
-    params: ControlledParams,
-    shown: Shown,
-    levels: list[Requirement],
-    widths: list[Requirement],
-    deadline: Deadline,
-    progress: Progress,
-) -> Answer:
-    if params.model == "first":
-        found = solve_first(problem, shown.form, levels, widths, deadline.left)
-        return Answer(
-            found.outcome, found.values, bool(found.values.size), found.objective, found.bound, 1, 0
-        )
-    model = SecondModel(problem, shown.form, levels, widths, deadline, progress)
-    return model.solve()
-
-
-def _proposal(
-    problem: Problem,
-    params: ControlledParams,
-    shown: Shown,
-    answer: Answer,
-    steps: int,
-    notes: list[str],
-    run: Run,
-) -> Proposal:
+def _exact(problem: Problem, shown: ShownFormulation, columns: Floats) -> Floats:
+    """What is shown in integer data units, which must add up exactly."""
     table = problem.table
-    values = _exact(problem, shown, answer.values)
-    if steps:
-        notes.append(f"cells may be {steps + 1} bases away from the truth: that is the stated reach")
-    ended = Status.OPTIMAL if answer.safe else Status.FEASIBLE
-    status = run.status(ended, complete=answer.outcome is Outcome.OPTIMAL)
-    moved = np.abs(values - table.values)
-    return Proposal(
-        Rounding.of(values, shown.reach),
-        status,
-        f"{params.model} model (HiGHS) on {structure_of(table).description}",
-        bound=answer.bound if math.isfinite(answer.bound) else None,
-        counters={
-            "rounds": answer.rounds,
-            "rows": answer.rows,
-            "steps": steps,
-            "cells changed": int((moved > 0).sum()),
-            "largest change": float(moved.max(initial=0.0)),
-        },
-        notes=tuple(notes),
-        may_leave_open=True,
-    )
-
-
-def _exact(problem: Problem, shown: Shown, columns: Floats) -> Floats:
-    """What is shown in whole data units, which must add up exactly."""
-    table = problem.table
-    whole = np.where(shown.form.whole, np.rint(columns), columns)
-    units = np.rint(shown.value.at(whole) / table.unit)
-    values = np.asarray(units * table.unit if table.decimals == 0 else units / 10.0**table.decimals)
-    left = table.equations @ values - table.rhs
-    if (np.abs(left) > 1e-6 * table.unit + 1e-9 * (abs(table.equations) @ np.abs(values))).any():
+    integral = np.where(shown.formulation.integral, np.rint(columns), columns)
+    values = in_data_units(table, shown.value.at(integral))
+    size = abs(table.equations) @ np.abs(values)
+    if not is_noise(table.equations @ values - table.rhs, size, table.unit):
         raise SolverError(
             "a rounding that does not add up was found; it is dropped. Please report the instance."
         )

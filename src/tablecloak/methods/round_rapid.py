@@ -21,7 +21,7 @@ from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker import structure_of
 from tablecloak.errors import NotApplicable, SolverError, listed
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.rounding import Ladder, WholeTable, adds_up, check_marks, whole_table
+from tablecloak.methods.rounding import IntegerTable, Totals, adds_up, check_marks, integer_table, true_leaves
 from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Progress
 
@@ -47,42 +47,42 @@ def round_rapid(
 ) -> Proposal:
     """Leaves to the nearest multiple of the base, totals added up."""
     check_marks(NAME, problem, INSTEAD)
-    whole = whole_table(NAME, problem, params.base)
-    leaf = problem.table.is_leaf & ~problem.table.is_virtual
+    units = integer_table(NAME, problem, params.base)
+    leaf = true_leaves(problem.table)
     progress("adding up", 0, 1)
-    ladder = Ladder.of(whole.equations, leaf)
-    if ladder is None:
+    totals = Totals.of(units.equations, leaf)
+    if totals is None:
         raise NotApplicable(
             f"{NAME} cannot take this table.",
             needs="leaf cells that are free of each other and make up all other cells (linked tables have none)",
             instead=INSTEAD,
         )
-    jump = ladder.climbed(_nearest(whole, leaf, rng))
-    _check(problem, whole, jump)
-    reach = ladder.leaves * (whole.base // 2)
-    pattern = Rounding.of(whole.amounts(whole.values + jump), whole.amounts(reach))
+    jump = totals.add_up(_nearest(units, leaf, rng))
+    _check(problem, units, jump)
+    reach = totals.leaves * (units.base // 2)
+    pattern = Rounding.of(units.amounts(units.values + jump), units.amounts(reach))
     counters = {
         "cells changed": float(np.count_nonzero(jump)),
-        "largest jump": float(whole.amounts(np.abs(jump)).max()),
-        "largest stated distance": float(whole.amounts(reach).max()),
+        "largest jump": float(units.amounts(np.abs(jump)).max()),
+        "largest stated distance": float(units.amounts(reach).max()),
     }
     notes = ("totals are sums of rounded leaves: they may be off by more than a base, as far as stated",)
     engine = f"sums of rounded leaves on {structure_of(problem.table).description}"
     return Proposal(pattern, Status.FEASIBLE, engine, None, counters, notes, may_leave_open=True)
 
 
-def _nearest(whole: WholeTable, leaf: Bools, rng: np.random.Generator) -> Ints:
-    """How far each leaf moves to the nearest multiple; halfway up or down with equal chances. Totals: not yet."""
-    residue = np.where(leaf, whole.values % whole.base, 0)
-    halfway = 2 * residue == whole.base
-    up = 2 * residue > whole.base
+def _nearest(units: IntegerTable, leaf: Bools, rng: np.random.Generator) -> Ints:
+    """The move of each leaf to the nearest multiple, halfway up or down with equal odds; zero for totals."""
+    residue = np.where(leaf, units.values % units.base, 0)
+    halfway = 2 * residue == units.base
+    up = 2 * residue > units.base
     up[halfway] = rng.random(np.count_nonzero(halfway)) < 0.5
-    return np.where(up, whole.base - residue, -residue)
+    return np.where(up, units.base - residue, -residue)
 
 
-def _check(problem: Problem, whole: WholeTable, jump: Ints) -> None:
-    """All equations hold, forced cells stay, numbers are not too large."""
-    if not adds_up(whole.equations, jump).all():
+def _check(problem: Problem, units: IntegerTable, jump: Ints) -> None:
+    """Refuse what does not add up or moves forced cells."""
+    if not adds_up(units.equations, jump).all():
         raise SolverError(f"{NAME}: the rounded table does not add up")
     moved = np.flatnonzero(problem.forced & (jump != 0))
     if moved.size:

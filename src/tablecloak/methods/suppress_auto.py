@@ -34,7 +34,7 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
-from tablecloak.methods.branch_and_cut import ExactParams, ExactRun, uses_scip
+from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, uses_scip
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import CubeSearch, Search, by_deviations, eliminated
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
@@ -134,7 +134,7 @@ def suppress_auto(
             notes=(HIDES_EVERYTHING,),
         )
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = ExactRun(problem, exact, rng, told, hidden, fast.others, run).run()
+    found = BranchAndCut(problem, exact, rng, told, Start(hidden, fast.others), run).run()
     return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
 
 

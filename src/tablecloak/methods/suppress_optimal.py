@@ -1,10 +1,10 @@
 """suppress-optimal: the cheapest safe pattern, proven, or the best one found with its proven gap.
 
-Branch and cut in the cells x, one capacity row for everything that an attacker could exclude: see
-`branch_and_cut.solver` for the recipe. What comes out is audited by `protect` like any other pattern.
+Branch and cut over binary x, with capacity cuts on demand for what attackers could exclude: see `branch_and_cut.solver`
+for the recipe. The pattern is audited by `protect` like any other.
 
-References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
-Salazar (2002), second model; Salazar (2010).
+References: Fischetti & Salazar-Gonzalez (2001), Solving the cell suppression problem on tabular data with linear
+constraints; Salazar-Gonzalez (2002), second model; Salazar-Gonzalez (2010).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
+from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, ExactSettings
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
@@ -32,6 +32,7 @@ def suppress_optimal(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: ExactSettings = ExactSettings(),
 ) -> Proposal:
     """The cheapest safe pattern, or the best found in time with a proven bound on the cost of every safe pattern."""
-    return ExactRun(problem, params, rng, progress).run()
+    return BranchAndCut(problem, params, rng, progress, settings=settings).run()

@@ -46,7 +46,7 @@ class PublicDimension:
     """The position of the code that each one is printed under, -1 for none."""
     depth: tuple[int, ...]
     labels: tuple[str, ...] | None = None
-    """What each code means, empty where nobody said; None where no labels were given."""
+    """What each code means, empty where none was given; None where no labels were given."""
 
     @cached_property
     def texts(self) -> tuple[str, ...]:

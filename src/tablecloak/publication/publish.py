@@ -143,7 +143,7 @@ def _verdicts(
 
 
 def _check_verdict(problem: Problem, verdict: Audit, despite: str) -> None:
-    """Raise unless the audit passed, or left only cells open and somebody takes that on himself in writing."""
+    """Raise unless the audit passed, or left only cells open and the caller accepts that in writing."""
     table, reasons = problem.table, list[str]()
     if not despite:
         reasons += [
@@ -303,7 +303,7 @@ def _without_noise(reach: Floats) -> Floats:
 
 
 def _outward(ends: Floats, decimals: int, away: Any) -> Floats:
-    """Ends of intervals with so many decimals; what has more is rounded away from the interval."""
+    """Ends of intervals with this number of decimals; what has more is rounded away from the interval."""
     near = _rounded(ends, decimals)
     with np.errstate(invalid="ignore", over="ignore"):
         exact = np.abs(near - ends) <= FLOAT_NOISE * np.abs(ends)
@@ -319,7 +319,7 @@ def _public_dimension(
 ) -> tuple[PublicDimension, Ints]:
     """The codes that some cell of the publication has, in the order of print, and where each code went.
 
-    Other codes leave no trace: unions of sensitive cells have codes of their own, which nobody may see.
+    Other codes leave no trace: unions of sensitive cells have codes of their own, which must stay secret.
     """
     used = np.zeros(len(dimension.codes), dtype=bool)
     used[codes] = True

@@ -27,10 +27,11 @@ from tablecloak.reports.plots import (
     short,
     svg_of,
 )
+from tablecloak.reports.settings import SETTINGS
 from tablecloak.reports.tables import many, percent
 
 if TYPE_CHECKING:
-    from tablecloak.analysis import Comparison, Outcome
+    from tablecloak.analysis import Comparison, MethodOutcome
 
 COLOURS = (BLUE, "#D55E00", "#009E73", ORANGE, "#CC79A7", "#56B4E9", INK)
 STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
@@ -40,12 +41,6 @@ MEASURES = (
     ("width", "exact width of touched cells"),
     ("change", "change of shown numbers"),
 )
-LEAST_SECONDS = 1e-3
-"""The logarithmic axis of seconds has no place for less."""
-NEAR_ZERO = 0.01
-"""Below this share the axis of relative amounts is linear, so that zero has a place on it."""
-WIDE_RANGE = 20.0
-"""Where the largest cost is more than so many times the smallest the axis of costs is logarithmic."""
 NONE = "–"
 
 
@@ -129,7 +124,7 @@ def _text(value: Any, share: bool) -> str:
     return f"{value:,.0f}" if 1e6 <= abs(value) < 1e12 else f"{value:,.6g}"
 
 
-def _settings(outcome: Outcome) -> list[tuple[str, str]]:
+def _settings(outcome: MethodOutcome) -> list[tuple[str, str]]:
     """All parameters of a method that ran, those given of one that did not."""
     params = outcome.params if outcome.result is None else outcome.result.report.params
     return [(name, NONE if value is None else str(value)) for name, value in params.items()]
@@ -154,7 +149,7 @@ def _moments(comparison: Comparison) -> dict[str, Any]:
 # ---------------------------------------------------------------------- plots
 
 
-def costs_svg(outcomes: Sequence[Outcome], *, title: str = "") -> str:
+def costs_svg(outcomes: Sequence[MethodOutcome], *, title: str = "") -> str:
     """Cost against seconds, one field for each kind of pattern, because their costs are in different units.
 
     A line is the cost of the best pattern of a method so far; a hollow triangle at its end is the proven bound. A
@@ -165,7 +160,7 @@ def costs_svg(outcomes: Sequence[Outcome], *, title: str = "") -> str:
         return ""
     moments = [outcome.seconds for outcome in outcomes if outcome.kind]
     moments += [row[0] for outcome in outcomes for row in outcome.trace]
-    first, last = max(min(moments), LEAST_SECONDS) / 1.6, max(*moments, LEAST_SECONDS) * 1.6
+    first, last = max(min(moments), SETTINGS.least_seconds) / 1.6, max(*moments, SETTINGS.least_seconds) * 1.6
     named = [sum(outcome.kind == kind for outcome in outcomes) for kind in kinds]
     heights = [max(2.5, 0.8 + 0.2 * number) for number in named]  # room for the names beside the lines
     with drawing("cost", 7.4, 0.6 + sum(heights)) as (figure, _):
@@ -189,11 +184,11 @@ def costs_svg(outcomes: Sequence[Outcome], *, title: str = "") -> str:
         return svg_of(figure, "cost", "Cost over time of each method, and the proven bound at its end.")
 
 
-def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
+def _cost_line(axes: Any, outcome: MethodOutcome, number: int) -> None:
     """The cost of a method over time, in steps, and its bound."""
     known = [(seconds, cost) for seconds, cost, _ in outcome.history if cost is not None]
-    end = max(outcome.seconds, LEAST_SECONDS)
-    seconds = np.clip([when for when, _ in known] + [end], LEAST_SECONDS, end)
+    end = max(outcome.seconds, SETTINGS.least_seconds)
+    seconds = np.clip([when for when, _ in known] + [end], SETTINGS.least_seconds, end)
     costs = np.array([cost for _, cost in known] + [outcome.cost], dtype=np.float64)
     look = {"color": COLOURS[number % len(COLOURS)]}
     style = STYLES[number // len(COLOURS) % len(STYLES)]
@@ -213,7 +208,7 @@ def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
         )
 
 
-def _best_bound(axes: Any, outcomes: Sequence[Outcome]) -> None:
+def _best_bound(axes: Any, outcomes: Sequence[MethodOutcome]) -> None:
     """The best bound of several suppressions: it holds for all of them."""
     proven = [each.bound for each in outcomes if each.bound is not None and np.isfinite(each.bound)]
     if len(outcomes) > 1 and proven:
@@ -222,12 +217,12 @@ def _best_bound(axes: Any, outcomes: Sequence[Outcome]) -> None:
         )
 
 
-def _cost_axis(axes: Any, outcomes: Sequence[Outcome]) -> None:
+def _cost_axis(axes: Any, outcomes: Sequence[MethodOutcome]) -> None:
     """Costs and bounds upward; logarithmic where they are of very different size and none is zero."""
     given = [number for each in outcomes for number in (each.cost, each.bound)]
     given += [cost for each in outcomes for _, cost, _ in each.history]
     figures = [number for number in given if number is not None and np.isfinite(number)] or [0.0]
-    if min(figures) > 0 and max(figures) > WIDE_RANGE * min(figures):
+    if min(figures) > 0 and max(figures) > SETTINGS.wide_range * min(figures):
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(lambda *_: "")
         axes.margins(y=0.12)
@@ -310,11 +305,11 @@ def _note(axes: Any, place: int, text: str) -> None:
 
 def _relative_axis(axes: Any, largest: float) -> None:
     """Zero, then decades of percent up to the largest amount, at most six of them named."""
-    decades = int(np.ceil(np.log10(max(largest, 10 * NEAR_ZERO) / NEAR_ZERO) - 1e-9))
-    axes.set_xscale("symlog", linthresh=NEAR_ZERO, linscale=0.6)
-    axes.set_xlim(0.0, 1.3 * NEAR_ZERO * 10.0**decades)
+    decades = int(np.ceil(np.log10(max(largest, 10 * SETTINGS.near_zero) / SETTINGS.near_zero) - 1e-9))
+    axes.set_xscale("symlog", linthresh=SETTINGS.near_zero, linscale=0.6)
+    axes.set_xlim(0.0, 1.3 * SETTINGS.near_zero * 10.0**decades)
     step = -(-(decades + 1) // 5)
-    axes.set_xticks([0.0, *(NEAR_ZERO * 10.0**power for power in range(0, decades + 1, step))])
+    axes.set_xticks([0.0, *(SETTINGS.near_zero * 10.0**power for power in range(0, decades + 1, step))])
     axes.xaxis.set_minor_locator(_no_ticks())
     axes.xaxis.set_major_formatter(
         lambda share, _=None: f"{100 * share:,.6g}" if share < 1e4 else f"{100 * share:.0e}"

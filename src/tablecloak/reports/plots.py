@@ -21,18 +21,9 @@ from tablecloak.analysis import loss_grid, loss_of_cells, losses_by_code
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import NotApplicable
 from tablecloak.model import Audit, Dimension, Mark, Mixed, Pattern, Problem, Report, Suppression
+from tablecloak.reports.settings import SETTINGS
 
 BLUE, ORANGE, RED, GREY, PALE, INK = "#0072B2", "#E69F00", "#D55E00", "#8a8a8a", "#eceae4", "#222222"
-MANY = 2_000
-"""More points than this are counted in fields."""
-FIELDS = 49
-"""So many fields along each axis."""
-MOST_BARS = 40
-MOST_LABELS = 45
-"""So many codes are named along an axis; of more only some."""
-MOST_RECTANGLES = 1_500
-"""A map of more cells is a picture inside the SVG."""
-LONGEST_LABEL = 26
 STYLE: Any = {
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
@@ -69,12 +60,12 @@ def widths_svg(problem: Problem, audit: Audit) -> str:
         axes.fill_between(
             [floor, right], [floor * 0.8] * 2, [floor, right], color=RED, alpha=0.07, linewidth=0
         )
-        if rows.size > MANY:
+        if rows.size > SETTINGS.points:
             _density(figure, axes, x, y)
         groups = [
-            (safe & outsider & (rows.size <= MANY), BLUE, "o", "outsider"),
-            (safe & ~outsider & (rows.size <= MANY), ORANGE, "^", "insiders"),
-            (_first(~safe, MANY), RED, "X", "open"),
+            (safe & outsider & (rows.size <= SETTINGS.points), BLUE, "o", "outsider"),
+            (safe & ~outsider & (rows.size <= SETTINGS.points), ORANGE, "^", "insiders"),
+            (_first(~safe, SETTINGS.points), RED, "X", "open"),
         ]
         for where, colour, marker, name in groups:
             if where.any():
@@ -86,7 +77,7 @@ def widths_svg(problem: Problem, audit: Audit) -> str:
             axes.annotate(
                 "no limit", (0.01, 0.985), xycoords="axes fraction", va="top", fontsize=8, color=GREY
             )
-        axes.legend(loc="lower right" if rows.size > MANY else "best")
+        axes.legend(loc="lower right" if rows.size > SETTINGS.points else "best")
         text = (
             "Distances left to attackers against distances required; what lies below the dashed line is open."
         )
@@ -114,7 +105,7 @@ def _density(figure: Any, axes: Any, x: Floats, y: Floats) -> None:
     from matplotlib.colors import LogNorm
 
     limits: Any = axes.get_xlim(), axes.get_ylim()
-    across, upward = (np.geomspace(low, high, FIELDS + 1) for low, high in limits)
+    across, upward = (np.geomspace(low, high, SETTINGS.bins + 1) for low, high in limits)
     counts = np.histogram2d(x, y, (across, upward))[0]
     i, j = np.nonzero(counts)
     corners = [(across[i + right], upward[j + up]) for right, up in ((0, 0), (1, 0), (1, 1), (0, 1))]
@@ -150,7 +141,7 @@ def loss_svg(problem: Problem, pattern: Pattern) -> str:
     if len(useful) == 1:
         return _bars(problem, pattern, useful[0])
     by_size = sorted(
-        useful, key=lambda d: (len(dimensions[d].codes) > 2 * MOST_LABELS, -len(dimensions[d].codes))
+        useful, key=lambda d: (len(dimensions[d].codes) > 2 * SETTINGS.labels, -len(dimensions[d].codes))
     )
     first, second = by_size[:2]
     if len(dimensions[second].codes) > len(dimensions[first].codes):
@@ -205,7 +196,7 @@ def _map(problem: Problem, pattern: Pattern, first: int, second: int) -> str:
 
         colours: Any = ListedColormap([PALE, BLUE, RED, GREY]) if kinds else "cividis_r"
         limits = {"vmin": -0.5, "vmax": 3.5} if kinds else {"vmin": 0.0}
-        if grid.size <= MOST_RECTANGLES:
+        if grid.size <= SETTINGS.rectangles:
             drawn = axes.pcolormesh(grid, cmap=colours, edgecolors="white", linewidth=0.6, **limits)
         else:
             extent = (0, grid.shape[1], 0, grid.shape[0])
@@ -270,7 +261,7 @@ def _bars(problem: Problem, pattern: Pattern, dimension: int) -> str:
         found = losses_by_code(problem, pattern, dimension)
         cells, touched = (getattr(found.leaves, n) + getattr(found.totals, n) for n in ("cells", "touched"))
         amount, kind = np.divide(touched, np.maximum(cells, 1)), np.ones(cells.size, dtype=np.int64)
-    chosen = np.sort(np.argsort(-amount, kind="stable")[:MOST_BARS])
+    chosen = np.sort(np.argsort(-amount, kind="stable")[: SETTINGS.bars])
     with drawing("loss", 6.4, float(np.clip(0.2 * chosen.size + 1.0, 1.8, 9.0))) as (figure, axes):
         colours = np.array([GREY if single else PALE, BLUE, RED, INK])
         axes.barh(np.arange(chosen.size), amount[chosen], color=colours[kind[chosen]], height=0.75)
@@ -296,7 +287,7 @@ def _measure(pattern: Pattern) -> str:
 def _name_codes(axes: Any, columns: tuple[Dimension, Ints], rows: tuple[Dimension, Ints]) -> None:
     """The codes used along both axes, as many as there is room for; codes below others are indented."""
     for axis, (dimension, used), sideways in ((axes.xaxis, columns, True), (axes.yaxis, rows, False)):
-        places = np.arange(0, used.size, -(-used.size // MOST_LABELS))
+        places = np.arange(0, used.size, -(-used.size // SETTINGS.labels))
         depth = dict(
             zip(dimension.hierarchies[0].codes, dimension.hierarchies[0].depth.tolist(), strict=True)
         )
@@ -361,14 +352,14 @@ def svg_of(figure: Any, name: str, description: str) -> str:
 
 
 def _first(where: Bools, most: int) -> Bools:
-    """The first so many of a mask."""
+    """At most `count` entries of a mask, the first ones."""
     return where & (np.cumsum(where) <= most)
 
 
 def short(text: str) -> str:
     """A label on one line, cut where it is too long for a plot."""
     plain = " ".join(text.split()) or " "
-    return plain if len(plain) <= LONGEST_LABEL else plain[: LONGEST_LABEL - 1] + "…"
+    return plain if len(plain) <= SETTINGS.label_length else plain[: SETTINGS.label_length - 1] + "…"
 
 
 def percent_text(share: float, _position: int | None = None) -> str:

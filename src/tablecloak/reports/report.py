@@ -16,7 +16,8 @@ from tablecloak.errors import InputError
 from tablecloak.model import Audit, Pattern, Perturbation, Problem, Result, Rounding, Status, Suppression
 from tablecloak.reports.page import confidential_page
 from tablecloak.reports.plots import loss_svg, trace_svg, widths_svg
-from tablecloak.reports.tables import SHOWN_CELLS, Tables, many, percent
+from tablecloak.reports.settings import SETTINGS
+from tablecloak.reports.tables import Tables, many, percent
 
 if TYPE_CHECKING:
     from tablecloak.analysis import Explanation
@@ -157,10 +158,10 @@ def _judgement(tables: Tables) -> dict[str, Any]:
     asked = f"{many(verdict.cells.size, 'question')} on {many(np.unique(verdict.cells).size, 'cell')}"
     attackers = many(insiders + 1, "attacker")
     words = f"{asked}, {attackers} ({who}). Engine {verdict.engine}, {verdict.seconds:.2f} s."
-    faults = [f"open: {name}" for name in tables.names(verdict.open_cells[:SHOWN_CELLS])]
-    if verdict.open_cells.size > SHOWN_CELLS:
-        faults.append(f"open: {verdict.open_cells.size - SHOWN_CELLS} more")
-    faults += [f"against its mark: {name}" for name in tables.names(verdict.against_marks[:SHOWN_CELLS])]
+    faults = [f"open: {name}" for name in tables.names(verdict.open_cells[: SETTINGS.cells])]
+    if verdict.open_cells.size > SETTINGS.cells:
+        faults.append(f"open: {verdict.open_cells.size - SETTINGS.cells} more")
+    faults += [f"against its mark: {name}" for name in tables.names(verdict.against_marks[: SETTINGS.cells])]
     if verdict.too_many_touched:
         faults.append(f"more than {tables.problem.most_touched} cells are touched")
     return {"words": words, "faults": faults}

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tablecloak.analysis import Losses, Tally, losses, losses_by_code
+from tablecloak.analysis import CellCounts, Losses, losses, losses_by_code
 from tablecloak.arrays import Floats, Ints
 from tablecloak.model import Audit, Dimension, Pattern, Problem, Reason
 from tablecloak.reports.plots import tightest
+from tablecloak.reports.settings import SETTINGS
 
 if TYPE_CHECKING:
     from tablecloak.analysis import Explanation
-
-SHOWN_ATTACKERS = 8
-"""So many attackers of a cell are listed, the worst first."""
-SHOWN_CELLS = 200
-"""So many cells of a rule or protectors of a cell are listed."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Tables:
         return {"rows": rows, "without": int((problem.sensitive & ~known).sum())}
 
     def _rule(self, rule: Reason, decided: list[int], also: list[int]) -> dict[str, Any]:
-        cells = (decided + also)[:SHOWN_CELLS]
+        cells = (decided + also)[: SETTINGS.cells]
         why = [self._why(cell, rule) for cell in cells]
         return {
             "rule": rule.rule,
@@ -127,9 +123,9 @@ class Tables:
                     self.interval(row),
                     bool(verdict.safe_rows[row]),
                 )
-                for row in asked[:SHOWN_ATTACKERS].tolist()
+                for row in asked[: SETTINGS.attackers].tolist()
             ],
-            "more": max(0, asked.size - SHOWN_ATTACKERS),
+            "more": max(0, asked.size - SETTINGS.attackers),
         }
 
     def _left(self, row: int, ratio: Floats) -> Entry:
@@ -199,10 +195,10 @@ class Tables:
             {
                 "cell": name,
                 "routes": [
-                    (names[route.attacker], self.names(route.cells[:SHOWN_CELLS]), len(route.cells))
-                    for route in explanation.protectors[cell][:SHOWN_ATTACKERS]
+                    (names[route.attacker], self.names(route.cells[: SETTINGS.cells]), len(route.cells))
+                    for route in explanation.protectors[cell][: SETTINGS.attackers]
                 ],
-                "more": max(0, len(explanation.protectors[cell]) - SHOWN_ATTACKERS),
+                "more": max(0, len(explanation.protectors[cell]) - SETTINGS.attackers),
             }
             for cell, name in zip(protected, self.names(protected), strict=True)
         ]
@@ -212,24 +208,24 @@ class Tables:
             "routes": routes,
             "more_routes": len(explanation.protectors) - len(routes),
             "redundant": explanation.redundant.size,
-            "unexplained": self.names(explanation.unexplained[:SHOWN_CELLS]),
+            "unexplained": self.names(explanation.unexplained[: SETTINGS.cells]),
             "late": explanation.unexplained.size,
             "seconds": explanation.seconds,
         }
 
     def _openings(self, explanation: Explanation, cell: int) -> list[tuple[str, str]]:
-        found = explanation.protects.get(cell, ())[:SHOWN_CELLS]
+        found = explanation.protects.get(cell, ())[: SETTINGS.cells]
         attackers = self.problem.attacker_names
         whom = [
             "everybody"
             if opening.attackers == (0,)
-            else ", ".join(attackers[k] for k in opening.attackers[:SHOWN_ATTACKERS])
+            else ", ".join(attackers[k] for k in opening.attackers[: SETTINGS.attackers])
             for opening in found
         ]
         return list(zip(self.names([opening.cell for opening in found]), whom, strict=True)) if found else []
 
 
-def _tally(tally: Tally, code: int) -> dict[str, Any]:
+def _tally(tally: CellCounts, code: int) -> dict[str, Any]:
     share, value = float(tally.share[code]), float(tally.value_share[code])
     return {
         "cells": int(tally.cells[code]),

@@ -19,14 +19,41 @@ from tablecloak.solvers.highs import (
 )
 from tablecloak.solvers.outcome import Outcome, Solution
 from tablecloak.solvers.quadratic import Quadratic, least_squares
-from tablecloak.solvers.scip import Callbacks, SparseCut, TreeOptions, branch_and_cut
+from tablecloak.solvers.scip import Callbacks, SolverCut, TreeOptions, branch_and_cut
 from tablecloak.solvers.sifting import independent, sift
-from tablecloak.solvers.tolerances import LEVEL_NOISE, UNIT_NOISE
+from tablecloak.solvers.tolerances import (
+    ACTIVE_DUAL,
+    ADDITIVE_ABSOLUTE,
+    ADDITIVE_RELATIVE,
+    CUT_VIOLATION,
+    DECIMAL_NOISE,
+    FRACTIONAL_SUPPORT,
+    GAP_CLOSED,
+    INTEGRAL_MOVE,
+    LEVEL_NOISE,
+    MOVE_FEASIBILITY,
+    OPTIMALITY,
+    STATED_NOISE,
+    UNIT_MULTIPLE,
+    UNIT_NOISE,
+)
 
 __all__ = [
+    "ACTIVE_DUAL",
+    "ADDITIVE_ABSOLUTE",
+    "ADDITIVE_RELATIVE",
+    "CUT_VIOLATION",
+    "DECIMAL_NOISE",
     "DUAL",
+    "FRACTIONAL_SUPPORT",
+    "GAP_CLOSED",
+    "INTEGRAL_MOVE",
     "LEVEL_NOISE",
+    "MOVE_FEASIBILITY",
+    "OPTIMALITY",
     "PRIMAL",
+    "STATED_NOISE",
+    "UNIT_MULTIPLE",
     "UNIT_NOISE",
     "Callbacks",
     "Columns",
@@ -38,7 +65,7 @@ __all__ = [
     "RestrictedMaster",
     "SimplexOptions",
     "Solution",
-    "SparseCut",
+    "SolverCut",
     "TreeOptions",
     "branch_and_cut",
     "independent",

@@ -24,7 +24,7 @@ from tablecloak.solvers.outcome import Outcome, Solution
 from tablecloak.solvers.tolerances import CUTOFF
 
 
-class SparseCut(NamedTuple):
+class SolverCut(NamedTuple):
     """sum of coefficients[i] * x[columns[i]] >= low."""
 
     columns: Ints | Codes
@@ -36,7 +36,7 @@ class SparseCut(NamedTuple):
 class Callbacks:
     """The problem-specific parts of branch and cut."""
 
-    separate: Callable[[Floats, bool], Sequence[SparseCut]]
+    separate: Callable[[Floats, bool], Sequence[SolverCut]]
     """Cuts that a point violates; the flag marks integral points, which are solutions if they violate none."""
     accept: Callable[[Floats], bool]
     """Whether an integral point is a solution."""
@@ -94,7 +94,7 @@ def branch_and_cut(
     low, matrix = rows[0], csr_array(rows[1])
     for k in range(low.size):
         part = slice(matrix.indptr[k], matrix.indptr[k + 1])
-        _add_row(model, variables, SparseCut(matrix.indices[part], matrix.data[part], float(low[k])))
+        _add_row(model, variables, SolverCut(matrix.indices[part], matrix.data[part], float(low[k])))
     if math.isfinite(cutoff):
         model.setObjlimit(cutoff * scale + (0.5 if step > 0 else CUTOFF * max(1.0, abs(cutoff))))
     handler = _handler(variables, callbacks, scale, options.rounds)
@@ -134,14 +134,14 @@ def _set_params(model: Any, seconds: float, nodes: float) -> None:
         model.setParam(name, value)
 
 
-def _add_row(model: Any, variables: list[Any], cut: SparseCut) -> None:
+def _add_row(model: Any, variables: list[Any], cut: SolverCut) -> None:
     from pyscipopt import quicksum
 
     terms = zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True)
     model.addCons(quicksum(value * variables[i] for i, value in terms) >= cut.low, removable=True)
 
 
-def _add_cut(model: Any, variables: list[Any], cut: SparseCut) -> None:
+def _add_cut(model: Any, variables: list[Any], cut: SolverCut) -> None:
     row = model.createEmptyRowUnspec("", lhs=cut.low, rhs=None, local=False, removable=True)
     model.cacheRowExtensions(row)
     for i, value in zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True):

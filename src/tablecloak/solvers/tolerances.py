@@ -22,3 +22,25 @@ ARTIFICIAL_AMOUNT = 1e-7
 """A larger amount of an artificial column means that the point is not feasible."""
 EQUATION_RESIDUAL = 1e-10
 """Equations of quadratic programs hold up to this share of the largest |M| |d|."""
+ACTIVE_DUAL = 1e-6
+"""A cut whose dual is larger is active in a solution of the relaxation."""
+CUT_VIOLATION = 1e-6
+"""A cut is violated if its left side falls short of the right side by more than this."""
+FRACTIONAL_SUPPORT = 1e-6
+"""A variable of a fractional point is positive above this."""
+OPTIMALITY = 1e-9
+"""Cost and bound are equal up to this share of the cost."""
+GAP_CLOSED = 1e-7
+"""A gap between cost and bound below this share of the cost counts as closed."""
+INTEGRAL_MOVE = 1e-6
+"""A change of a cell, in data units, counts as integral, or as none, up to this."""
+ADDITIVE_ABSOLUTE, ADDITIVE_RELATIVE = 1e-6, 1e-9
+"""What may be left of an equation of shown values: this many data units, and this share of the sum of its terms."""
+UNIT_MULTIPLE = 1e-9
+"""A multiple of the data unit is one up to this many units, or this share of itself if it is above one."""
+DECIMAL_NOISE = 8 * 2.0**-52
+"""By how much a float may differ, relative to itself, from the decimal number that it stands for."""
+MOVE_FEASIBILITY = 1e-6
+"""What a solver may leave of an equation or a range, as a share of the changes in it."""
+STATED_NOISE = 1e-9
+"""A statement contains the true value up to this share of it, as in the audit."""

@@ -1,4 +1,4 @@
-"""From microdata or ready cells to a table with all its totals, and to who contributes to each cell."""
+"""From microdata or ready cells to a table with all its totals and the contributors of each cell."""
 
 from tablecloak.tabulation.duckdb import Part, csv_fault, file_parts, read_columns, session
 from tablecloak.tabulation.sources import CellData, Layout, Microdata

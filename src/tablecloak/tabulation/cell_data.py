@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Floats, Ints
 from tablecloak.errors import InputError, public_names
 from tablecloak.frames import columns_of, frame_kind
-from tablecloak.model import Contributions, Dimension, Table, noise, of_kind
+from tablecloak.model import Contributions, Dimension, Table, noise, of_kind, tolerances
 from tablecloak.tabulation.duckdb import Part, file_parts, read_columns, session
 from tablecloak.tabulation.sources import CellData, Layout, is_path, naming
 
 VALUE = "value"
 """The column of values, where no response is named."""
-MOST_COUNTED = 2.0**53
-"""Counts from here on are not told apart from their neighbours."""
 
 
 def table_of_cells(source: CellData, layout: Layout) -> Table:
@@ -180,13 +178,13 @@ def _total_faults(table: Table, totals: Floats, name: str) -> Iterator[str]:
 def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Iterator[str]:
     """Counts that are no counts, and contributions that cannot be the largest of their cells."""
     number = table.column(count)
-    whole = (number >= 0) & (number < MOST_COUNTED) & (number == np.floor(number))
-    for cell in np.flatnonzero(~whole):
+    integral = (number >= 0) & (number < tolerances.EXACT_INTEGER) & (number == np.floor(number))
+    for cell in np.flatnonzero(~integral):
         yield f"cell {table.label(cell)}: the count in column {count!r} is no whole number from 0"
     if not top:
         return
     raw = np.stack([table.column(name) for name in top], axis=1)
-    known = np.arange(len(top)) < np.where(whole, number, 0)[:, None]
+    known = np.arange(len(top)) < np.where(integral, number, 0)[:, None]
     for cell, k in np.argwhere(known & ~np.isfinite(raw)):
         yield f"cell {table.label(cell)}: the contribution in column {top[k]!r} is missing or not finite"
     sizes = np.abs(np.where(np.isfinite(raw), raw, 0.0))

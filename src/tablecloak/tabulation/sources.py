@@ -33,14 +33,14 @@ class Microdata:
     weight: str | None = None
     """Sampling weights, not negative; all records of a respondent have the same."""
     respondent: str | None = None
-    """Who answered; without it every record is a respondent of its own, named by its row number."""
+    """The column of respondents; without it every record is a respondent of its own, named by its row number."""
     holding: str | None = None
     """The enterprise group; records where it is empty belong to no group and count as one of their own."""
     request: str | None = None
-    """Who asked for protection: a column that holds one of `request_codes`, or anything else."""
+    """The column of requests for protection: one of `request_codes`, or anything else."""
     request_codes: tuple[str, str] = ("1", "2")
     waiver: str | None = None
-    """Who does without protection: a column of yes and no (1 and 0, true and false; empty means no)."""
+    """The column of waivers of protection: yes and no (1 and 0, true and false; empty means no)."""
     missing: str | None = None
     """The code that empty codes get; without it they are faults."""
 

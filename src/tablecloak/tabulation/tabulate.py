@@ -1,4 +1,4 @@
-"""tabulate: microdata or ready cells become a `Table`, with who contributes to each cell.
+"""tabulate: microdata or ready cells become a `Table`, with the contributors of each cell.
 
 Records are aggregated by DuckDB, out of core: one pass over the data makes any number of linked tables.
 Sums are exact: numbers are added up as decimals, in any order to the same result.
@@ -37,12 +37,12 @@ from tablecloak.tabulation.duckdb import (
     MEMORY,
     RESPONDENTS,
     CodeList,
+    ContributorSummary,
     Level,
     Loaded,
     Part,
     Reading,
     Shape,
-    Tally,
     cell_sums,
     file_parts,
     frame_part,
@@ -80,7 +80,7 @@ def tabulate(
 
     `source` is `Microdata`, `CellData`, or bare records: a dataframe, a mapping of columns, a path. Without a
     response, microdata give a table of counts. `decimals` sets the data unit (by default what writes all numbers):
-    leaves are rounded to it and totals added up from them, `Table.rounding` tells the largest change; `round=False`
+    leaves are rounded to it and totals added up from them, `Table.rounding` is the largest change; `round=False`
     refuses leaves with more decimals instead. `top` is how many of the largest contributions to keep for the rules.
     `memory` is what DuckDB may use before it works on disk, in a private folder that is removed afterwards.
 
@@ -137,12 +137,12 @@ def table_frame(table: Table) -> Any:
         for d, dimension in enumerate(table.dimensions)
     }
     further: dict[str, Any] = {table.response: table.values, **table.columns}
-    for prefix, who in (("", table.respondents), ("holding_", table.holdings)):
-        if who is not None:
-            further[f"{prefix}count"] = who.count
-            further[f"{prefix}weight"] = who.weight
-            further[f"{prefix}shadow"] = who.total
-            further |= {f"{prefix}top{k + 1}": who.top[:, k] for k in range(who.depth)}
+    for prefix, level in (("", table.respondents), ("holding_", table.holdings)):
+        if level is not None:
+            further[f"{prefix}count"] = level.count
+            further[f"{prefix}weight"] = level.weight
+            further[f"{prefix}shadow"] = level.total
+            further |= {f"{prefix}top{k + 1}": level.top[:, k] for k in range(level.depth)}
     for name, column in further.items():
         columns.setdefault(name if name not in columns else f"{name}_value", column)
     return make_frame(columns, table.frame_kind)
@@ -185,7 +185,7 @@ def _reading(source: Microdata, layouts: Sequence[Layout]) -> tuple[Reading, lis
 
 
 def _meeting(pairs: Sequence[tuple[Layout, Shape]], made: Sequence[Table]) -> list[tuple[Layout, Shape]]:
-    """The same, told where tables of one response meet if some of them had to be rounded: they must agree."""
+    """Shapes with the positions where tables of one response meet, if some were rounded: they must agree there."""
     found = list[tuple[Layout, Shape]]()
     for layout, shape in pairs:
         group = [j for j, (_, each) in enumerate(pairs) if each.response == shape.response]
@@ -262,10 +262,10 @@ def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -
     return enough_decimals(values) if blurred else found
 
 
-def _contributions(level: str, found: Tally, totals: Floats) -> Contributions:
+def _contributions(level: str, found: ContributorSummary, totals: Floats) -> Contributions:
     """What was found, with the shares as matrices of units and cells."""
     shape, at = (found.units.size, found.count.size), (found.share_unit, found.share_cell)
-    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # NOBODY has none
+    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # there is none for NO_UNIT
     return Contributions(
         level,
         frozen(found.count),

@@ -14,9 +14,7 @@ import numpy as np
 
 from tablecloak.arrays import Codes, Ints
 from tablecloak.model import Dimension, Packing, ancestors
-
-ROWS_A_PASS = 4_000_000
-"""How many rows one pass should expand to; a single choice of layers may be more."""
+from tablecloak.tabulation.settings import SETTINGS, TabulationSettings
 
 
 def layers(dimension: Dimension) -> Codes:
@@ -45,8 +43,10 @@ def layers(dimension: Dimension) -> Codes:
 class Spread:
     """The cells of a table over given leaf cells: `keys` are packed codes in order, leaves and totals alike."""
 
-    def __init__(self, dimensions: Sequence[Dimension], leaves: Ints) -> None:
-        self.packing = Packing.of(dimensions)
+    def __init__(
+        self, dimensions: Sequence[Dimension], leaves: Ints, settings: TabulationSettings = SETTINGS
+    ) -> None:
+        self.packing, self.settings = Packing.of(dimensions), settings
         self.leaves = leaves
         codes = self.packing.codes(leaves)
         self._above = list[Ints]()
@@ -61,16 +61,16 @@ class Spread:
         """For each choice of layers: places of leaves that have a total there, and the keys of these totals."""
         for choice in product(*self._above):
             stacked = np.array(choice)
-            whole = np.flatnonzero((stacked >= 0).all(axis=0))
-            yield whole, stacked[:, whole].sum(axis=0)
+            present = np.flatnonzero((stacked >= 0).all(axis=0))
+            yield present, stacked[:, present].sum(axis=0)
 
     def passes(self, rows: int = 0) -> Iterator[tuple[Ints, Ints]]:
-        """Pairs (key of a leaf cell, number of a cell that it is part of), all of them in several goes.
+        """Pairs (key of a leaf cell, number of a cell that it is part of), all of them in several passes.
 
-        All leaves of a cell are in one go. `rows` is how many rows the leaves stand for.
+        All leaves of a cell are in one pass. `rows` is the number of rows that the leaves stand for.
         """
         choices = self._choices()
-        size = max(1, ROWS_A_PASS // max(self.leaves.size, rows, 1))
+        size = max(1, self.settings.rows_per_pass // max(self.leaves.size, rows, 1))
         while several := list(islice(choices, size)):
             places = np.concatenate([leaf for leaf, _ in several])
             cells = np.concatenate([cell for _, cell in several])

@@ -10,9 +10,13 @@ from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
 from tablecloak.methods.adjustment import ReachRule, fewest_digits_until, ranges_of
-from tablecloak.methods.adjustment.leaf_correction import LeafShifts, whole_by_free_cells
-from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
-from tablecloak.methods.adjustment.leaf_rounding import ladder_of, whole_by_leaves
+from tablecloak.methods.adjustment.leaf_perturbation import (
+    LeafShifts,
+    leaf_move,
+    round_free_cells,
+    round_leaves,
+)
+from tablecloak.methods.rounding import IntegralBasis, leaf_basis, true_leaves
 from tablecloak.model import Levels, Mark, Problem
 from tablecloak.progress import Deadline
 from tests.methods.heuristics.test_hypercubes import problem_of
@@ -65,15 +69,14 @@ def test_forced_totals_that_would_move_are_no_first_move() -> None:
 def test_leaves_are_rounded_and_totals_added_up() -> None:
     problem = problem_of(0)
     table, rng = problem.table, np.random.default_rng(0)
-    found = ladder_of(table)
-    assert found is not None
-    leaf, ladder = found
-    moved = ladder.climbed(np.where(leaf, rng.integers(-30, 30, leaf.size), 0)) / 7
+    basis, leaf = leaf_basis(table), true_leaves(table)
+    assert basis is not None
+    moved = basis.matrix @ rng.integers(-30, 30, leaf.size)[leaf] / 7
     wide = np.full(leaf.size, 1e6)
-    whole = whole_by_leaves(table, moved, -wide, wide)
+    whole = round_leaves(table, moved, -wide, wide)
     assert whole is not None and not (table.equations @ whole).any()
     assert (whole[leaf] == np.rint(moved[leaf])).all()
-    assert whole_by_leaves(table, moved, -wide, np.where(leaf, wide, np.minimum(whole, 0) - 1)) is None
+    assert round_leaves(table, moved, -wide, np.where(leaf, wide, np.minimum(whole, 0) - 1)) is None
 
 
 # ---------------------------------------------------------------------- free cells
@@ -82,7 +85,7 @@ def test_leaves_are_rounded_and_totals_added_up() -> None:
 @pytest.mark.parametrize("fixture", ["linked", "responses", "any equations"])
 def test_a_first_move_where_totals_do_not_follow_from_leaves(fixture: str) -> None:
     problem = FIXTURES[fixture]()
-    assert ladder_of(problem.table) is None
+    assert leaf_basis(problem.table) is None
     moved = checked(problem)
     assert moved is not None and moved[problem.sensitive].all()
 
@@ -105,7 +108,8 @@ def test_corrections_that_undo_each_other_are_made_in_another_order() -> None:
     """Two sums of the same cell, each a level away: what is enough for one takes the other back."""
     sums = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
     low, high = np.array([-5.0, -5, -5, 3, -9]), np.array([5.0, 5, 5, 9, -3])
-    shifts = LeafShifts(np.arange(3), csr_array(sums), (low, high), (low, high), np.zeros(5, dtype=bool))
+    basis = IntegralBasis(np.arange(3), csr_array(sums))
+    shifts = LeafShifts(basis, (low, high), (low, high), np.zeros(5, dtype=bool))
     assert shifts.corrected()
     assert (sums @ shifts.cells[:3] == shifts.cells).all()
     assert ((shifts.cells >= low) & (shifts.cells <= high)).all()
@@ -127,4 +131,4 @@ def test_fractions_become_whole_by_free_cells_after_an_interrupt(fixture: str) -
     assert whole and (found == np.rint(found)).all() and not (problem.table.equations @ found).any()
     assert ((found >= low) & (found <= high)).all()
     nowhere = np.full(first.size, 1e6)
-    assert whole_by_free_cells(problem, first, nowhere, nowhere + 0.5) is None
+    assert round_free_cells(problem, first, nowhere, nowhere + 0.5) is None

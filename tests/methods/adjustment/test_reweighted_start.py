@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,16 +12,16 @@ from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak.errors import InputError
 from tablecloak.methods.adjustment import (
     Adjustment,
+    AdjustmentSettings,
     ReachRule,
-    distance_bound,
-    mended,
-    quick_move,
     ranges_of,
     reweighted_start,
 )
-from tablecloak.methods.adjustment import model as adjustment_module
-from tablecloak.methods.adjustment.integer_units import whole_units
-from tablecloak.methods.adjustment.reweighted_start import balanced
+from tablecloak.methods.adjustment.distance_bound import distance_bound
+from tablecloak.methods.adjustment.feasibility_pump import pump_senses
+from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.reweighted_start import annealed_senses, quick_move
+from tablecloak.methods.adjustment.settings import ProgramSettings, PumpSettings
 from tablecloak.model import Levels, Problem, Table
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
@@ -49,7 +50,7 @@ def test_the_bound_is_below_all_senses_and_sees_more_than_the_relaxation():
     assert tried > 20 and better > 5
 
 
-def test_a_lone_sensitive_cell_must_be_made_up_for_in_its_row_and_its_column():
+def test_a_lone_sensitive_cell_must_be_balanced_in_its_row_and_its_column():
     """It moves by 2, another cell of its row by 2, another of its column by 2: 6. The cell opposite is not seen."""
     problem = TwoWay(FIGURE_004).problem([(2, 3)], 2, 4, weights="unit")
     adjustment = adjustment_of(problem)
@@ -59,11 +60,11 @@ def test_a_lone_sensitive_cell_must_be_made_up_for_in_its_row_and_its_column():
 
 
 @pytest.mark.parametrize("weights", ["unit", "value"])
-def test_a_quick_move_adds_up_keeps_levels_and_is_near(weights, monkeypatch):
+def test_a_quick_move_adds_up_keeps_levels_and_is_near(weights):
     problem = two_way(25, 120, weights=weights)
     plain = adjustment_of(problem)
-    monkeypatch.setattr(adjustment_module, "SIFTED_COLUMNS", 100)
-    adjustment = adjustment_of(problem)
+    sifting = AdjustmentSettings(program=ProgramSettings(sifted_columns=100))
+    adjustment = adjustment_of(problem, settings=sifting)
     assert adjustment.sifts and not plain.sifts
     move = quick_move(adjustment, np.random.default_rng(1), silent)
     assert move is not None
@@ -73,13 +74,13 @@ def test_a_quick_move_adds_up_keeps_levels_and_is_near(weights, monkeypatch):
     assert move.cost == pytest.approx(float(problem.weights @ np.abs(move.moved)), rel=1e-7)
     senses = adjustment.senses(move.moved)
     assert move.cost == pytest.approx(plain.solve(senses)[1].cost, rel=1e-6), "the best with these senses"
-    start = plain.start(plain.solve()[2])
+    start = plain.dive(plain.solve()[2])
     assert move.cost <= 1.1 * start.cost
     bound = max(distance_bound(adjustment), plain.solve()[1].cost)
     assert bound <= move.cost
 
 
-def test_balanced_senses_leave_little_to_make_up_for():
+def test_annealed_senses_leave_little_imbalance():
     problem = two_way(25, 120)
     adjustment = adjustment_of(problem)
     ranges, choice = adjustment.ranges, adjustment.choice
@@ -89,7 +90,7 @@ def test_balanced_senses_leave_little_to_make_up_for():
         moved[choice] = np.where(senses == 1, ranges.up_low[choice], -ranges.down_low[choice])
         return np.abs(adjustment.columns @ moved).sum()
 
-    found = balanced(adjustment, np.random.default_rng(3))
+    found = annealed_senses(adjustment, np.random.default_rng(3))
     by_chance = np.random.default_rng(4).integers(0, 2, choice.size)
     assert missing(found) < 0.35 * missing(by_chance)
 
@@ -97,12 +98,11 @@ def test_balanced_senses_leave_little_to_make_up_for():
 @pytest.mark.parametrize("seconds", [1.0, 0.0])
 def test_a_move_also_when_the_time_is_up(seconds, monkeypatch):
     """With a second the linear program is solved all the same; without it least squares are, in whole units."""
-    monkeypatch.setattr(adjustment_module, "SIFTED_COLUMNS", 100)
-    monkeypatch.setattr(adjustment_module, "LEAST_SECONDS", seconds)
-    monkeypatch.setattr(reweighted_start, "whole_units", _in_time)
+    monkeypatch.setattr(reweighted_start, "integer_units", _in_time)
+    settings = AdjustmentSettings(program=ProgramSettings(sifted_columns=100, least_seconds=seconds))
     problem = two_way(25, 120)
     ranges = ranges_of("test", problem, ReachRule(0.5, 0.0))
-    late = Adjustment(problem, ranges, Deadline.after(0.0))
+    late = Adjustment(problem, ranges, Deadline.after(0.0), settings=settings)
     move = quick_move(late, np.random.default_rng(1), silent)
     assert move is not None
     assert np.abs(problem.table.equations @ move.moved).max() < 1e-6
@@ -121,27 +121,27 @@ def contradicting():
     return Problem.of(table, np.arange(4), Levels.of(4, level, level), weights="unit")
 
 
-def test_senses_that_cannot_be_are_mended():
+def test_infeasible_senses_are_repaired():
     adjustment = adjustment_of(contradicting(), ReachRule(0.9, 0.0))
     senses = np.array([1, 1, 0, 1])
     assert adjustment.solve(senses)[0] is Outcome.INFEASIBLE
-    move = mended(adjustment, senses, np.random.default_rng(1), silent)
+    move = pump_senses(adjustment, senses, np.random.default_rng(1), silent)
     assert move is not None and move.cost == pytest.approx(8) and adjustment.holds(move.moved)
     assert adjustment.senses(move.moved)[:2].sum() == adjustment.senses(move.moved)[2:].sum() == 1
 
 
-def test_where_no_senses_can_be_nothing_is_mended():
+def test_where_no_senses_are_feasible_none_are_found():
     """A total of one cell that must not change, and a cell beside it with too little room."""
     table = Table.from_equations([30.0, 3.0, 33.0], np.array([[1.0, 1.0, -1.0]]))
     level = np.array([5.0, 0.0, 0.0])
     problem = Problem.of(table, [0], Levels.of(3, level, level), forced=[2], known=(-100, 100))
     adjustment = adjustment_of(problem)
     assert adjustment.solve()[0] is Outcome.OPTIMAL, "it could stand between its levels"
-    assert mended(adjustment, np.array([1]), np.random.default_rng(1), silent) is None
+    assert pump_senses(adjustment, np.array([1]), np.random.default_rng(1), silent) is None
     assert adjustment.decided() is None
 
 
-def test_slow_mending_gives_nearer_moves():
+def test_slow_pumps_give_nearer_moves():
     totals = np.zeros(2)
     for seed in range(3):
         table = from_leaves(
@@ -152,11 +152,17 @@ def test_slow_mending_gives_nearer_moves():
         adjustment = adjustment_of(problem, ReachRule(0.5, 2.0))
         senses = np.random.default_rng(seed).integers(0, 2, adjustment.choice.size)
         for number, fading in enumerate((0.99, 0.0)):
-            move = mended(adjustment, senses, np.random.default_rng(1), silent, fading=fading, rounds=1500)
+            move = pump_senses(
+                adjustment,
+                senses,
+                np.random.default_rng(1),
+                silent,
+                settings=replace(PumpSettings(), fading=fading, rounds=1500),
+            )
             assert move is not None and adjustment.holds(move.moved)
             totals[number] += move.cost
     assert totals[0] < 0.95 * totals[1]
 
 
 def _in_time(*given, seconds, **options):
-    return whole_units(*given, **options)
+    return integer_units(*given, **options)

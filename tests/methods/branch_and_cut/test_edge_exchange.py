@@ -1,4 +1,4 @@
-"""Exchanges: patterns of the least cost are rewired until they are safe."""
+"""Edge exchange: patterns of the least cost are rewired until they are safe."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from searches import after_the_root, run_of
 from tablecloak import Attacker, Levels, Problem, protect
 from tablecloak.auditing import audit
-from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
-from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges, Judge
-from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import PatternRows
+from tablecloak.methods.branch_and_cut.improvement.edge_exchange import EdgeExchange, Shortfalls
+from tablecloak.methods.cuts import BridgelessCuts
 from tablecloak.model import Suppression
-from tablecloak.progress import silent
 from tablecloak.testing.instances import class_one, class_problem, two_way
-
-
-def after_the_root(problem: Problem) -> Exact:
-    """A run with its relaxation solved and a first pattern."""
-    run = ExactRun(problem, ExactParams(), np.random.default_rng(0), silent)
-    run.state.search(problem.weights)
-    run.state.prepare()
-    assert run._root()
-    return run.state
 
 
 def small(seed: int, insiders: bool = False, sliding: bool = False) -> Problem:
@@ -51,42 +40,43 @@ def test_where_the_first_pattern_is_bad_the_bound_is_reached_without_a_tree(
     m: int, n: int, number: int
 ) -> None:
     problem = class_problem("I", m, n, number, unit_weights=True)
-    state = after_the_root(problem)
-    before = state.cost
-    assert before > 1.1 * state.bound
-    Exchanges(state, np.random.default_rng(1)).run()
-    assert state.hidden is not None
-    assert state.cost == state.bound < before
-    assert audit(problem, Suppression.copy_of(state.hidden)).safe
+    search = replace(after_the_root(problem), rng=np.random.default_rng(1))
+    before = search.incumbent.cost
+    assert before > 1.1 * search.gap.bound
+    EdgeExchange(search).run(search)
+    assert search.incumbent.pattern is not None
+    assert search.incumbent.cost == search.gap.bound < before
+    assert audit(problem, Suppression.copy_of(search.incumbent.pattern)).safe
 
 
 @pytest.mark.parametrize("option", [{}, {"insiders": True}, {"sliding": True}])
-def test_the_judge_misses_what_the_audit_misses(option: dict[str, bool]) -> None:
+def test_shortfalls_are_those_of_the_audit(option: dict[str, bool]) -> None:
     rng, verdicts = np.random.default_rng(5), []
     for seed in range(6):
         problem = small(seed, **option)
-        state = after_the_root(problem)
-        judge = Judge(problem, state.requirements)
+        model = run_of(problem).model
+        shortfalls = Shortfalls(problem, model.requirements)
         for share in (0.1, 0.2, 0.4, 0.6, 0.8):
-            hidden = problem.must_hide | (state.allowed & (rng.random(state.free.size) < share))
+            hidden = problem.must_hide | (model.allowed & (rng.random(model.free.size) < share))
             verdicts.append(audit(problem, Suppression.copy_of(hidden)).safe)
-            assert (judge.missing(hidden) == 0.0).all() == verdicts[-1]
+            assert (shortfalls.of(hidden) == 0.0).all() == verdicts[-1]
     assert any(verdicts)
     assert not all(verdicts)
 
 
 def test_proposals_lead_out_of_the_cut_and_cost_no_more() -> None:
-    state = after_the_root(class_problem("I", 40, 40, 0, unit_weights=True))
-    assert state.hidden is not None
-    search, seen = Exchanges(state, np.random.default_rng(2)), 0
-    hidden = state.hidden & (state.leads | state.problem.must_hide)
+    search = after_the_root(class_problem("I", 40, 40, 0, unit_weights=True))
+    model = search.model
+    assert search.incumbent.pattern is not None
+    exchange, seen = EdgeExchange(replace(search, rng=np.random.default_rng(2))), 0
+    hidden = search.incumbent.pattern & (model.representatives | model.problem.must_hide)
     for seed in range(5):
-        inside = np.random.default_rng(seed).random(search.nodes) < 0.5
-        for old, new in search._proposals(hidden, inside):
+        inside = np.random.default_rng(seed).random(exchange.nodes) < 0.5
+        for old, new in exchange.proposals(hidden, inside):
             assert hidden[list(old)].all()
             assert not hidden[list(new)].any()
-            assert (inside[search.tail[list(new)]] != inside[search.head[list(new)]]).all()
-            assert state.prices[list(new)].sum() <= state.prices[list(old)].sum()
+            assert (inside[exchange.tail[list(new)]] != inside[exchange.head[list(new)]]).all()
+            assert model.prices[list(new)].sum() <= model.prices[list(old)].sum()
             seen += 1
     assert seen > 20
 
@@ -107,7 +97,7 @@ def test_with_equal_weights_the_optimum_is_that_of_the_compact_model(
         assert compact.bound - 1e-6 <= result.cost <= compact.cost + 1e-6
 
 
-def test_only_networks_of_equal_weights_are_alike() -> None:
+def test_only_networks_of_equal_weights_have_tied_weights() -> None:
     problem = class_one(20, 20, 1, unit_weights=True)
     some = np.arange(len(problem.table)) % 10
     weights = {
@@ -116,20 +106,19 @@ def test_only_networks_of_equal_weights_are_alike() -> None:
         "no unit": np.where(some < 7, np.sqrt(2.0), 1.0),
         "values": np.maximum(problem.table.values, 1.0),
     }
-    found = {name: alike(replace(problem, weights=each)) for name, each in weights.items()}
+    found = {name: tied(replace(problem, weights=each)) for name, each in weights.items()}
     assert found == {"half of them": True, "all zero": False, "no unit": False, "values": False}
-    assert alike(problem)
-    assert not alike(replace(problem, most_touched=100))
+    assert tied(problem)
+    assert not tied(replace(problem, most_touched=100))
 
 
-def alike(problem: Problem) -> bool:
-    return ExactRun(problem, ExactParams(), np.random.default_rng(0), silent).state.alike
+def tied(problem: Problem) -> bool:
+    return run_of(problem).model.has_tied_weights
 
 
 def test_of_equally_cheap_cells_not_all_lines_offer_the_same() -> None:
     problem = class_one(60, 60, 3, unit_weights=True)
-    state = after_the_root(problem)
-    rows = PatternRows(problem, state.allowed)
+    rows = BridgelessCuts(problem, run_of(problem).model.allowed)
     touched = [
         np.unique(
             problem.table.equations[:, np.flatnonzero(chosen & problem.table.is_leaf)[:200]].indices

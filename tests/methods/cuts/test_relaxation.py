@@ -7,20 +7,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
-from tablecloak.methods.cuts import Relaxation, Row
-from tablecloak.progress import silent
+from searches import after_the_root
+from tablecloak.methods.cuts import Cut, Relaxation
 from tablecloak.testing.instances import class_problem
 
 
-def covering(seed: int, equal: bool) -> tuple[Relaxation, list[Row]]:
+def covering(seed: int, equal: bool) -> tuple[Relaxation, list[Cut]]:
     """A solved relaxation of a small random covering program."""
     rng = np.random.default_rng(seed)
     weights = np.ones(10) if equal else rng.integers(1, 9, 10).astype(float)
     rows = []
     for _ in range(6):
         cells = np.sort(rng.choice(10, int(rng.integers(2, 6)), replace=False))
-        rows.append(Row(cells, np.ones(cells.size), float(rng.integers(1, 3)), "capacity"))
+        rows.append(Cut(cells, np.ones(cells.size), float(rng.integers(1, 3)), "capacity"))
     relaxation = Relaxation(weights, np.ones(10, dtype=bool), np.zeros(10, dtype=bool))
     relaxation.add(rows)
     relaxation.solve()
@@ -34,7 +33,7 @@ def covering(seed: int, equal: bool) -> tuple[Relaxation, list[Row]]:
 def test_no_cheap_pattern_hides_a_cell_that_is_out(seed: int, equal: bool) -> None:
     relaxation, rows = covering(seed, equal)
     before = relaxation.within(relaxation.bound + 1)
-    relaxation.centre()
+    relaxation.compute_central_duals()
     matrix, right = relaxation.matrix(rows), np.array([row.rhs for row in rows])
     points = np.array(list(product((0.0, 1.0), repeat=10)))
     costs = points @ relaxation.weights
@@ -48,18 +47,14 @@ def test_no_cheap_pattern_hides_a_cell_that_is_out(seed: int, equal: bool) -> No
 
 def test_central_duals_tell_what_a_vertex_does_not_where_patterns_tie() -> None:
     problem = class_problem("I", 80, 70, 9, unit_weights=True)
-    run = ExactRun(problem, ExactParams(), np.random.default_rng(0), silent)
-    run.state.search(problem.weights)
-    run.state.prepare()
-    assert run._root()
-    relaxation = run.state.relaxation
+    relaxation = after_the_root(problem).relaxation
     by_vertex = int(relaxation.within(20.0).sum())
-    relaxation.centre()
+    relaxation.compute_central_duals()
     assert int(relaxation.within(20.0).sum()) < 0.2 * by_vertex
 
 
 def test_when_the_time_is_up_nothing_is_told() -> None:
     relaxation, _ = covering(0, True)
     before = relaxation.within(relaxation.bound)
-    relaxation.centre(seconds=0.0)
+    relaxation.compute_central_duals(seconds=0.0)
     assert (relaxation.within(relaxation.bound) == before).all()

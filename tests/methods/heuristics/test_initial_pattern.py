@@ -152,7 +152,7 @@ def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
     problem, costs, judge = (
         FIXTURES["three way"](),
         [],
-        import_module("tablecloak.methods.branch_and_cut.state").audit,
+        import_module("tablecloak.methods.branch_and_cut.incumbent").audit,
     )
 
     def interrupted(*given, **named):
@@ -162,7 +162,7 @@ def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
             raise KeyboardInterrupt
         return judge(*given, **named)
 
-    monkeypatch.setattr("tablecloak.methods.branch_and_cut.state.audit", interrupted)
+    monkeypatch.setattr("tablecloak.methods.branch_and_cut.incumbent.audit", interrupted)
     result = protect(problem, "suppress-optimal")
     assert result.status is Status.INTERRUPTED
     assert result.cost == costs[0] < problem.weights[~problem.forced & ~problem.must_hide].sum()

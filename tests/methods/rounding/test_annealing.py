@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.methods.rounding import Ladder, annealed_rounding, whole_table
+from tablecloak.methods.rounding import Totals, integer_table
+from tablecloak.methods.rounding.annealing import annealed_rounding
 from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Status, Table
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
@@ -30,7 +31,7 @@ def counts(seed: int, ages: int = 6, places: int = 5) -> Problem:
 
 
 def annealed(problem: Problem, base: float, seed: int = 1):
-    whole = whole_table("test", problem, base)
+    whole = integer_table("test", problem, base)
     return annealed_rounding(problem, whole, np.random.default_rng(seed), silent, Deadline.after(None))
 
 
@@ -79,12 +80,12 @@ def test_a_forced_total_is_kept() -> None:
 def test_all_cells_as_sums_of_leaves() -> None:
     problem = counts(0)
     table = problem.table
-    whole = whole_table("test", problem, 3.0)
-    ladder = Ladder.of(whole.equations, table.is_leaf)
-    assert ladder is not None
-    matrix = ladder.matrix(table.is_leaf)
+    whole = integer_table("test", problem, 3.0)
+    totals = Totals.of(whole.equations, table.is_leaf)
+    assert totals is not None
+    matrix = totals.matrix(table.is_leaf)
     assert np.array_equal(matrix @ whole.values[table.is_leaf], whole.values)
-    assert np.array_equal(matrix.sum(axis=1), ladder.leaves)
+    assert np.array_equal(matrix.sum(axis=1), totals.leaves)
 
 
 def test_round_controlled_falls_back_on_it_when_the_time_is_up() -> None:

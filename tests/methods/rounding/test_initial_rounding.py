@@ -11,8 +11,9 @@ import pytest
 
 from tablecloak.methods.base import Run
 from tablecloak.methods.mixed import MixedParams, check_in_time, plan_of
-from tablecloak.methods.rounding import FirstRounding, FirstSettings, initial_rounding
-from tablecloak.methods.unified import SecondModel
+from tablecloak.methods.rounding import InitialRounding, RoundingSettings, annealing
+from tablecloak.methods.rounding.settings import InitialRoundingSettings
+from tablecloak.methods.unified import CuttingPlaneModel
 from tablecloak.model import Levels, Problem, Status
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
@@ -32,19 +33,20 @@ def linked(seed: int = 0) -> Problem:
     return Problem.of(table, small, Levels.at(len(table), small, sliding=2), weights="unit")
 
 
-def first_of(problem: Problem, seconds: float | None, **more: Any) -> FirstRounding:
+def first_of(problem: Problem, seconds: float | None, **more: Any) -> InitialRounding:
     base = np.full(len(problem.table), 3.0)
-    return FirstRounding(NAME, problem, base, None, np.random.default_rng(1), silent, Run(seconds), **more)
+    settings = RoundingSettings(initial=InitialRoundingSettings(**more))
+    return InitialRounding(problem, base, None, np.random.default_rng(1), silent, Run(seconds), settings)
 
 
 @pytest.fixture
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that are interrupted before they have anything."""
 
-    def interrupted(self: SecondModel) -> Outcome:
+    def interrupted(self: CuttingPlaneModel) -> Outcome:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SecondModel, "_relax", interrupted)
+    monkeypatch.setattr(CuttingPlaneModel, "_relax", interrupted)
 
 
 def test_linked_tables_are_rounded_after_an_interrupt(no_programs: None) -> None:
@@ -90,7 +92,7 @@ def test_with_a_limit_it_is_reported_before_any_program(monkeypatch: pytest.Monk
 def test_large_tables_have_it_at_hand_without_a_limit() -> None:
     """Their programs may take long, and after an interrupt there is time for an audit only."""
     problem = counts(3)
-    small, large = first_of(problem, None), first_of(problem, None, settings=FirstSettings(large=10))
+    small, large = first_of(problem, None), first_of(problem, None, large=10)
     for first in (small, large):
         first.prepare()
     assert small.found is None and large.found is not None and large.complete
@@ -102,21 +104,21 @@ def test_large_tables_have_it_at_hand_without_a_limit() -> None:
 
 def test_what_was_cut_short_is_made_again_and_the_better_one_counts() -> None:
     problem = counts(3)
-    first = first_of(problem, 1e3, settings=FirstSettings(large=10, steps=50))
+    first = first_of(problem, 1e3, large=10, steps=50)
     first.prepare()
     assert first.found is not None and not first.complete
-    quick = first._worth(first.found)
+    quick = first._rank(first.found)
     assert first.programs_until().left < first.run.deadline.left - 1.0
     first.proposal([])
-    assert first._worth(first.found) < quick
-    whole = first_of(problem, 1e3, settings=FirstSettings(large=10))
+    assert first._rank(first.found) < quick
+    whole = first_of(problem, 1e3, large=10)
     whole.prepare()
     assert whole.complete
     assert whole.run.deadline.left - 1.0 < whole.programs_until().left < whole.run.deadline.left
 
 
 def test_an_interrupt_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, annealed = [], initial_rounding.annealed_rounding
+    asked, annealed = [], annealing.annealed_rounding
 
     def once(*given: Any) -> Any:
         asked.append(given)
@@ -124,7 +126,7 @@ def test_an_interrupt_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         return annealed(*given)
 
-    monkeypatch.setattr(initial_rounding, "annealed_rounding", once)
+    monkeypatch.setattr(annealing, "annealed_rounding", once)
     result = protect(counts(3), NAME, params={"base": 3, "seconds": 1e3})
     assert result.status is Status.INTERRUPTED and len(asked) == 2
 

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
 from tablecloak.formats import read_jj
-from tablecloak.methods.rounding import AnnealingSettings, annealed_rounding, free_cells, whole_table
-from tablecloak.methods.rounding.integral_basis import EliminationSettings, FreeCells
+from tablecloak.methods.rounding import AnnealingSettings, IntegralBasis, eliminated_basis, integer_table
+from tablecloak.methods.rounding.annealing import annealed_rounding
+from tablecloak.methods.rounding.settings import BasisSettings
 from tablecloak.model import Dimension, Levels, Problem, Table, link
 from tablecloak.progress import Deadline, silent
 
@@ -35,10 +36,10 @@ def tied(seed: int, size: int = 4, most: int = 40) -> Table:
     return link(tables)
 
 
-def free_of(table: Table, kept: np.ndarray | None = None) -> FreeCells | None:
+def free_of(table: Table, kept: np.ndarray | None = None) -> IntegralBasis | None:
     matrix = csr_array(table.equations.astype(np.int64))
     kept = np.zeros(len(table), dtype=bool) if kept is None else kept
-    return FreeCells.by_elimination(matrix, table.is_leaf, kept, np.abs(table.values))
+    return IntegralBasis.by_elimination(matrix, table.is_leaf, kept, np.abs(table.values))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -46,7 +47,7 @@ def test_free_cells_give_every_deviation(seed: int) -> None:
     """As many as there are deviations, each a deviation, each free cell on its own."""
     table = tied(seed)
     equations = csr_array(table.equations.astype(np.int64))
-    assert FreeCells.of_leaves(equations, table.is_leaf) is None
+    assert IntegralBasis.of_leaves(equations, table.is_leaf) is None
     free = free_of(table)
     assert free is not None and free.tied
     assert not csr_array(equations @ free.matrix).data.any()
@@ -57,10 +58,10 @@ def test_free_cells_give_every_deviation(seed: int) -> None:
 
 
 @pytest.mark.parametrize("fixture", ["linked", "responses", "non nested", "zeros published", "three way"])
-def test_any_whole_moves_of_free_cells_keep_all_equations(fixture: str) -> None:
+def test_any_integer_moves_of_free_cells_keep_all_equations(fixture: str) -> None:
     problem = FIXTURES[fixture]()
-    found = free_cells(problem)
-    assert found is not None and free_cells(problem) is found
+    found = eliminated_basis(problem)
+    assert found is not None and eliminated_basis(problem) is found
     moves = np.random.default_rng(0).integers(-9, 9, found.cells.size)
     moved = found.matrix @ moves
     assert (moved[found.cells] == moves).all() and not moved[problem.forced].any()
@@ -69,10 +70,10 @@ def test_any_whole_moves_of_free_cells_keep_all_equations(fixture: str) -> None:
     assert found.cells.size == (~problem.forced).sum() - rank
 
 
-def test_fractions_in_equations_have_no_free_cells() -> None:
+def test_fractions_in_equations_have_no_eliminated_basis() -> None:
     halves = csr_array(np.array([[0.5, 1.0, -1.0]]))
     table = Table.from_equations([2.0, 1.0, 2.0], halves)
-    assert free_cells(Problem.of(table, np.zeros(3, dtype=bool), Levels.of(3))) is None
+    assert eliminated_basis(Problem.of(table, np.zeros(3, dtype=bool), Levels.of(3))) is None
 
 
 def test_cells_that_are_kept_do_not_move() -> None:
@@ -92,16 +93,16 @@ def test_it_says_where_there_is_no_order_of_whole_numbers() -> None:
     """2 x + 3 y = 0 has no cell that the other gives in whole numbers; 4 x + 2 y = 0 has one."""
     leaf, nothing = np.ones(3, dtype=bool), np.zeros(3, dtype=bool)
 
-    def found(*rows: list[int], **more: object) -> FreeCells | None:
+    def found(*rows: list[int], **more: object) -> IntegralBasis | None:
         matrix = csr_array(np.array(rows))
-        return FreeCells.by_elimination(matrix, leaf, nothing, np.zeros(3), **more)  # type: ignore[arg-type]
+        return IntegralBasis.by_elimination(matrix, leaf, nothing, np.zeros(3), **more)  # type: ignore[arg-type]
 
     assert found([2, 3, 0]) is None
     halved = found([4, 2, 0], [2, 1, 0])
     assert halved is not None and halved.matrix.toarray().tolist() == [[1, 0], [-2, 0], [0, 1]]
     later = found([2, 3, 0], [0, 1, -2])  # y = 2 z makes it x + 3 z
     assert later is not None and later.matrix.toarray().ravel().tolist() == [-3, 2, 1]
-    small = EliminationSettings(largest=2)
+    small = BasisSettings(largest=2)
     assert found([2, 3, 0], [0, 1, -2], settings=small) is None
     assert found([1, 3, 0], settings=small) is None
     assert found([1, -1, 0], stop=lambda: True) is None
@@ -116,7 +117,7 @@ def test_tied_tables_are_rounded_by_annealing(seed: int, base: float) -> None:
     forced = none.copy()
     forced[np.flatnonzero((table.values % base == 0) & (table.values > 0))[:3]] = True
     problem = Problem.of(table, none, Levels.of(len(table)), forced=forced, weights="unit")
-    whole = whole_table("test", problem, base)
+    whole = integer_table("test", problem, base)
     rng, never = np.random.default_rng(1), Deadline.after(None)
     found = annealed_rounding(problem, whole, rng, silent, never)
     assert found is not None
@@ -137,7 +138,7 @@ def test_further_rounds_bring_cells_nearer() -> None:
     for seed in range(12):
         table = tied(seed, size=6, most=6)
         problem = Problem.of(table, np.zeros(len(table), dtype=bool), Levels.of(len(table)), weights="unit")
-        whole = whole_table("test", problem, 3.0)
+        whole = integer_table("test", problem, 3.0)
         one, four = (
             annealed_rounding(
                 problem,
@@ -158,7 +159,7 @@ def test_further_rounds_bring_cells_nearer() -> None:
 def test_linked_systems_of_the_public_library(name: str, data: Path) -> None:
     """They had no rounding without a program."""
     problem = read_jj(data / "csplib" / f"{name}.jj").problem
-    whole = whole_table("test", problem, 5.0)
+    whole = integer_table("test", problem, 5.0)
     never = Deadline.after(None)
     found = annealed_rounding(problem, whole, np.random.default_rng(1), silent, never)
     assert found is not None and found.tied and found.reach <= 3

@@ -1,67 +1,57 @@
 """Parts of the perturbation methods: controlled tabular adjustment, ranges, integer units."""
 
-from tablecloak.methods.adjustment.block_descent import CLOSE, Descent
-from tablecloak.methods.adjustment.integer_units import (
-    WholeSettings,
-    adds_up,
-    fewest_digits,
-    fewest_digits_until,
+from tablecloak.methods.adjustment.block_descent import is_closed
+from tablecloak.methods.adjustment.formulation import formulate, price_unit
+from tablecloak.methods.adjustment.integer_units import fewest_digits, fewest_digits_until, is_additive
+from tablecloak.methods.adjustment.least_squares import (
+    least_squares_move,
+    square_sum,
+    towards_least_squares,
 )
-from tablecloak.methods.adjustment.least_squares import least_squares_move, square_sum, towards_squares
-from tablecloak.methods.adjustment.model import Adjustment, Move
+from tablecloak.methods.adjustment.model import Move
+from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.protected import (
     COUNTED_ON,
     FIRST,
     FRACTIONS,
     Attempt,
-    against_attackers,
-    by_balancing,
-    by_leaves,
-    form_of,
+    Perturber,
     made,
-    needs_first,
-    opened,
+    open_perturbation,
     out_of_reach,
-    price_unit,
-    without_attackers,
+    raised,
 )
 from tablecloak.methods.adjustment.reach import Ranges, ReachRule, check_shown, cost_of, pattern_of, ranges_of
-from tablecloak.methods.adjustment.reweighted_start import MENDED, distance_bound, mended, quick_move
+from tablecloak.methods.adjustment.search import AdjustmentSearch
+from tablecloak.methods.adjustment.settings import AdjustmentSettings
 
 __all__ = [
-    "CLOSE",
     "COUNTED_ON",
     "FIRST",
     "FRACTIONS",
-    "MENDED",
     "Adjustment",
+    "AdjustmentSearch",
+    "AdjustmentSettings",
     "Attempt",
-    "Descent",
     "Move",
+    "Perturber",
     "Ranges",
     "ReachRule",
-    "WholeSettings",
-    "adds_up",
-    "against_attackers",
-    "by_balancing",
-    "by_leaves",
     "check_shown",
     "cost_of",
-    "distance_bound",
     "fewest_digits",
     "fewest_digits_until",
-    "form_of",
+    "formulate",
+    "is_additive",
+    "is_closed",
     "least_squares_move",
     "made",
-    "mended",
-    "needs_first",
-    "opened",
+    "open_perturbation",
     "out_of_reach",
     "pattern_of",
     "price_unit",
-    "quick_move",
+    "raised",
     "ranges_of",
     "square_sum",
-    "towards_squares",
-    "without_attackers",
+    "towards_least_squares",
 ]

@@ -2,13 +2,12 @@
 
 Take a block of sensitive cells that share equations, free their senses, keep those of the others, let cells take part
 that lie in two equations of the block at least (in a two-way table: where its rows and columns meet), that move
-already, or that are cheap by the prices of the last linear program, leave all others where they are, and solve that
-integer program up to a few nodes. A better move replaces the present one; now and then the linear program with all
-senses given lets every cell take part. Blocks grow when none improves; in the end, with a time limit, all cells take
-part in every block. Large blocks with few nodes did better than small ones solved to the end on the two random two-way
-tables (30 x 30, 100 x 100) that this was set on.
+already, or that are cheap by the reduced costs of the last linear program, leave all others where they are, and solve
+that integer program up to a few nodes. A better move replaces the incumbent; after some improvements the linear program
+with all senses given lets every cell take part. Blocks grow when none improves; in the end, with a time limit, all
+cells take part in every block.
 
-References: Gonzalez & Castro (2011), A heuristic block coordinate descent approach for controlled tabular adjustment.
+Reference: Gonzalez & Castro (2011), A heuristic block coordinate descent approach for controlled tabular adjustment.
 """
 
 from __future__ import annotations
@@ -17,29 +16,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.methods.adjustment.model import LARGEST_COST, Adjustment, Move
+from tablecloak.methods.adjustment.model import Move
+from tablecloak.methods.adjustment.programs import Adjustment, Effort
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome
+from tablecloak.solvers import GAP_CLOSED, Outcome
 
-BLOCK, LARGEST_BLOCK = 40, 160
-"""Cells with a free sense in a block, at first and at most."""
-COMPANY, MOST_COMPANY = 10, 6000
-"""Other cells that take part: at least so many for each of them, and at most."""
-NODES, GAP = 20, 1e-3
-"""An integer program ends after so many nodes or at this gap."""
-FAILS = 5
-"""After so many blocks without progress blocks grow, or the descent ends."""
-WIDE_CELLS, WIDE_SHARE, WIDE_NODES = 20_000, 0.5, 100
-"""With a time limit, on tables up to this size: then all cells take part, blocks grow to this share of all choices, and
-have more nodes."""
-POLISH = 5
-"""After so many improvements the linear program is solved over all cells."""
-CLOSE = 1e-7
-"""A gap below this share of the cost is none."""
+
+def is_closed(cost: float, bound: float) -> bool:
+    """Whether the gap between cost and bound is closed."""
+    return cost - bound <= GAP_CLOSED * max(abs(cost), 1e-300)
 
 
 class Descent:
-    """The best move so far, and how it came about."""
+    """The incumbent move and its improvement."""
 
     def __init__(
         self,
@@ -52,6 +41,7 @@ class Descent:
     ) -> None:
         self.adjustment, self.best, self.bound = adjustment, best, bound
         self.rng, self.deadline, self.progress = rng, deadline, progress
+        self.settings = adjustment.settings.descent
         self.prices = best.prices if best.prices.size else np.zeros(adjustment.right.size)
         self._priced = best.prices.size > 0  # moves of integer programs come without prices
         self.blocks = self.improved = 0
@@ -63,14 +53,15 @@ class Descent:
     @property
     def closed(self) -> bool:
         """Whether the bound is reached."""
-        return self.best.cost - self.bound <= CLOSE * max(abs(self.best.cost), 1e-300)
+        return is_closed(self.best.cost, self.bound)
 
     def run(self) -> bool:
         """Until nothing improves (True) or the time is up (False)."""
-        size, fails, since = BLOCK, 0, 0
+        settings = self.settings
+        size, fails, since = settings.block, 0, 0
         count = int(self.adjustment.choice.size)
-        largest = min(LARGEST_BLOCK, count)
-        patient = self.deadline.moment is not None and self._rows.shape[1] <= WIDE_CELLS
+        largest = min(settings.largest_block, count)
+        patient = self.deadline.moment is not None and self._rows.shape[1] <= settings.wide_cells
         if count == 0:
             return True
         if not self._priced:
@@ -82,47 +73,41 @@ class Descent:
             self.blocks += 1
             if self._improve(min(size, self.adjustment.choice.size)):
                 self.improved, fails, since = self.improved + 1, 0, since + 1
-                if since >= POLISH:
+                if since >= settings.polish:
                     self._polish()
                     since = 0
                 continue
             fails += 1
-            if fails >= FAILS:
+            if fails >= settings.fails:
                 if since:
                     self._polish()
                     since = 0
                 if size < largest:
                     size, fails = min(2 * size, largest), 0
                 elif patient and not self.wide:
-                    self.wide, size, fails = True, min(BLOCK, count), 0
-                    largest = max(largest, int(WIDE_SHARE * count))
+                    self.wide, size, fails = True, min(settings.block, count), 0
+                    largest = max(largest, int(settings.wide_share * count))
                 else:
                     return True
         return True
 
     def _improve(self, size: int) -> bool:
-        """One block."""
-        adjustment, best = self.adjustment, self.best
+        """Solve one block; whether it improves the incumbent."""
+        adjustment, best, settings = self.adjustment, self.best, self.settings
         chosen = self._block(size)
         given = np.where(chosen, -1, adjustment.senses(best.moved))
         cells = self._moving() if self.wide else self._company(adjustment.choice[chosen])
-        found, _, _ = adjustment.block(
-            cells,
-            given,
-            best.moved,
-            self.deadline.left,
-            WIDE_NODES if self.wide else NODES,
-            GAP,
-            presolve=True,
-            start=best.moved if self.wide else None,
-        )
+        nodes = settings.wide_nodes if self.wide else settings.nodes
+        effort = Effort(self.deadline.left, nodes, settings.gap, presolve=True)
+        start = best.moved if self.wide else None
+        found, _, _ = adjustment.block(cells, given, best.moved, effort, start=start)
         if found is None or found.cost >= best.cost * (1 - 1e-10):
             return False
         self.best = found
         return True
 
     def _polish(self) -> None:
-        """All cells take part, senses as they are."""
+        """The linear program over all cells, with the senses of the incumbent."""
         senses = self.adjustment.senses(self.best.moved)
         outcome, move, _ = self.adjustment.solve(senses, self.deadline.left, near=self.best.moved)
         if outcome is Outcome.OPTIMAL:
@@ -131,14 +116,14 @@ class Descent:
             self.best = move
 
     def _block(self, size: int) -> Bools:
-        """A cell where others pay for sensitive ones, and cells near it, by chance."""
-        adjustment = self.adjustment
+        """A random cell where others pay for sensitive ones, and cells that share equations with it."""
+        adjustment, uniform = self.adjustment, self.settings.uniform_odds
         weights = adjustment.problem.weights
         paid = np.where(adjustment.problem.sensitive, 0.0, weights * np.abs(self.best.moved))
         heat = self._across[adjustment.choice] @ (abs(self._rows) @ paid)
         total = float(heat.sum())
         odds = heat / total if total > 0 else np.full(heat.size, 1 / heat.size)
-        odds = 0.9 * odds + 0.1 / heat.size
+        odds = (1 - uniform) * odds + uniform / heat.size
         first = int(self.rng.choice(heat.size, p=odds / odds.sum()))
         start, stop = self._choice_rows.indptr[first : first + 2]
         touched = np.zeros(self._rows.shape[0])
@@ -151,24 +136,24 @@ class Descent:
         return chosen
 
     def _moving(self) -> Ints:
-        """All cells that can move at all."""
-        moves = (self.adjustment.rise > 0) | (self.adjustment.fall > 0)
+        """All cells that can move."""
+        moves = self.adjustment.movable
         moves[self.adjustment.choice] = True
         return np.flatnonzero(moves)
 
     def _company(self, block: Ints) -> Ints:
         """The block and the cells that may move with it."""
         adjustment = self.adjustment
-        moves = (adjustment.rise > 0) | (adjustment.fall > 0)
+        largest = adjustment.settings.program.largest_cost
         rows = np.zeros(self._rows.shape[0])
         rows[np.unique(adjustment.columns[:, block].indices)] = 1.0
         met = self._across @ rows
         price = np.maximum(adjustment.cost[: adjustment.size] - np.abs(adjustment.basis.T @ self.prices), 0.0)
         between = met >= np.minimum(np.diff(adjustment.columns.indptr), 2)
-        rank = np.where(between | (self.best.moved != 0), price, price + 2 * LARGEST_COST)
-        near: Ints = np.flatnonzero(moves & (met > 0))
-        wanted = int(np.count_nonzero(rank[near] < 2 * LARGEST_COST))
-        wanted = min(max(wanted, COMPANY * block.size), MOST_COMPANY)
+        rank = np.where(between | (self.best.moved != 0), price, price + 2 * largest)
+        near: Ints = np.flatnonzero(adjustment.movable & (met > 0))
+        wanted = int(np.count_nonzero(rank[near] < 2 * largest))
+        wanted = min(max(wanted, self.settings.company * block.size), self.settings.most_company)
         if near.size > wanted:
             near = near[np.argpartition(rank[near], wanted)[:wanted]]
         return np.union1d(near, block)

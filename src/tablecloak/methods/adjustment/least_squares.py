@@ -1,14 +1,14 @@
 """Controlled tabular adjustment with the least sum of squares, sum_i w_i (v_i - a_i)^2.
 
 With given senses it is a quadratic program (`solvers.quadratic`), solved on its dual at any size. Senses start from
-those of the least absolute distance. With prices y of the equations, cell p asks for
+those of the least absolute distance. With duals y of the equations, the reduced cost of cell p is
 
-    h(y) = min over its sense of  w d^2 - (M'y)_p d,
+    h(y) = min over its sense of  w d^2 - (M'y)_p d.
 
-and wants to turn where the other sense asks for less. The cells that gain most by turning are turned together; if the
-sum of squares falls, they stay, else half of them are tried. For any y, the sum over all cells of h, over both senses,
-is a lower bound for all senses (Lagrange); y is improved by a quasi-Newton method. The bound is honest but, like that
-of any relaxation here, not always near.
+The cells whose other sense has the smallest reduced cost are flipped together; if the sum of squares falls, they stay,
+else half of them are tried. For any y, the sum over all cells of h, over both senses, is a lower bound for all senses
+(Lagrange); y is improved by a quasi-Newton method. The bound is valid but, like that of any relaxation here, not always
+tight.
 """
 
 from __future__ import annotations
@@ -21,26 +21,18 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.methods.adjustment.integer_units import whole_units
-from tablecloak.methods.adjustment.model import Adjustment
+from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import pattern_of
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Quadratic, least_squares
 
-TURNS = 200
-"""At most so many quadratic programs."""
-BOUND_STEPS = 300
-BETWEEN = (0.75, 0.5, 0.25)
-"""Shares of the least-squares move that are tried between it and a safe one."""
-LEAST_WEIGHT = 1e-6
-"""Cells without a weight cost this share of the mean weight while prices are sought."""
-
 
 @dataclass(frozen=True, eq=False)
-class Squares:
-    """How far cells move (units, fractions), the sum of squares, its bound, and whether the search came to its end."""
+class LeastSquaresMove:
+    """A move (units, fractions), the sum of squares, its bound, and whether the search came to its end."""
 
     moved: Floats
     total: float
@@ -51,21 +43,20 @@ class Squares:
 
 def least_squares_move(
     adjustment: Adjustment, moved: Floats, deadline: Deadline, progress: Progress
-) -> Squares:
+) -> LeastSquaresMove:
     """The best senses found from those of a given move.
 
-    When the time is up before the first quadratic program is solved, the given move itself is what is found.
+    When the time is up before the first quadratic program is solved, the given move itself is returned.
     """
-    search = _Search(adjustment, deadline)
+    search, most = _SenseSearch(adjustment, deadline), adjustment.settings.least_squares.max_programs
     senses = adjustment.senses(moved)
     best = search.program(senses, None)
     count, programs, finished = int(adjustment.choice.size), 1, True
     if best.residual > search.tolerance and deadline.passed():
         total = float(search.true_weights @ (moved / search.length) ** 2) * search.factor
-        return Squares(
-            moved, total, min(search.bound(best.multipliers) * search.factor, total), programs, False
-        )
-    while count > 0 and programs < TURNS:
+        bound = min(search.bound(best.multipliers) * search.factor, total)
+        return LeastSquaresMove(moved, total, bound, programs, False)
+    while count > 0 and programs < most:
         if deadline.passed():
             finished = False
             break
@@ -74,28 +65,24 @@ def least_squares_move(
         if eager.size == 0:
             break
         count = min(count, eager.size)
-        turned = senses.copy()
-        turned[eager[np.argsort(-gain[eager], kind="stable")[:count]]] ^= 1
-        found = search.program(turned, best.multipliers)
+        flipped = senses.copy()
+        flipped[eager[np.argsort(-gain[eager], kind="stable")[:count]]] ^= 1
+        found = search.program(flipped, best.multipliers)
         programs += 1
         if found.residual <= search.tolerance and search.total(found) < search.total(best) * (1 - 1e-10):
-            best, senses = found, turned
+            best, senses = found, flipped
         else:
             count //= 2
-        progress("turning senses", programs, TURNS, search.total(best) * search.factor)
-    bound = search.bound(best.multipliers)
+        progress("turning senses", programs, most, search.total(best) * search.factor)
     total = search.total(best)
-    return Squares(
-        best.values * search.length,
-        total * search.factor,
-        min(bound, total) * search.factor,
-        programs,
-        finished,
+    bound = min(search.bound(best.multipliers), total)
+    return LeastSquaresMove(
+        best.values * search.length, total * search.factor, bound * search.factor, programs, finished
     )
 
 
-class _Search:
-    """Everything in lengths of the adjustment's scale and weights around one."""
+class _SenseSearch:
+    """Quadratic programs and bounds in lengths of the adjustment's scale and weights around one."""
 
     def __init__(self, adjustment: Adjustment, deadline: Deadline) -> None:
         self.deadline = deadline
@@ -106,7 +93,7 @@ class _Search:
         positive = problem.weights[problem.weights > 0]
         mean = float(positive.mean()) if positive.size else 1.0
         self.true_weights = problem.weights / mean
-        self.weights = np.maximum(self.true_weights, LEAST_WEIGHT)
+        self.weights = np.maximum(self.true_weights, adjustment.settings.least_squares.least_weight)
         self.factor = mean * (self.length * problem.table.unit) ** 2
         choice, scale = adjustment.choice, self.length
         self.up = ranges.up_low[choice] / scale, ranges.up_high[choice] / scale
@@ -130,14 +117,14 @@ class _Search:
         return float(self.true_weights @ found.values**2)
 
     def gains(self, found: Quadratic, senses: Ints) -> Floats:
-        """How much less each cell would ask for in its other sense, at the present prices."""
+        """By how much the reduced cost of each cell is smaller in its other sense."""
         choice = self.adjustment.choice
         price, weight = (self.across @ found.multipliers)[choice], self.weights[choice]
         up, down = _least(weight, price, *self.up)[0], _least(weight, price, *self.down)[0]
         return np.asarray(np.where(senses == 1, up - down, down - up))
 
     def bound(self, start: Floats) -> float:
-        """The best Lagrangian bound found from these prices."""
+        """The best Lagrangian bound found from these duals."""
         best = self._lagrangian(start)[0]
 
         def negative(y: Floats) -> tuple[float, Floats]:
@@ -152,19 +139,19 @@ class _Search:
         values = [best]
         if start.size and not self.deadline.passed():
             stop: Any = no_time_left
-            options: Any = {"maxiter": BOUND_STEPS}
+            options: Any = {"maxiter": self.adjustment.settings.least_squares.bound_steps}
             minimize(negative, start, jac=True, method="L-BFGS-B", options=options, callback=stop)
         return max(*values, 0.0)
 
     def _lagrangian(self, y: Floats) -> tuple[float, Floats]:
-        """sum of what cells ask for at prices y, each in its best sense, and the slope."""
+        """The sum of the reduced costs at duals y, each cell in its best sense, and the gradient."""
         choice, price = self.adjustment.choice, self.across @ y
         low, high = self.adjustment.ends(np.zeros(choice.size, dtype=np.int64))
-        asked, d = _least(self.true_weights, price, low / self.length, high / self.length)
+        reduced, d = _least(self.true_weights, price, low / self.length, high / self.length)
         up, rise = _least(self.true_weights[choice], price[choice], *self.up)
-        better = up < asked[choice]
-        asked[choice], d[choice] = np.where(better, up, asked[choice]), np.where(better, rise, d[choice])
-        return float(asked.sum()), -(self.matrix @ d)
+        better = up < reduced[choice]
+        reduced[choice], d[choice] = np.where(better, up, reduced[choice]), np.where(better, rise, d[choice])
+        return float(reduced.sum()), -(self.matrix @ d)
 
 
 def _least(weight: Floats, price: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -175,20 +162,30 @@ def _least(weight: Floats, price: Floats, low: Floats, high: Floats) -> tuple[Fl
     return weight * d * d - price * d, d
 
 
-def towards_squares(adjustment: Adjustment, safe: Floats, deadline: Deadline, progress: Progress) -> Floats:
+def towards_least_squares(
+    adjustment: Adjustment, safe: Floats, deadline: Deadline, progress: Progress
+) -> Floats:
     """From a safe move towards the least sum of squares with its senses, as far as the audit accepts in time.
 
-    With given senses safe moves are a convex set: rooms are affine in what is shown.
+    With given senses safe moves are a convex set: deviation bounds are affine in what is shown.
     """
-    problem, ranges = adjustment.problem, adjustment.ranges
-    same = Adjustment(problem, ranges.with_senses(safe > 0), adjustment.deadline)
+    problem, ranges, settings = adjustment.problem, adjustment.ranges, adjustment.settings
+    same = Adjustment(problem, ranges.with_senses(safe > 0), adjustment.deadline, settings=settings)
     least = least_squares_move(same, safe, deadline, progress).moved
     low, high = adjustment.ends(adjustment.senses(safe))
-    for share in (1.0, *BETWEEN):
+    for share in settings.least_squares.towards:
         if deadline.passed():
             break
         mixed = share * least + (1 - share) * safe
-        moved = whole_units(problem, mixed, low, high, squares=True, seconds=deadline.left)
+        moved = integer_units(
+            problem,
+            mixed,
+            low,
+            high,
+            squares=True,
+            seconds=deadline.left,
+            settings=settings.integer_units,
+        )
         if moved is None or square_sum(problem, moved) >= square_sum(problem, safe):
             continue
         verdict = audit_within(problem, pattern_of(problem, ranges, moved), deadline, progress)

@@ -1,14 +1,11 @@
-"""Perturbation with attackers: the form over the ranges of `reach`, both models, and whole units at the end.
+"""Perturbations that attackers cannot undo, and those to fall back on.
 
-The stated reach depends on what is shown, f(v) = constant + rate v, so the room that the publication leaves is
+The formulation over the ranges of `reach` is solved by cutting planes or as a compact model, then brought to integer
+units and audited. Integer units may take away some deviation that a solution in fractions allowed: then levels are
+raised by a margin of some units, until the audit accepts the result.
 
-    U = v + f(v) - a = own + (1 + rate) d,    D = a - v + f(v) = own - (1 - rate) d,    d = v - a,  own = f(a),
-
-affine in what is decided, as `unified.formulation` asks. What is stated in the end is a little more, which only adds
-room (and lets whole units cost a little less than the model's optimum, at times).
-
-Whole units may take away some room that a solution in fractions had: then levels are asked for with a margin of some
-units, until the audit accepts what comes out.
+Without a program there are moves of leaves (`leaf_perturbation`), and with linear programs only those of
+`reweighted_start`; both ignore attackers.
 """
 
 from __future__ import annotations
@@ -19,58 +16,39 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import InfeasibleProblem, InputError
-from tablecloak.methods.adjustment.integer_units import adds_up, fewest_digits_until
+from tablecloak.methods.adjustment.formulation import formulate, in_costs, price_unit
+from tablecloak.methods.adjustment.integer_units import fewest_digits_until, is_additive
 from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
-from tablecloak.methods.adjustment.model import Adjustment
-from tablecloak.methods.adjustment.reach import Ranges, ReachRule, cost_of, pattern_of, ranges_of
+from tablecloak.methods.adjustment.programs import Adjustment
+from tablecloak.methods.adjustment.reach import Range, Ranges, ReachRule, cost_of, pattern_of, ranges_of
 from tablecloak.methods.adjustment.reweighted_start import quick_move
+from tablecloak.methods.adjustment.settings import AdjustmentSettings
 from tablecloak.methods.base import Run
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified import (
-    Affine,
-    Answer,
-    Form,
-    SecondModel,
-    Shown,
-    added_up,
-    length_unit,
-    perturbation_form,
-    solve_first,
-    with_senses,
+    CuttingPlaneModel,
+    ModelSolution,
+    ShownFormulation,
+    solve_compact_model,
 )
-from tablecloak.model import Perturbation, Problem, all_levels, conditional_widths
+from tablecloak.model import Perturbation, Problem, Requirement, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome, Solution, watched
+from tablecloak.solvers import Outcome, watched
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
-MARGINS = (0.0, 1.0, 2.0, 4.0, 8.0)
-"""Units by which levels are raised, one after the other."""
-PROGRAM_SHARE = 0.75
-"""The share of the time left that a program may take; the rest is for whole units and the audit."""
 FIRST = "first perturbation"
-"""The phase of progress that tells the cost of one that is there early."""
+"""The phase of progress that reports the cost of an early perturbation."""
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class FirstSettings:
-    """Untested default."""
-
-    larger: int = 1000
-    """In tables of more cells than this a perturbation to fall back on is made first, also without a limit of time."""
-    check_share: float = 0.9
-    """The share of the time that the check whether anything protects the problem may take then."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What was found: moves in units (empty: none), how the program ended, and whether the audit accepts it."""
+    """A perturbation in units (empty: none), how its program ended, and whether the audit accepts it. Confidential."""
 
     outcome: Outcome
     moved: Floats
@@ -84,253 +62,192 @@ class Attempt:
     whole: bool = True
 
 
-def price_unit(problem: Problem) -> float:
-    """What costs are measured in, so that those of a program are around one."""
-    positive = problem.weights[problem.weights > 0]
-    return (float(positive.mean()) if positive.size else 1.0) * length_unit(problem)
+def raised(requirements: list[Requirement], units: float, share: float = 0.0) -> list[Requirement]:
+    """Requirements with levels raised by an amount and by a share."""
+    return [
+        replace(requirement, level=requirement.level * (1 + share) + units) for requirement in requirements
+    ]
 
 
-def form_of(problem: Problem, ranges: Ranges, counted: bool) -> Shown:
-    """Columns and rows of a perturbation within ranges; cells with a choice have a binary sense, if there are any.
+@dataclass(frozen=True, eq=False)
+class Perturber:
+    """Perturbations of one problem within given ranges. Confidential."""
 
-    Costs are in units of `price_unit`.
-    """
-    unit, length = problem.table.unit, length_unit(problem)
-    cells = ~problem.forced
-    furthest = np.maximum.reduce([ranges.high, -ranges.low, ranges.up_high, ranges.down_high]) * unit
-    prices = problem.weights / price_unit(problem)
-    shown = perturbation_form(problem, cells, np.where(cells, furthest, 0.0), prices, counted)
-    mine = np.flatnonzero(cells & (furthest > 0))
-    count, ratio = mine.size, unit / length
-    sensitive, rises, falls = (mask[mine] for mask in (problem.sensitive, ranges.rises, ranges.falls))
-    low, high = shown.form.low.copy(), shown.form.high.copy()
-    high[:count] = np.where(problem.sensitive, ranges.up_high, ranges.high)[mine] * ratio
-    high[count : 2 * count] = np.where(problem.sensitive, ranges.down_high, -ranges.low)[mine] * ratio
-    high[:count][sensitive & ~rises] = 0.0
-    high[count : 2 * count][sensitive & ~falls] = 0.0
-    if not ranges.both.any():
-        low[:count] = np.where(rises, ranges.up_low[mine] * ratio, 0.0)
-        low[count : 2 * count] = np.where(falls, ranges.down_low[mine] * ratio, 0.0)
-    shown = replace(shown, form=replace(shown.form, low=low, high=high))
-    if ranges.both.any():
-        columns = shown.form.size
-        shown = with_senses(shown, problem, cells, ranges.up_low * unit, ranges.down_low * unit)
-        low, high = shown.form.low.copy(), shown.form.high.copy()
-        low[columns:] = (rises & ~falls)[sensitive]
-        high[columns:] = rises[sensitive]
-        shown = replace(shown, form=replace(shown.form, low=low, high=high))
-    form = shown.form.with_rows(added_up(problem, shown.value)).at_most_touched(problem.most_touched)
-    own = ranges.constant + ranges.rate * np.where(cells, problem.table.values, 0.0)
-    above = Affine(own, csr_array(diags_array(1 + ranges.rate) @ shown.value.matrix))
-    below = Affine(own, csr_array(diags_array(ranges.rate - 1) @ shown.value.matrix))
-    return replace(shown, form=replace(form, above=above, below=below))
+    problem: Problem
+    ranges: Ranges
+    progress: Progress
+    settings: AdjustmentSettings = AdjustmentSettings()
+
+    def against_attackers(self, deadline: Deadline, *, compact: bool = False) -> Attempt:
+        """The best perturbation that no attacker can undo; unsafe, or none, if that was not found."""
+        last: Attempt | None = None
+        for margin in self.settings.protection.margins:
+            found = self._solved(margin, deadline, compact=compact)
+            if last is not None and found.pattern is None:
+                return last
+            bound = found.bound if last is None else last.bound  # that of the levels as they are
+            last = replace(found, bound=bound, margin=margin)
+            optimal = found.outcome is Outcome.OPTIMAL
+            if found.safe or found.pattern is None or not optimal or deadline.passed():
+                break
+        assert last is not None
+        return last
+
+    def without_attackers(self, deadline: Deadline) -> Attempt:
+        """The best perturbation that keeps sensitive cells away from the truth, attackers left out."""
+        problem = self.problem
+        shown = formulate(problem, self.ranges, problem.most_touched is not None)
+        limit = deadline.share(self.settings.protection.program_share)
+        reported = in_costs(problem, self.progress)
+        solution = CuttingPlaneModel(problem, shown.formulation, [], [], limit, reported).solve()
+        return self._attempt(shown, solution, deadline)
+
+    def by_sign_annealing(
+        self, bound: float, rng: np.random.Generator, deadline: Deadline, *, fallback: bool = False
+    ) -> Attempt | None:
+        """A perturbation of `reweighted_start`, for when programs have nothing, or None.
+
+        Attackers are left out; `bound` is a known one. `fallback`: another perturbation exists, so that the deadline is
+        kept.
+        """
+        adjustment = Adjustment(
+            self.problem, self.ranges, deadline, fallback=fallback, settings=self.settings
+        )
+        move = quick_move(adjustment, rng, self.progress)
+        if move is None:
+            return None
+        ends = adjustment.ends(adjustment.senses(move.moved))
+        found = self._finished(move.moved, ends, Outcome.TIME_LIMIT, deadline)
+        return None if found is None else replace(found, bound=min(bound, found.cost))
+
+    def by_leaves(self) -> Attempt | None:
+        """A perturbation by moves of leaves (`leaf_perturbation`), for when there is no time for another.
+
+        It takes a moment at any size, and is not audited. None where totals leave their ranges this way.
+        """
+        moved = leaf_move(self.problem, self.ranges) if self.problem.is_monotone else None
+        if moved is None:
+            return None
+        pattern, cost = pattern_of(self.problem, self.ranges, moved), cost_of(self.problem, moved)
+        return Attempt(Outcome.TIME_LIMIT, moved, pattern, False, cost, 0.0)
+
+    def needs_fallback(self, deadline: Deadline) -> bool:
+        """Whether a perturbation to fall back on is made first: with a time limit, and in tables that take long."""
+        return deadline.moment is not None or len(self.problem.table) > self.settings.protection.large
+
+    def _solved(self, margin: float, deadline: Deadline, *, compact: bool) -> Attempt:
+        """The perturbation for levels raised by a margin of data units."""
+        problem = self.problem
+        shown = formulate(problem, self.ranges, not problem.is_monotone)
+        formulation, more = shown.formulation, margin * problem.table.unit
+        limit = deadline.share(self.settings.protection.program_share)
+        levels = raised(all_requirements(problem), more)
+        widths = raised(conditional_widths(problem, ~problem.sensitive & ~problem.forced), more)
+        if compact:
+            self.progress("first model", 0, 1)
+            found = solve_compact_model(problem, formulation, levels, widths, limit.left)
+            there = found.values.size == formulation.size
+            objective = found.objective if there else math.inf
+            solution = ModelSolution(found.outcome, found.values, there, objective, found.bound, 0, 0)
+        else:
+            reported = in_costs(problem, self.progress)
+            solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
+        return self._attempt(shown, solution, deadline)
+
+    def _attempt(self, shown: ShownFormulation, solution: ModelSolution, deadline: Deadline) -> Attempt:
+        """The solution of a program in integer units, audited."""
+        problem, outcome, x = self.problem, solution.outcome, solution.values
+        unit, finite = price_unit(problem), math.isfinite(solution.bound)
+        found = None
+        if x.size == shown.formulation.size and (outcome is not Outcome.INFEASIBLE or solution.safe):
+            moved = (shown.value.at(x) - problem.table.values) / problem.table.unit
+            still = _untouched(problem, shown, x)
+            low, high = (np.where(still, 0.0, end) for end in self.ranges.with_senses(moved > 0).ends())
+            found = self._finished(moved, (low, high), outcome, deadline)
+        if found is None:
+            bound = solution.bound * unit if finite else 0.0
+            found = Attempt(outcome, np.zeros(0), None, False, math.inf, bound)
+        else:
+            found = replace(found, bound=max(solution.bound * unit, 0.0))
+        return replace(found, rounds=solution.rounds, rows=solution.rows)
+
+    def _finished(self, moved: Floats, ends: Range, outcome: Outcome, deadline: Deadline) -> Attempt | None:
+        """A move in integer units, audited; None if it is not additive. Integer units have a moment in any case."""
+        problem, settings = self.problem, self.settings.integer_units
+        moved, whole = fewest_digits_until(problem, moved, *ends, deadline, settings=settings)
+        if not is_additive(problem, moved):
+            return None
+        pattern = pattern_of(problem, self.ranges, moved)
+        cost, safe = cost_of(problem, moved), self._is_safe(pattern, deadline)
+        return Attempt(outcome, moved, pattern, safe, cost, 0.0, whole=whole)
+
+    def _is_safe(self, pattern: Perturbation, deadline: Deadline) -> bool:
+        """Whether the audit finds no open cell; False where there is no time for an audit."""
+        safe = False
+        with deadline.stoppable():  # what is audited remains after an interrupt
+            verdict = audit_within(self.problem, pattern, deadline, self.progress)
+            safe = verdict is not None and verdict.safe
+        return safe
 
 
-def counts_cells(problem: Problem) -> bool:
-    """Whether it matters which cells are changed at all."""
-    return problem.most_touched is not None or bool((problem.levels.conditional > 0).any())
+def _untouched(problem: Problem, shown: ShownFormulation, x: Floats) -> Bools:
+    """Cells that must not be changed: forced ones, and those that the program counts as untouched."""
+    still = problem.forced.copy()
+    if shown.formulation.touched.matrix.nnz:
+        still |= shown.formulation.touched.at(x) < 0.5
+    return still
 
 
-def against_attackers(
-    problem: Problem, ranges: Ranges, *, first: bool, deadline: Deadline, progress: Progress
-) -> Attempt:
-    """The best perturbation that no attacker can undo; unsafe, or none, if that was not found."""
-    last: Attempt | None = None
-    for margin in MARGINS:
-        found = _solved(problem, ranges, margin, first=first, deadline=deadline, progress=progress)
-        if last is not None and found.pattern is None:
-            return last
-        bound = found.bound if last is None else last.bound  # that of the levels as they are
-        last = replace(found, bound=bound, margin=margin)
-        if found.safe or found.pattern is None or found.outcome is not Outcome.OPTIMAL or deadline.passed():
-            break
-    assert last is not None
-    return last
-
-
-def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, progress: Progress) -> Attempt:
-    """The best perturbation that keeps sensitive cells away from the truth, whatever attackers make of it."""
-    shown = form_of(problem, ranges, problem.most_touched is not None)
-    answer = SecondModel(
-        problem, shown.form, [], [], deadline.share(PROGRAM_SHARE), _priced(problem, progress)
-    ).solve()
-    return _attempt(problem, ranges, shown, answer, deadline, progress)
-
-
-def by_balancing(
-    problem: Problem,
-    ranges: Ranges,
-    bound: float,
-    rng: np.random.Generator,
-    progress: Progress,
-    deadline: Deadline,
-    *,
-    fallback: bool = False,
-) -> Attempt | None:
-    """Something to return when programs have nothing: senses that nearly balance, mended (`reweighted_start`), or None.
-
-    Attackers are not in it; `bound` is one that is known. `fallback`: there is another one, so that the deadline is
-    kept to.
-    """
-    adjustment = Adjustment(problem, ranges, deadline, fallback=fallback)
-    move = quick_move(adjustment, rng, progress)
-    if move is None:
-        return None
-    low, high = adjustment.ends(adjustment.senses(move.moved))
-    moved, whole = fewest_digits_until(problem, move.moved, low, high, deadline)
-    if not adds_up(problem, moved):
-        return None
-    pattern = pattern_of(problem, ranges, moved)
-    cost, safe = cost_of(problem, moved), _is_safe(problem, pattern, deadline, progress)
-    return Attempt(Outcome.TIME_LIMIT, moved, pattern, safe, cost, min(bound, cost), 0, 0, whole=whole)
-
-
-def needs_first(problem: Problem, deadline: Deadline) -> bool:
-    """Whether a perturbation to fall back on is made first: with a limit of time, and in tables that take long."""
-    return deadline.moment is not None or len(problem.table) > FirstSettings.larger
+# ---------------------------------------------------------------------- openings and refusals
 
 
 def made(run: Run, work: Callable[[], Made]) -> Made:
-    """What short work gives without which there is no result: after an interrupt within it, it is made again."""
+    """The result of short work without which there is none; after an interrupt within it, it is repeated."""
     found = run.until_stopped(work)
     return work() if found is None else found
 
 
-def opened(
+def open_perturbation(
     method: str,
     problem: Problem,
     rule: ReachRule,
     run: Run,
     progress: Progress,
+    settings: AdjustmentSettings,
     given: Callable[[Ranges], Ranges] = lambda ranges: ranges,
-) -> tuple[Ranges, Attempt | None]:
-    """Where cells may be shown (`given`: with senses), and a first perturbation, if there is time for no other.
+) -> tuple[Perturber, Attempt | None]:
+    """The perturbations of a problem (`given`: with senses), and a first one if programs may take long.
 
-    Raises where nothing can protect the problem; where there is a first perturbation, the time for that is limited.
-    Levels that do not fit into the stated reach are told after that.
+    Raises where the problem is infeasible; where there is a first perturbation, the time for that check is limited.
+    Levels that do not fit into the stated reach are reported after that.
     """
-    quick, wrong, deadline = None, None, run.deadline
+    quick, wrong, perturber, deadline = None, None, None, run.deadline
     try:
         ranges = given(made(run, lambda: ranges_of(method, problem, rule)))
+        perturber = Perturber(problem, ranges, progress, settings)
     except InputError as error:
         wrong = error
     with run.stoppable():
-        if wrong is None and needs_first(problem, deadline):
-            quick = by_leaves(problem, ranges)
+        if perturber is not None and perturber.needs_fallback(deadline):
+            quick = perturber.by_leaves()
             progress(FIRST, 1, 1, None if quick is None else quick.cost)
-        anyhow = replace(problem, most_touched=None) if problem.most_touched is not None else problem
+        relaxed = replace(problem, most_touched=None) if problem.most_touched is not None else problem
         if quick is None:
-            largest_pattern(anyhow, progress)
+            largest_pattern(relaxed, progress)
         else:
-            within = deadline.share(FirstSettings.check_share)
+            within = deadline.share(settings.protection.check_share)
             with watched(within.check):
-                largest_pattern(anyhow, within.watched(progress))
+                largest_pattern(relaxed, within.watched(progress))
     if wrong is not None:
         raise wrong
-    return ranges, quick
+    assert perturber is not None
+    return perturber, quick
 
 
-def by_leaves(problem: Problem, ranges: Ranges) -> Attempt | None:
-    """Something to return when there was no time for anything else: leaves moved by their levels (`leaf_perturbation`).
-
-    It takes a moment at any size, and is not audited. None where totals do not stay within their ranges this way.
-    """
-    moved = leaf_move(problem, ranges) if problem.is_monotone else None
-    if moved is None:
-        return None
-    pattern = pattern_of(problem, ranges, moved)
-    return Attempt(Outcome.TIME_LIMIT, moved, pattern, False, cost_of(problem, moved), 0.0)
-
-
-def _solved(
-    problem: Problem, ranges: Ranges, margin: float, *, first: bool, deadline: Deadline, progress: Progress
-) -> Attempt:
-    shown = form_of(problem, ranges, counts_cells(problem))
-    more, limit = margin * problem.table.unit, deadline.share(PROGRAM_SHARE)
-    requirements = [
-        replace(requirement, level=requirement.level + more) for requirement in all_levels(problem)
-    ]
-    widths = [
-        replace(requirement, level=requirement.level + more)
-        for requirement in conditional_widths(problem, ~problem.sensitive & ~problem.forced)
-    ]
-    if first:
-        progress("first model", 0, 1)
-        answer = _answer(solve_first(problem, shown.form, requirements, widths, limit.left), shown.form)
-    else:
-        told = _priced(problem, progress)
-        answer = SecondModel(problem, shown.form, requirements, widths, limit, told).solve()
-    return _attempt(problem, ranges, shown, answer, deadline, progress)
-
-
-def _priced(problem: Problem, progress: Progress) -> Progress:
-    """Progress of a program in units of `price_unit`, told in costs."""
-    factor = price_unit(problem)
-
-    def told(
-        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
-    ) -> None:
-        costs = [None if one is None else one * factor for one in (incumbent, bound)]
-        progress(phase, done, total, *costs)
-
-    return told
-
-
-def _answer(solution: Solution, form: Form) -> Answer:
-    """The first model's solution as an answer of the second."""
-    there = solution.values.size == form.size
-    objective = solution.objective if there else math.inf
-    return Answer(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
-
-
-def _attempt(
-    problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, deadline: Deadline, progress: Progress
-) -> Attempt:
-    """The answer in whole units, audited. Whole units have a moment also when the time is up."""
-    unit = problem.table.unit
-    if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
-        return _none(problem, answer)
-    moved = (shown.value.at(answer.values) - problem.table.values) / unit
-    low, high = ranges.with_senses(moved > 0).ends()
-    still = _still(problem, shown, answer.values)
-    low, high = np.where(still, 0.0, low), np.where(still, 0.0, high)
-    moved, whole = fewest_digits_until(problem, moved, low, high, deadline)
-    if not adds_up(problem, moved):
-        return _none(problem, answer)
-    pattern = pattern_of(problem, ranges, moved)
-    cost = cost_of(problem, moved)
-    bound = max(answer.bound * price_unit(problem), 0.0)
-    safe = _is_safe(problem, pattern, deadline, progress)
-    return Attempt(answer.outcome, moved, pattern, safe, cost, bound, answer.rounds, answer.rows, whole=whole)
-
-
-def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progress: Progress) -> bool:
-    """Whether the audit finds no cell open; False, nothing known, where there is no time for an audit."""
-    safe = False
-    with deadline.stoppable():  # what is judged remains after an interrupt
-        verdict = audit_within(problem, pattern, deadline, progress)
-        safe = verdict is not None and verdict.safe
-    return safe
-
-
-def _none(problem: Problem, answer: Answer) -> Attempt:
-    """Nothing was found."""
-    bound = answer.bound * price_unit(problem) if math.isfinite(answer.bound) else 0.0
-    return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.rows)
-
-
-def _still(problem: Problem, shown: Shown, x: Floats) -> Bools:
-    """Cells that must not be changed: forced ones, and those that the program counts as untouched."""
-    still = problem.forced.copy()
-    if shown.form.touched.matrix.nnz:
-        still |= shown.form.touched.at(x) < 0.5
-    return still
-
-
-def out_of_reach(problem: Problem) -> InfeasibleProblem:
-    """The refusal where no perturbation shows all sensitive cells a level away."""
+def out_of_reach(problem: Problem, under: str = "") -> InfeasibleProblem:
+    """The refusal where no perturbation (`under` some conditions) shows all sensitive cells a level away."""
     return InfeasibleProblem(
-        "No perturbation keeps all sensitive cells away from their true values. "
+        f"No perturbation{under} keeps all sensitive cells away from their true values. "
         "Raise `share` or `least`, or force fewer cells to be published.",
         cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
         forced=problem.table.labels(np.flatnonzero(problem.forced)),

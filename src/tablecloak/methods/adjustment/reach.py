@@ -1,21 +1,21 @@
-"""How far from the truth a perturbation shows each cell, and what it states about that.
+"""The ranges in which a perturbation shows each cell, and the reach that it states.
 
 The *stated* reach is a function of what is shown, v, and of nothing else that is secret:
 
     F(v) = the next of 1, 2, 5, 10, 20, 50, ... at or above  max(share |v|, least, 2 data units).
 
-A reach that depends on the true value a would betray it: who knows the rule turns the reach back into a range of a.
+A reach that depends on the true value a would betray it: with the rule, the reach gives back a range of a.
 What methods count on is less, f_i(v) <= F(v), affine in v:  f_i = share |v|  where  share |a_i| >= c := max(least,
-2 units),  else  f_i = c.  A cell is shown within f_i(v) of a_i, and not below zero where everybody knows it is not, so
+2 units),  else  f_i = c.  A cell is shown within f_i(v) of a_i, and not below zero where that is known to all, so
 
     a / (1 + share) <= v <= a / (1 - share)    for a > 0 (mirrored for a < 0),    or    a - c <= v <= a + c.
 
 A sensitive cell is shown *up* or *down*, at least max(level, sliding / 2, unit / 2) away (verdict 1 of perturbations),
 and its own reach must leave it room for its levels:  v + f(v) - a >= upper,  a - v + f(v) >= lower,  2 f(v) >= sliding.
-Every bound is an interval of v; where neither sense leaves one, nothing can be done with this reach.
+Every condition is an interval of v; where neither sense leaves one, this reach is infeasible.
 
-All distances here are whole numbers of data units from the true value, so that what is shown has no more decimals than
-the data: a fraction would tell which cells were moved.
+All distances here are integer numbers of data units from the true value, so that what is shown has no more decimals
+than the data: a fraction would betray which cells were moved.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.adjustment.integer_units import MOST_DIGITS
-from tablecloak.model import Mark, Perturbation, Problem
+from tablecloak.errors import InputError
+from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
+from tablecloak.methods.rounding import check_none_hidden
+from tablecloak.model import Perturbation, Problem
+from tablecloak.solvers import UNIT_MULTIPLE
 
-SLACK = 1e-9
-"""A bound is a whole number of units when it is one up to this."""
+Range = tuple[Floats, Floats]
+"""low, high of every cell."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class ReachRule:
 
     @classmethod
     def checked(cls, method: str, share: float, least: float) -> ReachRule:
-        """The rule; parameters that cannot be are one error."""
+        """The rule; invalid parameters are one error."""
         faults = []
         if not 0 <= share < 1:
             faults.append("parameter 'share' must be at least 0 and below 1")
@@ -72,7 +74,7 @@ def next_nice(numbers: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Where each cell may be shown, in data units from its true value. Confidential.
+    """The ranges in which cells may be shown, in data units from their true values. Confidential.
 
     All cells lie in low..high. Sensitive ones besides in up_low..up_high if they rise, and in -down_high..-down_low if
     they fall. f(v) = constant + rate v (in the units of the table).
@@ -97,10 +99,10 @@ class Ranges:
         return self.rises & self.falls
 
     def with_senses(self, up: Bools) -> Ranges:
-        """Every sensitive cell in one sense: up where marked, if it can be, else down, if it can be."""
+        """Every sensitive cell in one sense: up where marked and possible, else down where possible."""
         return replace(self, rises=self.rises & (up | ~self.falls), falls=self.falls & ~(up & self.rises))
 
-    def ends(self) -> tuple[Floats, Floats]:
+    def ends(self) -> Range:
         """low, high of every cell, once each sensitive one has a single sense."""
         low = np.where(self.rises, self.up_low, np.where(self.falls, -self.down_high, self.low))
         high = np.where(self.rises, self.up_high, np.where(self.falls, -self.down_low, self.high))
@@ -112,16 +114,11 @@ class Ranges:
 
 def check_shown(method: str, problem: Problem) -> None:
     """Raise `NotApplicable` where cells must be hidden: a perturbation shows a number for every cell."""
-    if (problem.marks == Mark.HIDDEN).any():
-        raise NotApplicable(
-            f"{method} shows a number for every cell.",
-            needs="no cells that must be hidden",
-            instead=["suppress-greedy", "suppress-optimal", "suppress-compact"],
-        )
+    check_none_hidden(method, problem, ["suppress-greedy", "suppress-optimal", "suppress-compact"])
 
 
 def ranges_of(method: str, problem: Problem, rule: ReachRule) -> Ranges:
-    """Where cells may be shown; an `InputError` lists all cells whose levels no value fits."""
+    """The ranges of all cells; an `InputError` lists all cells whose levels fit no value."""
     table = problem.table
     a, unit, fixed = table.values, table.unit, problem.forced
     floor = rule.floor(unit)
@@ -162,9 +159,7 @@ def ranges_of(method: str, problem: Problem, rule: ReachRule) -> Ranges:
     )
 
 
-def _own_room(
-    problem: Problem, own: Floats, rate: Floats, low: Floats, high: Floats
-) -> tuple[Floats, Floats]:
+def _own_room(problem: Problem, own: Floats, rate: Floats, low: Floats, high: Floats) -> Range:
     """low..high, narrowed for sensitive cells so that their own reach leaves room for their levels (d = v - a).
 
     d (1 + rate) >= upper - own,   d (1 - rate) <= own - lower,   d rate >= sliding / 2 - own.
@@ -176,35 +171,37 @@ def _own_room(
     with np.errstate(divide="ignore", invalid="ignore"):
         least = np.where(rate > 0, np.maximum(least, short / rate), least)
         most = np.where(rate < 0, np.minimum(most, short / rate), most)
-    most = np.where((rate == 0) & (short > SLACK * np.maximum(1.0, own)), -np.inf, most)
+    most = np.where((rate == 0) & (short > UNIT_MULTIPLE * np.maximum(1.0, own)), -np.inf, most)
     sensitive = problem.sensitive
     return np.where(sensitive, least, low), np.where(sensitive, most, high)
 
 
 def _up(distance: Floats, unit: float) -> Floats:
-    """In whole units, rounded up."""
-    return np.asarray(np.ceil(distance / unit * (1 - 1e-13) - SLACK))
+    """In data units, rounded up."""
+    return np.asarray(np.ceil(distance / unit * (1 - 1e-13) - UNIT_MULTIPLE))
 
 
 def _down(distance: Floats, unit: float) -> Floats:
-    """In whole units, rounded down."""
-    return np.asarray(np.floor(distance / unit * (1 + 1e-13) + SLACK))
+    """In data units, rounded down."""
+    return np.asarray(np.floor(distance / unit * (1 + 1e-13) + UNIT_MULTIPLE))
 
 
-def shown_values(problem: Problem, moved: Floats) -> Floats:
-    """a + moved units, without the noise of sums in floating point; untouched cells to the last bit."""
+def shown_values(
+    problem: Problem, moved: Floats, settings: IntegerUnitsSettings = IntegerUnitsSettings()
+) -> Floats:
+    """a + moved units, without floating-point noise; untouched cells to the last bit."""
     table = problem.table
     sums = table.values + moved * table.unit
-    for digits in range(MOST_DIGITS + 1):
+    for digits in range(settings.max_digits + 1):
         fine = moved * 10.0**digits
-        if (np.abs(fine - np.rint(fine)) <= SLACK * np.maximum(1.0, np.abs(fine))).all():
+        if (np.abs(fine - np.rint(fine)) <= UNIT_MULTIPLE * np.maximum(1.0, np.abs(fine))).all():
             sums = np.round(sums, table.decimals + digits) + 0.0
             break
     return np.where(moved == 0, table.values, sums)
 
 
 def pattern_of(problem: Problem, ranges: Ranges, moved: Floats) -> Perturbation:
-    """What is published when every cell is moved by so many units."""
+    """The perturbation that moves every cell by a number of units."""
     shown = shown_values(problem, moved)
     reach = np.where(problem.forced, 0.0, ranges.rule.stated(shown, problem.table.unit))
     return Perturbation.of(shown, reach)

@@ -4,6 +4,7 @@ Reference: Fischetti & Salazar-Gonzalez (2001), Solving the cell suppression pro
 constraints.
 """
 
-from tablecloak.methods.branch_and_cut.solver import ExactParams, ExactRun, uses_scip
+from tablecloak.methods.branch_and_cut.settings import ExactSettings
+from tablecloak.methods.branch_and_cut.solver import BranchAndCut, ExactParams, Start, uses_scip
 
-__all__ = ["ExactParams", "ExactRun", "uses_scip"]
+__all__ = ["BranchAndCut", "ExactParams", "ExactSettings", "Start", "uses_scip"]

@@ -1,9 +1,10 @@
-"""Decomposition: rows that share no cell are problems of their own.
+"""Decomposition: cuts that share no cell are problems of their own.
 
-The rows found so far often fall into parts, a line of the table each where levels are large against the cells: a
-knapsack in every line. All rows together are a relaxation, so the sum of the optima of its parts is a bound, and their
-union is the cheapest pattern if it is safe. If it is not, what it misses becomes rows, which may join parts; those that
-did not change keep their optimum. When a part grows too large the rest is left to branch and cut, with all rows found.
+The cuts found so far often fall into components, one for each equation of the table where levels are large against the
+cells: a knapsack in every equation. All cuts together are a relaxation, so the sum of the optima of its components is a
+bound, and their union is the cheapest pattern if it is safe. If it is not, the cuts that it violates are added, which
+may join components; those that did not change keep their optimum. When a component grows too large the rest is left to
+branch and cut, with all cuts found.
 """
 
 from __future__ import annotations
@@ -14,69 +15,63 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from tablecloak.arrays import Floats, Ints
-from tablecloak.methods.branch_and_cut.improvement import Occasions
-from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import Row, rounded_up
+from tablecloak.arrays import Ints
+from tablecloak.methods.branch_and_cut.improvement import Backoff, repair
+from tablecloak.methods.branch_and_cut.search import SearchContext
+from tablecloak.methods.cuts import Cut, rounded_up
 from tablecloak.solvers import GrowingProgram, Outcome
 
-MOST_SHARE = 0.5
-"""A part with more than this share of all cells in rows is too large: hardly anything splits."""
-MOST_WORK = 200_000
-"""A part is too hard if its nodes times its cells are more than this."""
-MOST_ROUNDS = 100
 
-
-def in_parts(state: Exact) -> None:
-    """Solve the parts until their union is safe, or one of them is too large or too hard."""
-    known: dict[frozenset[int], tuple[float, Ints]] = {}
-    repairs = Occasions(state)
-    for done in range(MOST_ROUNDS):
-        if state.deadline.passed() or state.proven():
+def solve_components(search: SearchContext) -> None:
+    """Solve the components until their union is safe, or one of them is too large or too hard."""
+    optima: dict[frozenset[int], tuple[float, Ints]] = {}
+    repairs, settings = Backoff(search.incumbent), search.settings.decomposition
+    for done in range(settings.max_rounds):
+        if search.is_over:
             return
-        state.tell("parts", done, MOST_ROUNDS)
-        rows, x, bound = state.relaxation.live(), np.zeros(state.free.size), 0.0
-        matrix = state.relaxation.matrix(rows)
-        most = MOST_SHARE * np.unique(matrix.indices).size
-        for part, cells in _parts(matrix):
+        search.report("components", done, settings.max_rounds)
+        cuts, hidden, bound = search.relaxation.active_cuts(), [np.zeros(0, dtype=np.int64)], 0.0
+        matrix = search.relaxation.matrix(cuts)
+        most = settings.max_share * np.unique(matrix.indices).size
+        for members, cells in _components(matrix):
             if cells.size > most:
                 return
-            name = frozenset(id(rows[k]) for k in part)
-            solved = known.get(name) or _optimum(state, [rows[k] for k in part], cells)
-            if solved is None:
+            name = frozenset(id(cuts[k]) for k in members)
+            optimum = optima.get(name) or _optimum(search, [cuts[k] for k in members], cells)
+            if optimum is None:
                 return
-            known[name] = solved
-            bound += solved[0]
-            x[solved[1]] = 1.0
-        state.raise_bound(bound)
-        x = state.twins.spread(x)
-        missed = state.check(x)
-        if not missed:
+            optima[name] = optimum
+            bound += optimum[0]
+            hidden.append(optimum[1])
+        search.gap.raise_bound(bound)
+        x = search.model.point(np.concatenate(hidden), np.ones(1))
+        violated = search.separation.violated(x)
+        if not violated:
             return
-        state.relaxation.collect(missed)
-        repairs.take(lambda x=x: state.repair(x))  # type: ignore[misc]
+        search.relaxation.add_to_pool(violated)
+        repairs.maybe_run(lambda x=x: repair(search, x))  # type: ignore[misc]
 
 
-def _parts(matrix: csr_array) -> Iterator[tuple[Ints, Ints]]:
-    """Rows and cells of each part, the largest part first."""
+def _components(matrix: csr_array) -> Iterator[tuple[Ints, Ints]]:
+    """Cuts and cells of each component, the one with most cells first."""
     used, place = np.unique(matrix.indices, return_inverse=True)
-    rows = matrix.shape[0]
-    of_entry = np.repeat(np.arange(rows), np.diff(matrix.indptr))
-    size = rows + used.size
-    graph = coo_array((np.ones(place.size), (of_entry, rows + place)), shape=(size, size))
+    cuts = matrix.shape[0]
+    of_entry = np.repeat(np.arange(cuts), np.diff(matrix.indptr))
+    size = cuts + used.size
+    graph = coo_array((np.ones(place.size), (of_entry, cuts + place)), shape=(size, size))
     _, label = connected_components(graph, directed=False)
-    of_row, of_cell = label[:rows], label[rows:]
-    for part in np.argsort(-np.bincount(of_cell, minlength=1), kind="stable"):
-        if (of_row == part).any():
-            yield np.flatnonzero(of_row == part), used[of_cell == part].astype(np.int64)
+    of_cut, of_cell = label[:cuts], label[cuts:]
+    for component in np.argsort(-np.bincount(of_cell, minlength=1), kind="stable"):
+        if (of_cut == component).any():
+            yield np.flatnonzero(of_cut == component), used[of_cell == component].astype(np.int64)
 
 
-def _optimum(state: Exact, rows: Sequence[Row], cells: Ints) -> tuple[float, Ints] | None:
-    """The bound and the hidden cells of a part; None if it has no solution or takes too long."""
-    program = GrowingProgram(state.prices[cells])
-    right: Floats = np.array([row.rhs for row in rows])
-    program.add_rows(right, state.relaxation.matrix(list(rows))[:, cells])
-    solution = program.solve(state.deadline.left, step=state.unit, nodes=MOST_WORK // max(cells.size, 1))
+def _optimum(search: SearchContext, cuts: Sequence[Cut], cells: Ints) -> tuple[float, Ints] | None:
+    """The bound and the hidden cells of a component; None if it has no solution or takes too long."""
+    program = GrowingProgram(search.model.prices[cells])
+    program.add_rows(*search.relaxation.system(cuts, cells))
+    nodes = search.settings.decomposition.max_work // max(cells.size, 1)
+    solution = program.solve(search.deadline.left, step=search.model.unit, nodes=nodes)
     if solution.outcome is not Outcome.OPTIMAL:
         return None
-    return rounded_up(solution.bound, state.unit), cells[solution.values > 0.5]
+    return rounded_up(solution.bound, search.model.unit), cells[solution.values > 0.5]

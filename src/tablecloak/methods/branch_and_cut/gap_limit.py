@@ -1,7 +1,8 @@
-"""The integer phase: suppose that the optimum costs at most so much, then find it or prove that there is none.
+"""The search below a gap limit: the optimum, or the proof that it is above the limit.
 
-Cells whose reduced cost exceeds what the guess leaves are published, so the program is small. Two engines: SCIP, branch
-and cut with our rows at every node; or HiGHS, solved again and again while its optimum misses rows (Salazar 2010).
+Variables whose reduced cost exceeds what the limit leaves are fixed to 0, so the program is small. Two engines: SCIP,
+branch and cut with separation at every node; or HiGHS, solved again while its optimum violates cuts (Salazar-Gonzalez
+2010).
 """
 
 from __future__ import annotations
@@ -10,91 +11,111 @@ import math
 
 import numpy as np
 
-from tablecloak.arrays import Floats
-from tablecloak.methods.branch_and_cut.improvement import Neighbourhoods, Occasions
-from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.cuts import next_multiple
-from tablecloak.solvers import GrowingProgram, Outcome
-
-NEAR = 0.01
-"""HiGHS solves up to this gap until its points are safe, then to the end."""
-
-
-class Guess:
-    """The patterns that cost at most so much, and the cells they may hide."""
-
-    def __init__(self, state: Exact, highest: float) -> None:
-        least, unit = state.bound, state.unit
-        step = unit if unit > 0 else 1e-9 * max(1.0, abs(least))
-        state.counters["guesses"] += 1
-        more = 0 if state.alike else 2 + state.counters["guesses"]  # equal weights: one unit leaves all cells
-        self.highest = max(highest, least + more * step)
-        self.beyond = next_multiple(self.highest, unit)
-        """The least that a pattern with other cells can cost."""
-        self.columns = Columns(state, state.cells_within(self.highest))
+from tablecloak.arrays import Floats, Ints
+from tablecloak.methods.branch_and_cut.improvement import (
+    Backoff,
+    NeighbourhoodSearch,
+    construct_near,
+    repair,
+)
+from tablecloak.methods.branch_and_cut.search import SearchContext
+from tablecloak.methods.branch_and_cut.tree import TreeHooks, solve_over
+from tablecloak.methods.cuts import PoolProgram, next_multiple
+from tablecloak.solvers import OPTIMALITY, Outcome
 
 
-def branch(state: Exact, highest: float, near: Neighbourhoods, nodes: float) -> bool:
-    """With SCIP. True: the optimum is found, or proven to cost more than the guess."""
-    guess, before = Guess(state, highest), state.counters["nodes"]
-    repairs, searches = Occasions(state, 4 if state.is_network else 1), Occasions(state)
-    columns, best = guess.columns, state.cost
-    last_unit = state.alike and state.cost - state.bound < 1.5 * state.unit
-
-    def propose(x: Floats) -> Floats | None:
-        nonlocal best
-        searches.take(lambda: state.search_near(x))
-        if not last_unit:
-            near.occasions.take(lambda: near.improve(2))
-        hidden = state.hidden
-        if hidden is None or state.cost >= best or (hidden & state.leads & (columns.place < 0)).any():
-            return None
-        best = state.cost
-        return hidden[columns.cells].astype(float)
-
-    def tell(nodes: int, bound: float) -> bool:
-        state.counters["nodes"] = before + nodes
-        if math.isfinite(bound):
-            state.raise_bound(min(bound, guess.beyond))
-        state.tell("branch and cut", nodes, nodes)
-        return state.proven() or state.deadline.passed()
-
-    watcher = Watcher(lambda x: repairs.take(lambda: state.repair(x)), propose, tell)
-    solution = decide(state, columns, watcher, min(guess.highest, state.cost - state.unit), nodes)
-    if solution.outcome is Outcome.TIME_LIMIT:
-        state.raise_bound(min(solution.bound, guess.beyond))
+def branch_below(
+    search: SearchContext, limit: float, neighbourhoods: NeighbourhoodSearch, max_nodes: float
+) -> bool:
+    """With SCIP. True: the optimum is found, or proven to be above the limit."""
+    statistics, nodes_before = search.statistics, search.statistics.nodes
+    if nodes_before >= max_nodes:
         return False
-    state.raise_bound(min(guess.beyond, state.cost))
+    statistics.gap_limits += 1
+    beyond = next_multiple(limit, search.model.unit)  # the least cost above the limit
+    cells = search.cells_within(limit)
+    heuristics = NodeHeuristics(search, cells, neighbourhoods)
+
+    def report(nodes: int, bound: float) -> bool:
+        statistics.nodes = nodes_before + nodes
+        if math.isfinite(bound):
+            search.gap.raise_bound(min(bound, beyond))
+        search.report("branch and cut", nodes, nodes)
+        return search.is_over
+
+    solution = solve_over(
+        search,
+        cells,
+        TreeHooks(heuristics.repair, heuristics.propose, report),
+        limit=min(limit, search.incumbent.cost - search.model.unit),
+        nodes=max_nodes - nodes_before,
+    )
+    if solution.outcome is Outcome.TIME_LIMIT:
+        search.gap.raise_bound(min(solution.bound, beyond))
+        return False
+    search.gap.raise_bound(min(beyond, search.incumbent.cost))
     return True
 
 
-def resolve(state: Exact, highest: float) -> bool:
-    """With HiGHS. True: the optimum is found, or proven to cost more than the guess."""
-    guess, relaxation = Guess(state, highest), state.relaxation
-    cells = guess.columns.cells
-    program = GrowingProgram(state.prices[cells])
-    sent, near = 0, NEAR
+class NodeHeuristics:
+    """Primal heuristics at the nodes of a tree over some of the cells."""
+
+    def __init__(self, search: SearchContext, cells: Ints, neighbourhoods: NeighbourhoodSearch) -> None:
+        self._search, self._cells, self._neighbourhoods = search, cells, neighbourhoods
+        model, incumbent = search.model, search.incumbent
+        self._fixed = model.representatives.copy()
+        self._fixed[cells] = False
+        self._best_cost = incumbent.cost
+        self._repairs = Backoff(incumbent, search.settings.tree.repair_wait if model.is_network else 1)
+        self._constructions = Backoff(incumbent)
+        self._is_last_unit = (
+            model.has_tied_weights and incumbent.cost - search.gap.bound < 1.5 * model.unit
+        )  # then neighbourhoods, which must gain a unit, would have to find the optimum
+
+    def repair(self, x: Floats) -> None:
+        """Repair an integral point that is not safe, if that is due."""
+        if self._search.settings.tree.guided:
+            self._repairs.maybe_run(lambda: repair(self._search, x))
+
+    def propose(self, x: Floats) -> Floats | None:
+        """Construct near the point of a node and search neighbourhoods, if due; values of a better pattern."""
+        search = self._search
+        if search.settings.tree.guided:
+            self._constructions.maybe_run(lambda: construct_near(search, x))
+        if not self._is_last_unit:
+            failures = search.settings.tree.neighbourhoods
+            self._neighbourhoods.backoff.maybe_run(lambda: self._neighbourhoods.improve(search, failures))
+        pattern = search.incumbent.pattern
+        if pattern is None or search.incumbent.cost >= self._best_cost or (pattern & self._fixed).any():
+            return None
+        self._best_cost = search.incumbent.cost
+        return pattern[self._cells].astype(float)
+
+
+def resolve_below(search: SearchContext, limit: float) -> bool:
+    """With HiGHS. True: the optimum is found, or proven to be above the limit."""
+    statistics, model, gap = search.statistics, search.model, search.gap
+    statistics.gap_limits += 1
+    beyond = next_multiple(limit, model.unit)
+    cells = search.cells_within(limit)
+    program = PoolProgram(search.relaxation, cells, model.unit, search.settings.tree.rough_gap)
     while True:
-        state.tell("integer program", state.counters["integer programs"], state.counters["integer programs"])
-        rows = relaxation.pool[sent:]
-        program.add_rows(np.array([row.rhs for row in rows]), relaxation.matrix(rows)[:, cells])
-        sent += len(rows)
-        solution = program.solve(state.deadline.left, gap=near, step=state.unit).checked()
-        state.counters["integer programs"] += 1
-        state.raise_bound(min(solution.bound, guess.beyond))
+        search.report("integer program", statistics.integer_programs, statistics.integer_programs)
+        solution = program.solve(search.deadline.left)
+        statistics.integer_programs += 1
+        gap.raise_bound(min(solution.bound, beyond))
         if solution.outcome is Outcome.TIME_LIMIT:
             return False
-        if solution.outcome is Outcome.INFEASIBLE or solution.bound > guess.highest * (1 + 1e-9):
+        if solution.outcome is Outcome.INFEASIBLE or solution.bound > limit * (1 + OPTIMALITY):
             return True
-        x = guess.columns.point(np.rint(solution.values))
-        missed = state.check(x)
-        if missed:
-            relaxation.collect(missed)
-            state.repair(x)
+        x = model.point(cells, np.rint(solution.values))
+        violated = search.separation.violated(x)
+        if violated:
+            search.relaxation.add_to_pool(violated)
+            repair(search, x)
         else:
-            if near == 0.0:
-                state.raise_bound(state.cost)
-            near = 0.0
-        if state.proven():
+            if program.is_exact:
+                gap.raise_bound(search.incumbent.cost)
+            program.require_optimum()
+        if gap.is_closed:
             return True

@@ -1,26 +1,26 @@
-"""The recipe of exact suppression: rows on demand, patterns on the way, guesses of the gap, branch and cut.
+"""Exact cell suppression by branch and cut, the recipe.
 
-    min  sum_i w_i x_i   over all capacity rows of all levels (`cuts.capacity`),   x binary
+    min  sum_i w_i x_i   over all capacity cuts of all requirements (`cuts.capacity`),   x binary
 
-1. *Levels*: those that the cells hidden anyway meet are dropped (hiding more never narrows an interval). Cells that are
-   hidden together or not at all are one decision (`cuts.aggregation`).
-2. *Incumbent*: a pattern that is given, or greedy deviations and clean-up (`heuristics.lp_construction`,
-   `heuristics.network_construction`, `heuristics.redundancy`).
-3. *Root*: the linear relaxation with rows on demand and columns priced in (`cuts.relaxation`): capacity rows, always
-   sharpened by residual, truncation, covers and rounding; pattern rows; on networks covers by cuts of their own. Every
-   few rounds its point guides a new search.
-   Where most weights are equal, central duals tell which cells the patterns of the cost of the bound may hide, and
-   such patterns are rewired until one is safe (`improvement.edge_exchange`).
-4. *Parts*: where the rows split, each part is solved by itself (`decomposition`).
-5. *Neighbourhoods* of the best pattern are searched during the next step, and before it where its nodes take long; on
-   large networks after programs restricted to few cells.
-6. *Guess a gap*: suppose that the optimum is at most a little above the bound. Then cells whose reduced cost exceeds
-   the gap are published, which leaves few; branch and cut over them either finds the optimum or proves that the guess
-   was too low (`gap_limit`): then the relaxation is solved again with all rows found, and the guess enlarged.
-   Where most weights are equal the guess is the bound itself, for a unit more would leave all cells.
+1. *Model* (`model`): candidate cells, aggregated where two-cell equations tie them, and the requirements that the cells
+   hidden anyway do not meet.
+2. *Incumbent* (`incumbent`): a pattern that is given, or constructed by cheapest deviations without redundant
+   suppressions (`heuristics`).
+3. *Root* (`root`): the linear relaxation with cuts on demand and columns priced in (`cuts.relaxation`): capacity cuts,
+   always strengthened by residual, truncation, covers and rounding; bridgeless inequalities; on networks covers by
+   minimum cuts of their own. Every few rounds its point guides the construction of a pattern.
+   With tied weights central duals fix the cells that no pattern of the cost of the bound hides, and such patterns are
+   rewired until one is safe (`improvement.edge_exchange`).
+4. *Decomposition* (`decomposition`): where the cuts split, each component is solved by itself.
+5. *Improvement* (`improvement`): neighbourhoods of the incumbent are searched during the next step, and before it where
+   its nodes take long; on large networks after programs restricted to few cells.
+6. *Gap limits* (`gap_limit`): suppose that the optimum is at most a little above the bound. Then cells whose reduced
+   cost exceeds the gap are published, which leaves few; branch and cut over them (`tree`) either finds the optimum or
+   proves that it is above the limit: then the relaxation is solved again with all cuts found, and the limit enlarged.
+   With tied weights the limit is the bound itself, for a unit more would leave all cells.
 
-References: Fischetti & Salazar (2001), Solving the cell suppression problem on tabular data with linear constraints;
-Salazar (2010) for cutting at the root and then handing over to an integer program.
+References: Fischetti & Salazar-Gonzalez (2001), Solving the cell suppression problem on tabular data with linear
+constraints; Salazar-Gonzalez (2010) for cutting at the root and then handing over to an integer program.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -36,71 +36,54 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
-from tablecloak.methods.branch_and_cut.decomposition import in_parts
-from tablecloak.methods.branch_and_cut.gap_limit import branch, resolve
-from tablecloak.methods.branch_and_cut.improvement import Exchanges, Neighbourhoods, Occasions
-from tablecloak.methods.branch_and_cut.state import ROOT_STAGES, Exact, Stage
-from tablecloak.methods.cuts import NetworkSeparator
+from tablecloak.methods.branch_and_cut.decomposition import solve_components
+from tablecloak.methods.branch_and_cut.gap_limit import branch_below, resolve_below
+from tablecloak.methods.branch_and_cut.improvement import Improvements, construct
+from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
+from tablecloak.methods.branch_and_cut.model import SuppressionModel
+from tablecloak.methods.branch_and_cut.root import RootLoop
+from tablecloak.methods.branch_and_cut.search import SearchContext
+from tablecloak.methods.branch_and_cut.separation import Separation
+from tablecloak.methods.branch_and_cut.settings import ExactSettings
+from tablecloak.methods.branch_and_cut.statistics import SolveStatistics
+from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
 from tablecloak.model import Problem, Requirement, Status, Suppression
-from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome, scip
-
-
-class Guesses(NamedTuple):
-    """The first guess of the gap, as a share of the bound at the root; the next is `larger` times it plus `more`."""
-
-    first: float
-    larger: float
-    more: float
-
-
-ON_NETWORKS, ON_GENERAL_TABLES = Guesses(0.02, 2.5, 0.0), Guesses(0.05, 1.0, 0.05)
-"""On general tables the time to settle a guess grows so fast with it that many small steps are better."""
-FEW = 1000
-"""On networks the first guess is as large as it can be with no more cells to decide on than this."""
-MANY = 100_000
-"""On networks with more cells to decide on a pattern that is given is not searched for again before the root."""
-GRACE = 0.3
-"""When the root has taken this share of the time, covers are not looked for any more, and on general tables
-neighbourhoods begin while it is solved: not before, for they need its prices."""
-DENSE = 50_000_000
-"""On networks with more levels times cells, where minimum cuts make long rows, the root begins with short ones."""
-TAILING, STALLED = 1e-4, 10
-"""The root ends after so many rounds that raise the bound by less than this share."""
-CIRCLES = 5
-"""With equal weights, not later than so many rounds after that: rows that retire and come back can go on for ever."""
-PATIENCE = 3
-"""A stage of the root ends after so many of them."""
-GUIDED, FEW_LEVELS = 6, 300
-"""Every so many rounds the relaxation may guide a search, and on general tables with no more levels than this also the
-building of a pattern."""
+from tablecloak.progress import Progress
+from tablecloak.solvers import OPTIMALITY, Outcome, scip
 
 
 @dataclass(frozen=True)
 class ExactParams:
-    """What the recipe can be told."""
+    """Parameters of exact suppression."""
 
     seconds: float | None = None
-    """Stop after so long with the best pattern so far and its proven bound."""
+    """Stop after this number of seconds with the best pattern so far and its proven bound."""
     gap: float = 0.0
     """Stop when cost and bound differ by no more than this share of the cost."""
     nodes: int | None = None
-    """Stop after so many nodes of a branch-and-cut tree (SCIP only)."""
+    """Stop after this number of nodes of a branch-and-cut tree (SCIP only)."""
     engine: Literal["auto", "scip", "highs"] = "auto"
     """The engine of the integer phase; auto: SCIP if it is installed (`pip install tablecloak[scip]`), else HiGHS."""
     rows_a_round: int = 400
-    """At most so many levels get new rows in one round."""
+    """Maximum number of requirements that get new cuts in one round."""
     neighbourhoods: float = 0.0
-    """With a time limit, on general tables: so many seconds of neighbourhoods for each second of the root."""
+    """With a time limit, on non-network tables: seconds of neighbourhood search for each second of the root."""
 
 
-class ExactRun:
-    """A run from the start to a proposal.
+@dataclass(frozen=True)
+class Start:
+    """Safe patterns that are known beforehand."""
 
-    `start`: a safe pattern to begin with; without one it is searched for. `others`: more of them, not as cheap.
-    """
+    best: Bools | None = None
+    """The pattern to begin with; None: one is constructed."""
+    others: Sequence[Bools] = ()
+    """More of them, not as cheap."""
+
+
+class BranchAndCut:
+    """A run from the model to a proposal."""
 
     def __init__(
         self,
@@ -108,19 +91,25 @@ class ExactRun:
         params: ExactParams,
         rng: np.random.Generator,
         progress: Progress,
-        start: Bools | None = None,
-        others: Sequence[Bools] = (),
+        start: Start = Start(),
         run: Run | None = None,
+        settings: ExactSettings = ExactSettings(),
     ) -> None:
-        self.problem, self.params, self.start, self.rng = problem, params, start, rng
-        self.scip = uses_scip(params)
+        self.params, self.rng, self.progress, self.start, self.settings = (
+            params,
+            rng,
+            progress,
+            start,
+            settings,
+        )
+        self.uses_scip = uses_scip(params)
         self.limits = run or Run(params.seconds)
-        allowed = hide_everything(problem, progress)
-        self.state = Exact(problem, allowed, self.limits.deadline, progress, params.gap, params.rows_a_round)
-        self.near = Neighbourhoods(self.state, rng, self.scip)
-        self.near.walk.remember(others)
-        self.improving = 0.0
-        """Seconds of neighbourhoods while the root was solved."""
+        self.model = SuppressionModel.of(problem, hide_everything(problem, progress), progress, settings)
+        self.incumbent = Incumbent(self.model, self.limits.deadline, settings.safe_patterns)
+        self.gap = Gap(self.incumbent, self.model.unit, params.gap)
+        none = np.zeros_like(self.model.free)
+        self.relaxation = Relaxation(self.model.prices, self.model.representatives, none, settings.relaxation)
+        self.statistics = SolveStatistics()
 
     def run(self) -> Proposal:
         """Solve to optimality, a limit or an interrupt; return the incumbent and the bound."""
@@ -129,182 +118,178 @@ class ExactRun:
         return self.proposal()
 
     def solve(self) -> None:
-        """The steps of the recipe, until the optimum is proven or a limit is reached."""
-        state = self.state
-        if not state.requirements and self.problem.most_touched is None:
-            state.hidden = self.problem.must_hide.copy()
-            state.raise_bound(state.cost)
+        """The steps of the recipe, until the gap is closed or a limit is reached."""
+        if self.model.is_trivial:
+            self.gap.raise_bound(self.incumbent.cost)
             return
-        if self.start is None and not state.is_network:  # there the search is as quick
-            first = first_pattern(
-                self.problem, state.allowed, state.requirements, state.quietly, state.deadline
-            )
+        self.construct()
+        search = self.begin_search()
+        improvements = Improvements(search)
+        if not self.solve_root(search, improvements):
+            return
+        improvements.run("root")
+        solve_components(search)
+        improvements.run("tree")
+        limits = self.gap_limits(search)
+        while not search.is_over:
+            limit = limits.next(self.gap.bound)
+            if not self.solve_below(search, limit, improvements):
+                return
+            self._check_feasible()
+            if not self.gap.is_closed:  # better reduced costs fix more cells below the next limit
+                search.relaxation.reoptimise(search.deadline, self.settings.root.reoptimisation_rounds)
+                self.gap.raise_bound(search.relaxation.bound)
+
+    # ------------------------------------------------------------------ steps
+
+    def construct(self) -> None:
+        """The first incumbent: a pattern that is given, or one that is constructed."""
+        model, deadline = self.model, self.limits.deadline
+        start = self.start.best
+        if start is None and not model.is_network:  # there construction at the weights is as quick
+            first = first_pattern(model.problem, model.allowed, model.requirements, self.report, deadline)
             if first is not None:
                 self._begin_with(first)
-        if self.start is not None:
-            self._begin_with(self.start)
-        if self.start is None or (state.is_network and state.leads.sum() <= MANY):  # there searches are fast
-            state.search(self.problem.weights)
-        state.prepare()
-        if not self._root():
-            return
-        if state.alike:
-            state.relaxation.centre(state.deadline.left)
-            Exchanges(state, self.rng).run()
-        in_parts(state)
-        self.near.early()
-        everything = float(self.problem.weights[state.free].sum())
-        guesses, least = ON_NETWORKS if state.is_network else ON_GENERAL_TABLES, state.relaxation.bound
-        share = guesses.first
-        if least <= 1e-6 * everything:  # no scale for a guess
-            least = 1e-3 * everything
-        while share < 10.0 and self._is_small(least * (1 + guesses.larger * share)):
-            share *= guesses.larger
-        while not state.proven():
-            if state.deadline.passed() or not self._within(
-                state.bound if state.alike else least * (1 + share)
-            ):
-                return
-            if state.hidden is None and state.bound > everything * (1 + 1e-9):
-                raise self._infeasible()
-            if not state.proven():
-                state.polish()
-            share = guesses.larger * share + guesses.more
+        if start is not None:
+            self._begin_with(start)
+        few = model.is_network and model.representatives.sum() <= self.settings.max_restart_cells
+        if start is None or few:
+            construct(model, self.incumbent, deadline, self.report, model.problem.weights)
 
-    def _begin_with(self, hidden: Bools) -> None:
-        """Adopt a pattern that has witnesses; unaudited if the run is stopped meanwhile: `protect` audits it anyway."""
-        judged: list[list[Requirement]] = []
+    def begin_search(self) -> SearchContext:
+        """The separators, and the relaxation with its first columns and no cuts but the one on touched cells."""
+        model, relaxation, deadline = self.model, self.relaxation, self.limits.deadline
+        separation = Separation(
+            model,
+            self.incumbent,
+            relaxation,
+            deadline,
+            self.params.rows_a_round,
+            self.settings.recent_violations,
+        )
+        ties = np.random.default_rng(0) if model.has_tied_weights else None
+        columns = separation.bridgeless.cheapest(self.settings.root.first_columns, ties)
+        pattern = self.incumbent.pattern
+        if pattern is not None and not (pattern == model.allowed).all():
+            columns |= model.representatives_of(pattern & model.free)
+        relaxation.add_columns(np.flatnonzero(columns & model.representatives))
+        if model.problem.most_touched is not None:
+            cells = np.flatnonzero(model.representatives)
+            left = model.problem.most_touched - int(model.problem.must_hide.sum())
+            touched = -model.aggregation.sizes[cells].astype(float)
+            relaxation.add([Cut(cells, touched, -float(left), "most touched")])
+        return SearchContext(
+            model=model,
+            incumbent=self.incumbent,
+            gap=self.gap,
+            relaxation=relaxation,
+            separation=separation,
+            deadline=deadline,
+            rng=self.rng,
+            settings=self.settings,
+            statistics=self.statistics,
+            report=self.report,
+            uses_scip=self.uses_scip,
+            known_patterns=self.start.others,
+        )
+
+    def solve_root(self, search: SearchContext, improvements: Improvements) -> bool:
+        """Solve the root; False when the time is up."""
+        outcome = RootLoop(search, improvements, self.params.neighbourhoods).run()
+        if outcome is Outcome.INFEASIBLE:
+            raise self._infeasible()
+        if outcome is Outcome.FAILED:  # branch and cut goes on from the bound there is
+            self.statistics.numerical_failures += 1
+            self.gap.raise_bound(search.relaxation.bound)
+        return outcome in (Outcome.OPTIMAL, Outcome.FAILED)
+
+    def gap_limits(self, search: SearchContext) -> GapLimits:
+        """Limits from the bound of the root; on networks the first is as large as leaves few cells."""
+        model, settings, bound = self.model, self.settings, search.relaxation.bound
+        if model.has_tied_weights:
+            return GapLimits(bound, model.unit, settings.tied_limits)
+        if bound <= 1e-6 * self._total_weight:  # no scale for a gap
+            bound = 1e-3 * self._total_weight
+        if not model.is_network:
+            return GapLimits(bound, model.unit, settings.general_limits)
+        limits = GapLimits(bound, model.unit, settings.network_limits)
+        limits.enlarge_first(lambda limit: search.cells_within(limit).size <= settings.first_limit_cells)
+        return limits
+
+    def solve_below(self, search: SearchContext, limit: float, improvements: Improvements) -> bool:
+        """True: the optimum is found, or proven to be above the limit; False when a limit of work or time ends it."""
+        if not self.uses_scip:
+            return resolve_below(search, limit)
+        most = math.inf if self.params.nodes is None else self.params.nodes
+        return branch_below(search, limit, improvements.neighbourhoods, most)
+
+    def report(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        """Report progress with the incumbent's cost and the bound; those of a heuristic are not feasible yet."""
+        cost = self.incumbent.cost
+        self.progress(phase, done, total, cost if math.isfinite(cost) else None, self.gap.bound)
+
+    def _begin_with(self, pattern: Bools) -> None:
+        """Offer a pattern that has witnesses; unaudited if the run is stopped meanwhile: `protect` audits it anyway."""
+        audited: list[list[Requirement]] = []
         with self.limits.stoppable():
-            judged.append(self.state.adopt(hidden))
-        if not judged:
-            self.state.adopt(hidden, sure=True)
+            audited.append(self.incumbent.offer(pattern))
+        if not audited:
+            self.incumbent.offer(pattern, sure=True)
 
-    def _within(self, highest: float) -> bool:
-        if not self.scip:
-            return resolve(self.state, highest)
-        nodes = math.inf if self.params.nodes is None else self.params.nodes - self.state.counters["nodes"]
-        return nodes > 0 and branch(self.state, highest, self.near, nodes)
+    # ------------------------------------------------------------------ the end
 
-    def _is_small(self, highest: float) -> bool:
-        """Whether a guess leaves few cells to decide on, and nodes are fast."""
-        return self.state.is_network and self.state.cells_within(highest).size <= FEW
+    @property
+    def _total_weight(self) -> float:
+        return float(self.model.problem.weights[self.model.free].sum())
 
-    def _root(self) -> bool:
-        """Rows and columns until nothing is missed, or the bound stalls; False when the time is up."""
-        state, relaxation = self.state, self.state.relaxation
-        stalled, before, rounds = 0, 0.0, 0
-        guiding, building = Occasions(state), Occasions(state)
-        stages: Sequence[Stage] = ROOT_STAGES
-        early = state.deadline.share(GRACE)
-        if (
-            isinstance(state.separator, NetworkSeparator)
-            and len(state.requirements) * state.leads.sum() > DENSE
-        ):
-            relaxation.add(state.separator.stars(state.requirements))
-        while not state.deadline.passed():
-            outcome = relaxation.solve(state.deadline.left)
-            if outcome is Outcome.INFEASIBLE:
-                raise self._infeasible()
-            if outcome is Outcome.FAILED:  # branch and cut goes on from the bound there is
-                state.counters["numerical failures"] += 1
-                state.raise_bound(relaxation.bound)
-                return True
-            if outcome is not Outcome.OPTIMAL:
-                return False
-            rounds = state.counters["rounds"] = rounds + 1
-            new = len(relaxation.violated_in_pool(relaxation.x))
-            if stalled < STALLED:
-                rows, stages = state.missed(state.point, stages)
-                new += relaxation.add(rows)
-            circles = state.alike and stalled >= STALLED + CIRCLES
-            if new == 0 or circles:
-                if relaxation.price() and not circles:
-                    stalled = 0
-                    continue
-                state.raise_bound(relaxation.bound)
-                if stalled < STALLED and not early.passed() and not state.proven():
-                    new = relaxation.add(state.covers(state.point))
-            if new == 0 or circles:
-                state.tell("root", rounds, rounds)
-                if state.is_network and not state.proven():  # there searches are fast
-                    state.search_near(state.point)
-                return True
-            if rounds % GUIDED == 0:
-                relaxation.price()
-                state.raise_bound(relaxation.bound)
-                guiding.take(lambda: state.search_near(state.point))
-                if not state.is_network and len(state.requirements) <= FEW_LEVELS:
-                    building.take(lambda: state.build_near(state.point))
-                if state.proven():
-                    return True
-            self._improve_meanwhile(early)
-            state.tell("root", rounds, rounds)
-            stalled = stalled + 1 if relaxation.value < before + TAILING * abs(before) else 0
-            before = relaxation.value
-            if stalled == PATIENCE and len(stages) > 1:
-                stages, stalled = stages[1:], 0
-        return False
-
-    def _improve_meanwhile(self, early: Deadline) -> None:
-        """Neighbourhoods, until they have had their share of the seconds that the root takes too long."""
-        share, state = self.params.neighbourhoods, self.state
-        if early.moment is None or share <= 0.0 or state.is_network or not early.passed():
-            return
-        left, before = state.deadline.left, self.improving
-        due = share * (early.since - before)
-        if before < due:
-            state.build_near(state.point)
-            self.improving = before + left - state.deadline.left
-        while self.improving < due and not (state.proven() or state.deadline.passed()):
-            self.near.improve(1)
-            self.improving = before + left - state.deadline.left
+    def _check_feasible(self) -> None:
+        """Raise an error if the bound exceeds the cost of every pattern."""
+        if self.incumbent.pattern is None and self.gap.bound > self._total_weight * (1 + OPTIMALITY):
+            raise self._infeasible()
 
     def _infeasible(self) -> InfeasibleProblem:
-        most = counted(self.problem.most_touched or 0, "cell")
+        most = counted(self.model.problem.most_touched or 0, "cell")
         return InfeasibleProblem(
             f"No suppression pattern meets all levels with at most {most} touched.\n"
             "Allow more cells to be touched, or lower the levels."
         )
 
-    def _ended(self) -> tuple[Status, str]:
+    def _status(self) -> tuple[Status, str]:
         """Status, and what ended the run: optimal only if nothing is left between cost and bound."""
-        if self.state.gap() <= 1e-9:
+        if self.gap.relative <= OPTIMALITY:
             return Status.OPTIMAL, ""
-        if self.state.proven():
+        if self.gap.is_closed:
             return Status.FEASIBLE, "gap"
-        counted = self.params.nodes is not None
-        status = self.limits.status(Status.FEASIBLE, complete=counted)
+        status = self.limits.status(Status.FEASIBLE, complete=self.params.nodes is not None)
         return status, "work limit" if status is Status.FEASIBLE else ""
 
     def proposal(self) -> Proposal:
-        """What was found, with the bound."""
-        state, (status, stopped_by) = self.state, self._ended()
-        if state.hidden is None:
+        """The incumbent with the bound."""
+        status, stopped_by = self._status()
+        pattern, model = self.incumbent.pattern, self.model
+        if pattern is None:
             if self.limits.deadline.interrupted:
                 raise KeyboardInterrupt
             raise SolverError(
                 "the time was up before any pattern within the bound on touched cells was found"
             )
-        pool, early = state.relaxation.pool, status is not Status.OPTIMAL
-        kinds = sorted({row.kind for row in pool})
-        engine = "SCIP" if self.scip else "HiGHS"
+        self.statistics.cuts_against_safe_patterns = self.incumbent.safe_patterns.excluded
+        early, engine = status is not Status.OPTIMAL, "SCIP" if self.uses_scip else "HiGHS"
         return Proposal(
-            Suppression.copy_of(state.hidden),
+            Suppression.copy_of(pattern),
             status,
-            f"branch and cut ({engine}) on {structure_of(self.problem.table).description}",
-            bound=state.cost if status is Status.OPTIMAL else state.bound,
-            counters={
-                "levels": len(state.requirements),
-                **state.counters,
-                **{f"{kind} rows": sum(row.kind == kind for row in pool) for kind in kinds},
-            },
-            notes=(HIDES_EVERYTHING,) if early and (state.hidden == state.allowed).all() else (),
+            f"branch and cut ({engine}) on {structure_of(model.problem.table).description}",
+            bound=self.gap.bound if early else self.incumbent.cost,
+            counters=self.statistics.counters(len(model.requirements), self.relaxation.pool),
+            notes=(HIDES_EVERYTHING,) if early and (pattern == model.allowed).all() else (),
             stopped_by=stopped_by,
         )
 
 
 def uses_scip(params: ExactParams) -> bool:
-    """Whether SCIP is to be used; asking for it when it is not there is an error, like every other parameter."""
+    """Whether SCIP is to be used; parameters that do not fit are an error, and so is SCIP if it is not installed."""
     faults = {
         f"engine {params.engine!r} is not auto, scip or highs": params.engine
         not in ("auto", "scip", "highs"),

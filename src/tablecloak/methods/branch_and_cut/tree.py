@@ -1,127 +1,136 @@
-"""Branch and cut over some of the cells, the others published: SCIP decides, our rows say what is safe."""
+"""Branch and cut over some of the variables, the others fixed to 0: SCIP branches, the separators say what is safe."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.methods.branch_and_cut.state import LAST, Exact, Stage
-from tablecloak.methods.cuts import Row
-from tablecloak.progress import TimeUp
-from tablecloak.solvers import Callbacks, Solution, SparseCut, TreeOptions, branch_and_cut
-
-WORTH = 0.02
-"""In the tree a row is worth adding if it is missed by more than this."""
+from tablecloak.methods.branch_and_cut.search import SearchContext
+from tablecloak.methods.branch_and_cut.separation import PointSeparator
+from tablecloak.methods.branch_and_cut.settings import SeparationEffort
+from tablecloak.methods.cuts import Cut
+from tablecloak.solvers import Callbacks, Solution, SolverCut, TreeOptions, branch_and_cut
 
 
-class Effort(NamedTuple):
-    """How hard rows are looked for at a node: where, for at most how many levels a round, in how many rounds, and for
-    how many kinds of covers if there are no others."""
+class TreeHooks(NamedTuple):
+    """What the caller of a tree does on the way, see `solvers.scip.Callbacks`. Points are over all cells."""
 
-    stages: Sequence[Stage]
-    levels: int
-    rounds: int
-    covers: int
-
-
-HARD, PLAIN, LITTLE = (
-    Effort((Stage(0.01, 100), LAST), 60, 5, 1),
-    Effort((LAST,), 10, 5, 0),
-    Effort((LAST,), 20, 2, 0),
-)
-FEW_LEVELS = 50
-"""General tables with no more levels than this are asked little: the rows of the root say nearly all, and many nodes
-are needed."""
+    on_unsafe: Callable[[Floats], None]
+    """Called at integral points that are not safe and cheaper than the incumbent."""
+    propose: Callable[[Floats], Floats | None]
+    """From the point of a node to values of the variables of a better pattern; None: there is none."""
+    should_stop: Callable[[int, float], bool]
+    """From the number of nodes and the bound to whether the tree is to end."""
 
 
-class Columns:
-    """The cells that are decided on (leaders of twins)."""
+class Variables:
+    """The cells that a tree decides on (representatives)."""
 
-    def __init__(self, state: Exact, cells: Ints) -> None:
-        self.cells = cells
-        self.place = np.full(state.free.size, -1, dtype=np.int64)
-        self.place[cells] = np.arange(cells.size)
-        self._spread = state.twins.spread
+    def __init__(self, search: SearchContext, cells: Ints) -> None:
+        self.cells, self._model = cells, search.model
+        self.position = np.full(search.model.free.size, -1, dtype=np.int64)
+        """By cell, its number among the variables; -1: it is fixed to 0."""
+        self.position[cells] = np.arange(cells.size)
 
     def point(self, values: Floats) -> Floats:
-        """Values of the columns as a point over all cells."""
-        x = np.zeros(self.place.size)
-        x[self.cells] = values
-        return self._spread(x)
+        """Values of the variables as a point over all cells."""
+        return self._model.point(self.cells, values)
 
-    def cut(self, row: Row) -> SparseCut:
-        """A row over the columns."""
-        columns = self.place[row.cells]
+    def restricted(self, cut: Cut) -> SolverCut:
+        """A cut over the variables."""
+        columns = self.position[cut.cells]
         inside = columns >= 0
-        return SparseCut(columns[inside], row.coefficients[inside], row.rhs)
+        return SolverCut(columns[inside], cut.coefficients[inside], cut.rhs)
 
 
-class Watcher(NamedTuple):
-    """What the caller of a tree does on the way: see `solvers.scip.Callbacks`. Points are over all cells."""
-
-    unsafe: Callable[[Floats], None]
-    """Told of whole points that are not safe and cheaper than the best pattern."""
-    propose: Callable[[Floats], Floats | None]
-    tell: Callable[[int, float], bool]
-
-
-def decide(
-    state: Exact,
-    columns: Columns,
-    watcher: Watcher,
-    cutoff: float,
-    nodes: float,
+def solve_over(
+    search: SearchContext,
+    cells: Ints,
+    hooks: TreeHooks | None = None,
+    *,
+    limit: float | None = None,
+    nodes: float = math.inf,
     seconds: float = math.inf,
 ) -> Solution:
-    """The cheapest safe pattern over these columns that costs at most `cutoff`; safe ones on the way are adopted."""
-    effort = HARD if state.is_network or len(state.requirements) > FEW_LEVELS else LITTLE
-    tied = state.alike and state.is_roomy(columns.cells)
-    if tied:  # only connections matter, and very many patterns have them: nodes must be fast
-        effort = PLAIN
+    """The cheapest safe pattern over these cells that costs at most `limit` (None: less than the incumbent).
 
-    def look() -> None:
-        """End the search when the time is up: SCIP asks about many points without a look at its own limit."""
-        if state.deadline.passed():
-            raise TimeUp
+    Safe patterns on the way are offered as incumbents, violated cuts are added to the pool.
+    """
+    deadline, model = search.deadline, search.model
+    hooks = hooks or TreeHooks(lambda x: None, lambda x: None, lambda nodes, bound: deadline.passed())
+    variables, cutoff = (
+        Variables(search, cells),
+        search.incumbent.cost - model.unit if limit is None else limit,
+    )
+    only_connectivity = model.has_tied_weights and _suffices_alone(search, cells)
+    effort = _effort(search, only_connectivity)
 
-    def separate(values: Floats, whole: bool) -> list[SparseCut]:
-        look()
-        x = columns.point(values)
-        if whole:
-            rows = state.check(x)
-        else:
-            found, _ = state.missed(x, effort.stages, effort.levels, columns.place >= 0)
-            rows = [row for row in found if row.shortfall(x) > WORTH]
-            if not rows and effort.covers:
-                found = state.covers(x, effort.levels, effort.covers)
-                rows = [row for row in found if row.shortfall(x) > WORTH]
-        state.relaxation.collect(rows)
-        return [columns.cut(row) for row in rows]
+    def separate(values: Floats, integral: bool) -> list[SolverCut]:
+        deadline.check()  # SCIP separates many points without a look at its own limit
+        x = variables.point(values)
+        cuts = search.separation.violated(x) if integral else _separate(search, x, effort, variables)
+        search.relaxation.add_to_pool(cuts)
+        return [variables.restricted(cut) for cut in cuts]
 
     def accept(values: Floats) -> bool:
-        look()
-        x = columns.point(values)
-        safe = state.is_safe(x)
-        if not safe and state.cost_of(x > 0.5) < state.cost:
-            watcher.unsafe(x)
+        deadline.check()
+        x = variables.point(values)
+        safe = search.separation.is_safe(x)
+        if not safe and model.cost(x > 0.5) < search.incumbent.cost:
+            hooks.on_unsafe(x)
         return safe
 
-    pool = state.relaxation.live()
-    state.counters["integer programs"] += 1
+    search.statistics.integer_programs += 1
     return branch_and_cut(
-        state.prices[columns.cells],
-        (np.array([row.rhs for row in pool]), state.relaxation.matrix(pool)[:, columns.cells]),
-        Callbacks(separate, accept, lambda values: watcher.propose(columns.point(values)), watcher.tell),
+        model.prices[cells],
+        search.relaxation.system(search.relaxation.active_cuts(), cells),
+        Callbacks(separate, accept, lambda values: hooks.propose(variables.point(values)), hooks.should_stop),
         TreeOptions(
             cutoff=cutoff,
-            step=state.unit,
-            seconds=min(seconds, state.deadline.left),
+            step=model.unit,
+            seconds=min(seconds, deadline.left),
             nodes=nodes,
-            own_cuts=not tied,
+            own_cuts=not only_connectivity,
             rounds=effort.rounds,
         ),
+    )
+
+
+def _effort(search: SearchContext, only_connectivity: bool) -> SeparationEffort:
+    """The effort of separation at nodes."""
+    settings, model = search.settings.tree, search.model
+    if only_connectivity:
+        return settings.plain
+    many = model.is_network or len(model.requirements) > settings.max_light_levels
+    return settings.thorough if many else settings.light
+
+
+def _separate(search: SearchContext, x: Floats, effort: SeparationEffort, variables: Variables) -> list[Cut]:
+    """Cuts that a fractional point violates by enough: capacity and bridgeless, or else covers."""
+    settings, separation = search.settings.tree, search.separation
+    if not settings.fractional:
+        return []
+    capacity = separation.shifted_capacity(effort.shifts, variables.position >= 0)
+    rounds: list[list[PointSeparator]] = [[capacity, separation.bridgeless]]
+    if effort.covers and search.settings.covers:
+        rounds.append(separation.covers(effort.covers))
+    for separators in rounds:
+        found = [cut for separator in separators for cut in separator.separate(x, effort.levels)]
+        cuts = [cut for cut in found if cut.violation(x) > settings.worthwhile]
+        if cuts:
+            return cuts
+    return []
+
+
+def _suffices_alone(search: SearchContext, cells: Ints) -> bool:
+    """Whether each of these cells could meet any requirement by itself: then only connectivity matters."""
+    requirements, bounds = search.model.requirements, search.model.deviation_bounds
+    most = max(requirement.level for requirement in requirements)
+    attackers = {requirement.attacker for requirement in requirements}
+    return all(
+        float(side[cells].min(initial=np.inf)) >= most for attacker in attackers for side in bounds[attacker]
     )

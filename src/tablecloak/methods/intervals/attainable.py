@@ -14,14 +14,14 @@ from tablecloak.errors import InputError
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.heuristics import NetworkSearch, Router, Search, Witness
-from tablecloak.methods.unified import Form
+from tablecloak.methods.unified import Formulation
 from tablecloak.model import (
     Intervals,
     Mark,
     Problem,
     Requirement,
     Suppression,
-    room_by_box,
+    box_deviation_bounds,
     unmet_requirements,
 )
 from tablecloak.progress import NEVER, Deadline, Progress
@@ -172,7 +172,7 @@ def repaired(
     What one leaves that was stopped can be much: then all intervals are made longer first, and deviations are for the
     few levels that this does not help. In the end nothing is stated about any cell.
     """
-    most_below, most_above = room_by_box(problem)
+    most_below, most_above = box_deviation_bounds(problem)
     widener = Widener(problem, problem.weights, deadline)
     below, above = np.maximum(below, 0.0), np.maximum(above, 0.0)
     for number in range(ROUNDS):
@@ -233,10 +233,12 @@ def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline
     return search.hidden if search.complete else None
 
 
-def columns_of(form: Form, below: Floats, above: Floats) -> Floats:
+def columns_of(formulation: Formulation, below: Floats, above: Floats) -> Floats:
     """Columns of an interval form that leave this room."""
-    both = form.above.matrix.T @ above + form.below.matrix.T @ below
-    unit = np.asarray(abs(form.above.matrix).sum(axis=0) + abs(form.below.matrix).sum(axis=0)).ravel()
+    both = formulation.above.matrix.T @ above + formulation.below.matrix.T @ below
+    unit = np.asarray(
+        abs(formulation.above.matrix).sum(axis=0) + abs(formulation.below.matrix).sum(axis=0)
+    ).ravel()
     return np.asarray(both / np.where(unit > 0, unit, 1.0) ** 2)
 
 
@@ -262,7 +264,7 @@ def skewed(problem: Problem, asymmetry: float, rng: np.random.Generator) -> Prob
     for each cell; what the outsider's box does not allow on one side goes to the other, as far as it allows that.
     """
     levels, where = problem.levels, problem.sensitive
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     share = rng.random(where.size)
     scale = asymmetry * rng.uniform(0.5, 1.5, where.size)
     width = np.maximum(levels.lower + levels.upper, levels.sliding)
@@ -287,7 +289,7 @@ def lengthened(problem: Problem, pattern: Intervals, asymmetry: float, rng: np.r
 
     Longer intervals are as safe as before: for runs that are stopped before larger levels are solved for.
     """
-    value, box = problem.table.values, room_by_box(problem)
+    value, box = problem.table.values, box_deviation_bounds(problem)
     with np.errstate(invalid="ignore"):
         room = np.stack([value - pattern.low, pattern.high - value])
         longer = room * (1 + 1.5 * asymmetry * rng.random(room.shape))

@@ -5,18 +5,19 @@
 | exact | nothing | the true value |
 | suppress | x binary | nothing where x = 1, else the true value |
 | interval | z+, z- >= 0 | from a - z- to a + z+ |
-| round | k whole | a multiple of the base, and that it is within the reach |
+| round | k integral | a multiple of the base, and that it is within the reach |
 | perturb | z+, z- >= 0, senses | a number near by, and that it is within the reach |
 | published | nothing: it is out already | what was stated then, from low to high |
 
-Attackers have all of it at once, so the room of every cell is that of its own way, and levels tie the ways together.
+Attackers have all of it at once: the deviation bounds of every cell are those of its own way, and levels tie the ways
+together.
 A cell marked to be hidden is hidden whatever its way, and so are sums that no publication shows (virtual cells).
 
 *What is printed adds up* where every cell of an equation shows a number by its way (exact, round, perturb): these rows
 are part of the program. They are taken from all equations of the table, redundant ones too: that row totals add up to
 the grand total follows from the inner cells only if these are shown. An equation with cells that are hidden or
-intervals, or may be, asks for nothing: readers are told that the truth lies within what is stated, and it does. This
-holds also where all its intervals come out as points.
+intervals, or may be, is not imposed: it is stated that the truth lies within, and it does. This holds also where all
+its intervals come out as points.
 """
 
 from __future__ import annotations
@@ -27,30 +28,30 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.attacker import working_equations
 from tablecloak.errors import SolverError
 from tablecloak.methods.adjustment import (
     Ranges,
     ReachRule,
     fewest_digits,
-    form_of,
+    formulate,
     pattern_of,
     price_unit,
     ranges_of,
 )
+from tablecloak.methods.rounding import in_data_units, is_noise
 from tablecloak.methods.unified import (
-    WHOLE,
     Affine,
-    Form,
-    Rows,
-    Shown,
-    combined_form,
-    furthest,
-    interval_form,
+    Formulation,
+    LinearConstraints,
+    ShownFormulation,
+    combined_formulation,
+    interval_formulation,
     joined,
     length_unit,
-    rounding_form,
-    suppression_form,
+    rounding_formulation,
+    sufficient_deviation,
+    sum_constraints,
+    suppression_formulation,
 )
 from tablecloak.model import (
     Intervals,
@@ -133,19 +134,19 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """All ways as one form, what is shown as a function of its columns, and how to print a solution. Confidential."""
+    """All ways as one formulation, what is shown as a function of its columns, and its patterns. Confidential."""
 
     plan: Plan
-    form: Form
-    free: Form
-    """The form without a bound on touched cells."""
+    formulation: Formulation
+    free: Formulation
+    """The formulation without a bound on touched cells."""
     value: Affine
     """What cells with numbers show."""
     reach: Floats
     """The stated reach of rounded cells."""
     steps: int
     vague: Bools
-    """Columns that only add room: of suppressed cells and intervals."""
+    """Columns that only widen deviation bounds: of suppressed cells and intervals."""
     ranges: Ranges | None
 
     @property
@@ -153,20 +154,22 @@ class Joint:
         return self.plan.problem
 
     def widest(self, x: Floats) -> Floats:
-        """The same numbers with everything else as vague as anybody could need."""
-        far = np.minimum(self.form.high, furthest(self.problem) / length_unit(self.problem))
+        """The same numbers with everything else as vague as any requirement could need."""
+        far = np.minimum(
+            self.formulation.high, sufficient_deviation(self.problem) / length_unit(self.problem)
+        )
         return np.where(self.vague, far, x)
 
-    def room(self, x: Floats) -> tuple[Floats, Floats]:
-        """Below and above, without noise below zero."""
-        return np.maximum(self.form.below.at(x), 0.0), np.maximum(self.form.above.at(x), 0.0)
+    def deviation_bounds(self, x: Floats) -> tuple[Floats, Floats]:
+        """Deviation bounds below and above, without noise below zero."""
+        return np.maximum(self.formulation.below.at(x), 0.0), np.maximum(self.formulation.above.at(x), 0.0)
 
     def pattern(self, x: Floats, intervals: Intervals) -> Mixed:
         """What is printed: numbers by the columns x, and these intervals."""
         plan, table, nothing = self.plan, self.problem.table, np.full(len(self.problem.table), np.nan)
         parts: list[tuple[Bools, Pattern]] = []
         if (vague := plan.hidden | plan.suppress).any():
-            hidden = plan.hidden | (plan.suppress & (self.form.touched.at(x) > 0.5))
+            hidden = plan.hidden | (plan.suppress & (self.formulation.touched.at(x) > 0.5))
             parts.append((vague, Suppression.of(table, hidden)))
         if (stated := plan.interval | plan.published).any():
             low = np.where(plan.interval, intervals.low, np.where(plan.published, plan.low, 0.0))
@@ -174,7 +177,7 @@ class Joint:
             parts.append((stated, Intervals.of(low, high)))
         moved = self._moved(x)
         if plan.rounded.any():
-            shown = np.where(plan.rounded, _in_units(self.problem, self.value.at(x)), nothing)
+            shown = np.where(plan.rounded, in_data_units(table, self.value.at(x)), nothing)
             parts.append((plan.rounded, Rounding.of(shown, np.where(plan.rounded, self.reach, 0.0))))
         if self.ranges is not None:
             near = pattern_of(self.problem, self.ranges, np.where(plan.perturbed, moved, 0.0))
@@ -185,14 +188,14 @@ class Joint:
         return pattern
 
     def _moved(self, x: Floats) -> Floats:
-        """How far from the truth numbers are shown, in data units; whole ones wherever that can be."""
+        """The distances of shown numbers from the truth, in data units; integral where possible."""
         plan, table = self.plan, self.problem.table
         moved = np.where(plan.changed, (self.value.at(x) - table.values) / table.unit, 0.0)
         moved = np.where(plan.rounded, np.rint(moved), moved)
         if self.ranges is None:
             return moved
         low, high = self.ranges.with_senses(moved > 0).ends()
-        still = ~plan.perturbed | ((self.form.touched.at(x) < 0.5) & counts_cells(self.problem))
+        still = ~plan.perturbed | ((self.formulation.touched.at(x) < 0.5) & (not self.problem.is_monotone))
         low, high = np.where(plan.perturbed, low, moved), np.where(plan.perturbed, high, moved)
         low, high = np.where(still & plan.perturbed, 0.0, low), np.where(still & plan.perturbed, 0.0, high)
         sums = plan.summing()
@@ -203,72 +206,69 @@ class Joint:
         sums, shown = self.plan.summing(), pattern.view(self.problem).shown
         shown = np.where(self.plan.numbers, shown, 0.0)
         off = sums @ (shown - np.where(self.plan.numbers, self.problem.table.values, 0.0))
-        if (np.abs(off) > 1e-6 * self.problem.table.unit + 1e-9 * (abs(sums) @ np.abs(shown))).any():
+        if not is_noise(off, abs(sums) @ np.abs(shown), self.problem.table.unit):
             raise SolverError(
                 "numbers that do not add up were found; they are dropped. Please report the instance."
             )
 
     def __repr__(self) -> str:
-        return f"<confidential Joint: {self.form.size} columns>"
-
-
-def counts_cells(problem: Problem) -> bool:
-    """Whether it matters which cells are touched at all."""
-    return not problem.is_monotone
+        return f"<confidential Joint: {self.formulation.size} columns>"
 
 
 def joint_of(plan: Plan, steps: int) -> Joint:
-    """The program of a plan, with so many steps of rounding."""
+    """The formulation of a plan with a number of steps of rounding."""
     problem, size = plan.problem, len(plan.problem.table)
-    parts = [(plan.fixed | plan.hidden, _fixed_form(plan))]
+    parts = [(plan.fixed | plan.hidden, _fixed_formulation(plan))]
     values: list[Affine] = [Affine(problem.table.values, csr_array((size, 0)))]
     vague = [np.zeros(0, dtype=bool)]
     reach = np.zeros(size)
     ranges: Ranges | None = None
 
-    def add(cells: Bools, form: Form, value: Affine | None) -> None:
-        parts.append((cells, form))
-        values.append(Affine(np.zeros(size), csr_array((size, form.size))) if value is None else value)
-        vague.append(np.full(form.size, value is None))
+    def add(cells: Bools, formulation: Formulation, value: Affine | None) -> None:
+        parts.append((cells, formulation))
+        values.append(Affine(np.zeros(size), csr_array((size, formulation.size))) if value is None else value)
+        vague.append(np.full(formulation.size, value is None))
 
     if plan.suppress.any():
-        add(plan.suppress, suppression_form(_within(problem), plan.suppress), None)
+        add(plan.suppress, suppression_formulation(_within(problem), plan.suppress), None)
     if plan.interval.any():
-        add(plan.interval, _interval_form(plan), None)
+        add(plan.interval, _interval_formulation(plan), None)
     if plan.rounded.any():
         base = np.where(plan.rounded, plan.base, 0.0)
-        shown = rounding_form(problem, plan.rounded, base, steps, problem.weights, counts_cells(problem))
+        shown = rounding_formulation(
+            problem, plan.rounded, base, steps, problem.weights, not problem.is_monotone
+        )
         reach = shown.reach
-        add(plan.rounded, shown.form, shown.value)
+        add(plan.rounded, shown.formulation, shown.value)
     if plan.perturbed.any():
         ranges, shown = _perturbed(plan)
-        add(plan.perturbed, shown.form, shown.value)
+        add(plan.perturbed, shown.formulation, shown.value)
     value = _values([cells for cells, _ in parts], values)
-    form, value = _from_zero(joined(parts), value)
-    if (form.switch < 0).all():
-        form = replace(form, switches=None)
-    free = form.with_rows(_adding_up(plan, value))
-    form = free.at_most_touched(problem.most_touched)
-    return Joint(plan, form, free, value, reach, steps, np.concatenate(vague), ranges)
+    formulation, value = _from_zero(joined(parts), value)
+    if (formulation.switch < 0).all():
+        formulation = replace(formulation, switches=None)
+    free = formulation.with_constraints(_adding_up(plan, value))
+    formulation = free.at_most_touched(problem.most_touched)
+    return Joint(plan, formulation, free, value, reach, steps, np.concatenate(vague), ranges)
 
 
 # ---------------------------------------------------------------------- the parts
 
 
-def _fixed_form(plan: Plan) -> Form:
-    """No columns: the room is what it is. What was published as an interval costs its width, which nothing changes."""
+def _fixed_formulation(plan: Plan) -> Formulation:
+    """No columns: fixed deviation bounds. What was published as an interval costs its width."""
     problem, size, none = plan.problem, plan.exact.size, np.zeros(0)
     value, endless = problem.table.values, np.where(plan.hidden, np.inf, 0.0)
     above = np.where(plan.published, np.maximum(plan.high - value, 0.0), endless)
     below = np.where(plan.published, np.maximum(value - plan.low, 0.0), endless)
     stated = Intervals.of(np.where(plan.published, plan.low, 0.0), np.where(plan.published, plan.high, 0.0))
     empty = csr_array((size, 0))
-    return Form(
+    return Formulation(
         none,
         none,
         none,
         none.astype(bool),
-        Rows.none(0),
+        LinearConstraints.none(0),
         Affine(above, empty),
         Affine(below, empty),
         Affine((plan.hidden | plan.published).astype(float), empty),
@@ -277,8 +277,8 @@ def _fixed_form(plan: Plan) -> Form:
 
 
 def _within(problem: Problem) -> Problem:
-    """Boxes no wider than anybody needs, for the room of a hidden cell must be a number."""
-    value, far = problem.table.values, furthest(problem)
+    """A priori bounds no wider than any requirement needs: those of a hidden cell must be finite."""
+    value, far = problem.table.values, sufficient_deviation(problem)
     return replace(
         problem,
         outsider_low=np.maximum(problem.outsider_low, value - far),
@@ -286,26 +286,25 @@ def _within(problem: Problem) -> Problem:
     )
 
 
-def _interval_form(plan: Plan) -> Form:
+def _interval_formulation(plan: Plan) -> Formulation:
     problem, none = plan.problem, np.zeros(plan.exact.size, dtype=bool)
     weights = problem.weights
-    if not counts_cells(problem):
-        return interval_form(problem, plan.interval, none, weights, weights)
-    return combined_form(problem, plan.interval, none, weights, weights, 0.0 * weights, furthest(problem))
+    if problem.is_monotone:
+        return interval_formulation(problem, plan.interval, none, weights, weights)
+    return combined_formulation(
+        problem, plan.interval, none, weights, weights, 0.0 * weights, sufficient_deviation(problem)
+    )
 
 
-def _perturbed(plan: Plan) -> tuple[Ranges, Shown]:
-    """The form of the perturbed cells alone, without sums: those are for the whole table to add up."""
+def _perturbed(plan: Plan) -> tuple[Ranges, ShownFormulation]:
+    """The formulation of the perturbed cells alone, without sums: those are imposed on the whole table."""
     problem = plan.problem
     marks = frozen(np.where(plan.perturbed, problem.marks, Mark.FORCED).astype(problem.marks.dtype))
     alone = replace(problem, marks=marks, most_touched=None)
     ranges = ranges_of("mixed-joint", alone, plan.rule)
-    shown = form_of(alone, ranges, counts_cells(problem))
-    rows, sums = shown.form.rows, working_equations(problem.table).shape[0]
-    own = rows.low.size - sums  # the last rows of `form_of` are the sums of all equations
-    kept = Rows(csr_array(rows.matrix[:own]), rows.low[:own], rows.high[:own])
-    form = replace(shown.form, rows=kept, cost=shown.form.cost * price_unit(alone))
-    return ranges, replace(shown, form=form)
+    shown = formulate(alone, ranges, not problem.is_monotone, additive=False)
+    formulation = replace(shown.formulation, cost=shown.formulation.cost * price_unit(alone))
+    return ranges, replace(shown, formulation=formulation)
 
 
 def _values(masks: list[Bools], values: list[Affine]) -> Affine:
@@ -323,48 +322,34 @@ def _values(masks: list[Bools], values: list[Affine]) -> Affine:
     return Affine(constant, csr_array(hstack(matrices)))
 
 
-def _from_zero(form: Form, value: Affine) -> tuple[Form, Affine]:
-    """The same with columns counted from their lower bounds: rows of the second model are sharpened for such."""
-    start = form.low
+def _from_zero(formulation: Formulation, value: Affine) -> tuple[Formulation, Affine]:
+    """The same with columns counted from their lower bounds, for which cuts are strengthened."""
+    start = formulation.low
     if not start.any():
-        return form, value
+        return formulation, value
 
     def moved(affine: Affine) -> Affine:
         return Affine(affine.constant + affine.matrix @ start, affine.matrix)
 
-    by = form.rows.matrix @ start
-    rows = Rows(form.rows.matrix, form.rows.low - by, form.rows.high - by)
+    by = formulation.constraints.matrix @ start
+    rows = LinearConstraints(
+        formulation.constraints.matrix, formulation.constraints.low - by, formulation.constraints.high - by
+    )
     shifted = replace(
-        form,
+        formulation,
         low=np.zeros_like(start),
-        high=form.high - start,
-        rows=rows,
-        above=moved(form.above),
-        below=moved(form.below),
-        touched=moved(form.touched),
-        constant=form.constant + float(form.cost @ start),
+        high=formulation.high - start,
+        constraints=rows,
+        above=moved(formulation.above),
+        below=moved(formulation.below),
+        touched=moved(formulation.touched),
+        constant=formulation.constant + float(formulation.cost @ start),
     )
     return shifted, moved(value)
 
 
-def _adding_up(plan: Plan, value: Affine) -> Rows:
+def _adding_up(plan: Plan, value: Affine) -> LinearConstraints:
     """M v = M a for the equations in which every cell shows a number by its way."""
     sums = plan.summing()
     true = np.where(plan.numbers, plan.problem.table.values, 0.0)
-    right = sums @ (true - np.where(plan.numbers, value.constant, 0.0))
-    matrix = csr_array(sums @ value.matrix)
-    scale = np.asarray(abs(matrix).max(axis=1).todense()).ravel() if matrix.nnz else np.zeros(right.size)
-    scale[scale == 0] = np.maximum(abs(sums) @ np.abs(true), 1.0)[scale == 0]
-    right = right / scale
-    right = np.where(np.abs(right - np.rint(right)) < WHOLE, np.rint(right), right)
-    of = np.repeat(np.arange(right.size), np.diff(matrix.indptr))
-    return Rows(
-        csr_array((matrix.data / scale[of], matrix.indices, matrix.indptr), shape=matrix.shape), right, right
-    )
-
-
-def _in_units(problem: Problem, values: Floats) -> Floats:
-    """Numbers in whole data units, without noise."""
-    table = problem.table
-    units = np.rint(values / table.unit)
-    return np.asarray(units * table.unit if table.decimals == 0 else units / 10.0**table.decimals)
+    return sum_constraints(sums, true, Affine(np.where(plan.numbers, value.constant, 0.0), value.matrix))

@@ -16,7 +16,7 @@ from tablecloak.errors import InfeasibleProblem, InputError, counted, listed, ne
 from tablecloak.methods.adjustment import ReachRule
 from tablecloak.methods.feasibility import forced_in_the_way
 from tablecloak.methods.mixed.formulation import WAYS, Plan
-from tablecloak.methods.rounding import indivisible_cells
+from tablecloak.methods.rounding import are_multiples_of_unit, indivisible_cells
 from tablecloak.model import (
     Audit,
     Intervals,
@@ -29,9 +29,7 @@ from tablecloak.model import (
     nearest_units,
 )
 from tablecloak.progress import Progress
-
-SLACK = 1e-9
-"""A statement contains the true value up to this share of it, as in the audit."""
+from tablecloak.solvers import STATED_NOISE
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class MixedParams:
     """Parameters of mixed-joint."""
 
     seconds: float | None = None
-    """Stop after so long with the best found so far and its proven bound."""
+    """Time limit; then the best found so far is returned with its proven bound."""
     inner: str = "interval"
     """The way of cells that are no totals: exact, suppress, interval, round or perturb."""
     totals: str = "round"
@@ -131,8 +129,7 @@ def _bases(table: Table, params: MixedParams, ways: Ints, faults: list[str]) -> 
         if base.size == wrong.size and wrong.any():
             faults.append("bases: every rounded cell needs a finite number that is not negative")
             return base
-    units = np.where(rounded, base, 0.0) / table.unit
-    if (np.abs(units - np.rint(units)) > 1e-9 * np.maximum(units, 1.0)).any():
+    if not are_multiples_of_unit(np.where(rounded, base, 0.0), table):
         faults.append(f"a base must be a multiple of the data unit, {table.unit:g}")
     return frozen(np.where(rounded, base, 0.0))
 
@@ -154,16 +151,16 @@ def _published(problem: Problem, params: MixedParams, faults: list[str]) -> tupl
     for what, where in _published_faults(problem, low, high):
         faults += [f"cell {label}: {what}" for label in table.labels(np.flatnonzero(where))]
     stated, value = np.isfinite(low) & np.isfinite(high), table.values
-    point = stated & (high - low <= SLACK * np.maximum(1.0, np.abs(value)))
+    point = stated & (high - low <= STATED_NOISE * np.maximum(1.0, np.abs(value)))
     low = np.where(stated, np.where(point, value, np.minimum(low, value)), np.nan)
     high = np.where(stated, np.where(point, value, np.maximum(high, value)), np.nan)
     return frozen(low), frozen(high)
 
 
 def _published_faults(problem: Problem, low: Floats, high: Floats) -> Iterator[tuple[str, Bools]]:
-    """What may be wrong with what was published before, and where it is."""
+    """Faults of what was published before, and where they are."""
     value = problem.table.values
-    slack = SLACK * np.maximum(1.0, np.abs(value))
+    slack = STATED_NOISE * np.maximum(1.0, np.abs(value))
     stated = np.isfinite(low) & np.isfinite(high)
     nothing = (np.isnan(low) & np.isnan(high)) | (np.isneginf(low) & np.isposinf(high))
     yield (
@@ -275,7 +272,7 @@ def check_divisible(plan: Plan) -> None:
 
 
 def cannot_add_up(plan: Plan, steps: int) -> InfeasibleProblem:
-    """What to say when no numbers add up."""
+    """The refusal where no numbers add up."""
     which = "to the next multiple up or down" if steps == 0 else f"within {steps} steps of the next multiples"
     numbers = f"rounding {which}" if plan.rounded.any() else "perturbation within this reach"
     return InfeasibleProblem(

@@ -1,4 +1,4 @@
-"""What mixed-joint returns: the publication that was found, notes for its reader, and the proposal."""
+"""Results of mixed-joint: the publication, notes for its reader, and the proposal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.adjustment import COUNTED_ON, FRACTIONS
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals import HAIR
-from tablecloak.methods.mixed.formulation import Joint, Plan, counts_cells
+from tablecloak.methods.mixed.formulation import Joint, Plan
 from tablecloak.methods.mixed.plan import MixedParams
-from tablecloak.methods.unified import FAR, Answer
+from tablecloak.methods.unified import FormulationSettings, ModelSolution
 from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
-from tablecloak.solvers import Outcome
+from tablecloak.solvers import INTEGRAL_MOVE, Outcome
 
 UNDECIDED = (
     "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
@@ -27,19 +27,19 @@ UNDECIDED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A publication, how the program ended, and sensitive cells that their own way could not protect. Confidential."""
+class Publication:
+    """A publication, how its program ended, and whether cells with numbers may be open. Confidential."""
 
     joint: Joint
     x: Floats
     pattern: Mixed
     intervals: Intervals
-    answer: Answer
+    answer: ModelSolution
     left_open: bool
 
 
 def accepted_with(plan: Plan, verdict: Audit, left_open: bool) -> bool:
-    """Whether the audit found no fault, but open cells that show numbers which need not be true, if these may be."""
+    """Whether the audit finds no fault except, if `left_open`, open cells that show numbers which need not be true."""
     wrong = verdict.too_many_touched or verdict.against_marks.size > 0
     return not wrong and bool((plan.changed & left_open)[verdict.open_cells].all())
 
@@ -65,8 +65,8 @@ def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress
     return Intervals(low, high)
 
 
-def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
-    """What a reader of the result should know."""
+def notes_of(plan: Plan, pattern: Mixed, exact: Publication) -> list[str]:
+    """Notes for the reader of a result."""
     table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
     if exact.left_open:
         late, failed = exact.answer.outcome.undecided, exact.answer.outcome is Outcome.FAILED
@@ -79,10 +79,12 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
     if plan.perturbed.any():
         notes.append(COUNTED_ON)
         moved = (view.shown - table.values)[plan.perturbed] / table.unit
-        if (np.abs(moved - np.rint(moved)) > 1e-6).any():
+        if (np.abs(moved - np.rint(moved)) > INTEGRAL_MOVE).any():
             notes.append(FRACTIONS)
-    if (plan.suppress.any() or counts_cells(plan.problem)) and not is_network(plan.problem):
-        notes.append(f"proven for deviations of at most {FAR:g} levels in hidden cells")
+    if (plan.suppress.any() or not plan.problem.is_monotone) and not is_network(plan.problem):
+        notes.append(
+            f"proven for deviations of at most {FormulationSettings().max_deviation:g} levels in hidden cells"
+        )
     silent = np.isnan(view.shown)
     full = abs(table.equations) @ silent.astype(float) == 0
     off = np.abs(table.equations @ np.where(silent, 0.0, view.shown) - table.rhs) > table.unit / 2
@@ -95,7 +97,7 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
 
 
 def proposal_of(
-    problem: Problem, params: MixedParams, pattern: Mixed, exact: Found, notes: list[str], run: Run
+    problem: Problem, params: MixedParams, pattern: Mixed, exact: Publication, notes: list[str], run: Run
 ) -> Proposal:
     """The proposal of a mixed publication, with what is proven about its cost."""
     answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
@@ -108,9 +110,8 @@ def proposal_of(
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
     ended = Status.OPTIMAL if same and proven else Status.FEASIBLE
     late = answer.outcome is Outcome.TIME_LIMIT
-    beyond = (
-        exact.joint.ranges is not None and bound > before + slack
-    )  # whole units and the reach as it is stated
+    # integer units and the stated reach are outside the model
+    beyond = exact.joint.ranges is not None and bound > before + slack
     return Proposal(
         pattern,
         run.status(ended, complete=not late),
@@ -130,7 +131,7 @@ def proposal_of(
 
 
 def refusal_of(joint: Joint, cells: list[str]) -> InfeasibleProblem:
-    """What to say when nothing meets what is asked; `cells` are open even where all else is vague, where known."""
+    """The refusal where nothing meets the requirements; `cells` are known to be open even where all else is vague."""
     problem = joint.problem
     most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
     if joint.plan.rounded.any():

@@ -1,32 +1,47 @@
-"""Parts of the rounding methods: tables in integer units, totals, annealing."""
+"""Parts of the rounding methods: tables in integer units, integral bases, annealing."""
 
-from tablecloak.methods.rounding.annealing import AnnealedRounding, AnnealingSettings, annealed_rounding
-from tablecloak.methods.rounding.initial_rounding import FirstRounding, FirstSettings
+from tablecloak.methods.rounding.annealing import AnnealedRounding, anneal
+from tablecloak.methods.rounding.initial_rounding import InitialRounding, reach_of_hiding, takes_long
 from tablecloak.methods.rounding.integer_units import (
-    LARGEST_WHOLE,
-    WholeTable,
+    IntegerTable,
     adds_up,
-    cells_in_the_way,
+    are_multiples_of_unit,
     check_marks,
+    check_none_hidden,
+    conflicting_cells,
+    in_data_units,
     indivisible_cells,
-    whole_table,
+    integer_matrix,
+    integer_table,
+    is_noise,
+    true_leaves,
 )
-from tablecloak.methods.rounding.integral_basis import free_cells
-from tablecloak.methods.rounding.totals import Ladder
+from tablecloak.methods.rounding.integral_basis import IntegralBasis, eliminated_basis, leaf_basis
+from tablecloak.methods.rounding.settings import AnnealingSettings, RoundingSettings
+from tablecloak.methods.rounding.totals import Totals
 
 __all__ = [
-    "LARGEST_WHOLE",
     "AnnealedRounding",
     "AnnealingSettings",
-    "FirstRounding",
-    "FirstSettings",
-    "Ladder",
-    "WholeTable",
+    "InitialRounding",
+    "IntegerTable",
+    "IntegralBasis",
+    "RoundingSettings",
+    "Totals",
     "adds_up",
-    "annealed_rounding",
-    "cells_in_the_way",
+    "anneal",
+    "are_multiples_of_unit",
     "check_marks",
-    "free_cells",
+    "check_none_hidden",
+    "conflicting_cells",
+    "eliminated_basis",
+    "in_data_units",
     "indivisible_cells",
-    "whole_table",
+    "integer_matrix",
+    "integer_table",
+    "is_noise",
+    "leaf_basis",
+    "reach_of_hiding",
+    "takes_long",
+    "true_leaves",
 ]

@@ -5,10 +5,10 @@ table is additive whatever is chosen. Total t is then off by  e_t = sum over its
 residue of leaf i. Sought are choices with a small  sum_t |e_t|  (`solvers.kernels.sign_annealing`); then every total is
 off by a base or two, where rounding leaves to the nearest multiple lets totals drift away by thousands of them.
 
-Where leaves are tied to each other (linked tables), or a forced cell would move, free cells take the place of leaves:
-cells that give all others in whole numbers, zeros and forced cells kept (`integral_basis`). Cells that depend on them
-may then come out below zero, or far away: their e_t counts more in the next of some rounds. The best round counts: none
-below zero, then the least K.
+Where leaves are linearly dependent (linked tables), or a forced cell would move, free cells take the place of leaves:
+cells that determine all others in integers, zeros and forced cells kept (`integral_basis`). Dependent cells may then
+come out below zero, or far away: their e_t gets a larger penalty in the next of some rounds. The best round counts:
+none below zero, then the least K.
 
 This is the rounding of controlled rounding with K steps: all cells are shown within (K + 1) b of the truth, with the
 least K that holds. For every K no rounding costs less than  sum_i w_i (distance of a_i to the nearest multiple).
@@ -25,144 +25,153 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.rounding.integer_units import WholeTable, adds_up
-from tablecloak.methods.rounding.integral_basis import FreeCells
+from tablecloak.errors import InputError, NotApplicable
+from tablecloak.methods.rounding.integer_units import IntegerTable, adds_up, integer_table, true_leaves
+from tablecloak.methods.rounding.integral_basis import IntegralBasis
+from tablecloak.methods.rounding.settings import AnnealingSettings
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
 
 
-@dataclass(frozen=True)
-class AnnealingSettings:
-    """Tuning of the annealing."""
-
-    steps_a_cell: int = 600
-    """Steps for each free cell."""
-    most_steps: int = 20_000_000
-    hot: float = 3.0
-    cold: float = 0.1
-    """Temperatures at first and in the end, in bases."""
-    rounds: int = 4
-    """Maximum number of rounds where cells that depend on others are below zero or far away."""
-    near: int = 2
-    """Bases: no further round for a rounding that is within these."""
-    dearer: float = 4.0
-    """By this factor such cells count more in the next round. Rounds were set on hier16 and ninenew."""
-
-
 @dataclass(frozen=True, eq=False)
 class AnnealedRounding:
-    """What is shown, how many bases it is away from the truth at most, and what no rounding costs less than."""
+    """A rounding that adds up. Confidential."""
 
     shown: Floats
     reach: int
+    """The maximum distance to the truth, in bases."""
     bound: float
+    """A lower bound on the cost of every rounding."""
+    units: IntegerTable
+    """The table that was rounded, in integer units."""
     tied: bool = False
-    """Whether leaves of the table were tied to each other, as in linked tables."""
+    """Whether leaves of the table are linearly dependent, as in linked tables."""
 
 
-def annealed_rounding(
+def anneal(
     problem: Problem,
-    whole: WholeTable,
+    bases: Floats,
     rng: np.random.Generator,
     progress: Progress,
     deadline: Deadline,
     settings: AnnealingSettings = AnnealingSettings(),
 ) -> AnnealedRounding | None:
-    """A rounding with small errors; None where no cells are found that give all others in whole numbers.
+    """`annealed_rounding` for the bases of all cells that are rounded; None where it cannot be done.
+
+    There must be a single base, and it must not matter which cells are touched.
+    """
+    base = np.unique(bases)
+    if base.size != 1 or base[0] == 0 or not problem.is_monotone:
+        return None
+    try:
+        units = integer_table("annealing", problem, float(base[0]))
+    except (InputError, NotApplicable):  # forced cells that are no multiples, or fractions in equations
+        return None
+    return annealed_rounding(problem, units, rng, progress, deadline, settings)
+
+
+def annealed_rounding(
+    problem: Problem,
+    units: IntegerTable,
+    rng: np.random.Generator,
+    progress: Progress,
+    deadline: Deadline,
+    settings: AnnealingSettings = AnnealingSettings(),
+) -> AnnealedRounding | None:
+    """A rounding with small errors; None where no integral basis is found.
 
     None also where the numbers that come out are below zero, but not those of the table, or are no multiples because a
     right-hand side is none.
     """
-    table = problem.table
-    leaf = table.is_leaf & ~table.is_virtual
+    leaf = true_leaves(problem.table)
     progress("annealing", 0, 1)
-    free = FreeCells.of_leaves(whole.equations, leaf)
-    jump = None if free is None else _Annealing(free, whole, settings, deadline).jump(rng)
+    basis = IntegralBasis.of_leaves(units.equations, leaf)
+    jump = None if basis is None else _Annealing(basis, units, settings, deadline).jump(rng)
     if jump is None or (jump[problem.forced] != 0).any():
-        kept = problem.forced | (whole.values == 0)
-        size = np.abs(whole.values).astype(np.float64)
-        free = FreeCells.by_elimination(whole.equations, leaf, kept, size, deadline.passed)
-        jump = None if free is None else _Annealing(free, whole, settings, deadline).jump(rng)
+        kept = problem.forced | (units.values == 0)
+        size = np.abs(units.values).astype(np.float64)
+        basis = IntegralBasis.by_elimination(units.equations, leaf, kept, size, deadline.passed)
+        jump = None if basis is None else _Annealing(basis, units, settings, deadline).jump(rng)
     progress("annealing", 1, 1)
-    if free is None or jump is None or not _is_rounding(problem, whole, jump):
+    if basis is None or jump is None or not _is_rounding(problem, units, jump):
         return None
-    distance = np.minimum(whole.values % whole.base, -whole.values % whole.base)
-    distance[problem.forced] = 0
+    distance = np.where(problem.forced, 0, units.distances())
     return AnnealedRounding(
-        whole.amounts(whole.values + jump),
-        _reach(jump, whole.base),
-        float(problem.weights @ whole.amounts(distance)),
-        free.tied,
+        units.amounts(units.values + jump),
+        _reach(jump, units.base),
+        float(problem.weights @ units.amounts(distance)),
+        units,
+        basis.tied,
     )
 
 
 def _reach(jump: Ints, base: int) -> int:
-    """How many bases cells move at most."""
+    """The maximum distance that cells move, in bases."""
     return max(1, math.ceil(int(np.abs(jump).max(initial=0)) / base))
 
 
-def _below(whole: WholeTable, jump: Ints) -> Bools:
-    """Cells that come out below zero and are not."""
-    return np.asarray((whole.values >= 0) & (whole.values + jump < 0))
+def _below(units: IntegerTable, jump: Ints) -> Bools:
+    """Cells that come out below zero although their values are not."""
+    return np.asarray((units.values >= 0) & (units.values + jump < 0))
 
 
-def _is_rounding(problem: Problem, whole: WholeTable, jump: Ints) -> bool:
-    """Whether multiples come out that add up, forced cells as they are and none below zero that is not."""
+def _is_rounding(problem: Problem, units: IntegerTable, jump: Ints) -> bool:
+    """Whether the result is additive, of multiples, with forced cells kept and no cell newly below zero."""
     return bool(
-        adds_up(whole.equations, jump).all()
+        adds_up(units.equations, jump).all()
         and not jump[problem.forced].any()
-        and not ((whole.values + jump) % whole.base).any()
-        and not _below(whole, jump).any()
+        and not ((units.values + jump) % units.base).any()
+        and not _below(units, jump).any()
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Annealing:
-    """Choices of the free cells. Confidential."""
+    """Directions of the free cells. Confidential."""
 
-    free: FreeCells
-    whole: WholeTable
+    basis: IntegralBasis
+    units: IntegerTable
     settings: AnnealingSettings
     deadline: Deadline
 
     def jump(self, rng: np.random.Generator) -> Ints:
-        """How far all cells move, by the best of the rounds."""
-        whole, settings = self.whole, self.settings
-        price = np.ones(whole.values.size)
-        best = self._round(price, rng)
-        for _ in range(settings.rounds - 1 if self.free.tied else 0):
-            off = _below(whole, best) | (np.abs(best) > settings.near * whole.base)
+        """The moves of all cells, by the best of the rounds."""
+        units, settings = self.units, self.settings
+        penalty = np.ones(units.values.size)
+        best = self._round(penalty, rng)
+        for _ in range(settings.rounds - 1 if self.basis.tied else 0):
+            off = _below(units, best) | (np.abs(best) > settings.near * units.base)
             if not off.any() or self.deadline.passed():
                 break
-            price[off] *= settings.dearer
-            best = min(best, self._round(price, rng), key=self._worth)
+            penalty[off] *= settings.penalty_growth
+            best = min(best, self._round(penalty, rng), key=self._rank)
         return best
 
-    def _worth(self, jump: Ints) -> tuple[int, int, int]:
-        """What is best has the least of this."""
-        return int(_below(self.whole, jump).sum()), _reach(jump, self.whole.base), int(np.abs(jump).sum())
+    def _rank(self, jump: Ints) -> tuple[int, int, int]:
+        """The order of roundings: less is better."""
+        return int(_below(self.units, jump).sum()), _reach(jump, self.units.base), int(np.abs(jump).sum())
 
-    def _round(self, price: Floats, rng: np.random.Generator) -> Ints:
-        """How far all cells move; those that depend count by their prices."""
+    def _round(self, penalty: Floats, rng: np.random.Generator) -> Ints:
+        """The moves of all cells after one annealing with penalties of the dependent ones."""
         from tablecloak.solvers.kernels.sign_annealing import balanced_senses
 
-        base, free, settings = self.whole.base, self.free, self.settings
-        depends = np.ones(self.whole.values.size, dtype=bool)
-        depends[free.cells] = False
-        residue = self.whole.values[free.cells] % base
+        base, basis, settings = self.units.base, self.basis, self.settings
+        depends = np.ones(self.units.values.size, dtype=bool)
+        depends[basis.cells] = False
+        residue = self.units.values[basis.cells] % base
         choice = np.flatnonzero(residue > 0)
         rest = residue[choice]
         senses: Ints = (2 * rest > base).astype(np.int64)
-        sums = free.matrix[depends]
+        sums = basis.matrix[depends]
         columns = csc_array(sums[:, choice].astype(np.float64))
-        moves = np.zeros(free.cells.size, dtype=np.int64)
+        moves = np.zeros(basis.cells.size, dtype=np.int64)
         moves[choice] = np.where(senses == 1, base - rest, -rest)
         if choice.size and columns.nnz:
             found = balanced_senses(
                 columns,
                 np.full(choice.size, float(base)),
                 np.zeros(choice.size),
-                price[depends],
+                penalty[depends],
                 (sums @ moves).astype(np.float64),
                 senses,
                 heat=(settings.hot * base, settings.cold * base),
@@ -171,4 +180,4 @@ class _Annealing:
                 stop=self.deadline.passed,
             )
             moves[choice] = np.where(found == 1, base - rest, -rest)
-        return np.asarray(free.matrix @ moves)
+        return np.asarray(basis.matrix @ moves)

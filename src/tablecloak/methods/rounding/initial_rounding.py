@@ -1,100 +1,92 @@
-"""A rounding that needs no program, for the time when a limit or an interrupt ends programs before they have one.
+"""A rounding that needs no program, for when a limit or an interrupt ends programs before they have one.
 
-It is annealed (`annealing`). With a limit that is done first, with few steps, and reported; where more steps
-are usual it is done once more in the time that programs leave, and the better one counts. Without a limit it is at hand
-for large tables whose programs may take long, and is of use only after an interrupt.
+It is annealed (`annealing`). With a limit that is done first, with few steps, and reported; if more steps are usual it
+is repeated in the time that programs leave, and the better rounding counts. Without a limit it is prepared for large
+tables whose programs may take long, and is used only after an interrupt.
 
-The stated reach is as many bases as the cell furthest away needs, K + 1. On linked tables the verdict on so narrow a
-reach may take an audit much longer than the whole run (on ninenew it had not ended after 90 s, where one on
-suppressions takes a second or two). There all cells state a reach that is as good as hiding them,
-`unified.formulation.furthest`, unless the steps are given.
+The stated reach is the number of bases that the furthest cell needs, K + 1. On linked tables the audit of so narrow a
+reach may take much longer than the whole run (on ninenew it had not ended after 90 s, where one of suppressions takes
+a second or two). There all cells state a reach that is as good as hiding them, `reach_of_hiding`, unless the steps are
+given.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker import is_network, structure_of
-from tablecloak.errors import InputError, NotApplicable, SolverError, counted
+from tablecloak.errors import SolverError, counted
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.rounding.annealing import AnnealedRounding, AnnealingSettings, annealed_rounding
-from tablecloak.methods.rounding.integer_units import whole_table
-from tablecloak.methods.unified import furthest
+from tablecloak.methods.rounding.annealing import AnnealedRounding, anneal
+from tablecloak.methods.rounding.settings import AnnealingSettings, RoundingSettings
+from tablecloak.methods.unified import sufficient_deviation
 from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Deadline, Progress
 
 
-@dataclass(frozen=True)
-class FirstSettings:
-    """Steps, and what of the time is whose; benchmark part `limits`."""
-
-    steps: int = 1_500_000
-    """Maximum number of steps of the first annealing, which is due within a tenth of the limit: 0.1 to 0.2 s."""
-    share: float = 0.08
-    """Maximum share of the time for it."""
-    large: int = 1_000
-    """In tables of more cells that are no networks programs may take all the time there is."""
-    kept: tuple[float, float] = (0.1, 0.25)
-    """Share and maximum number of seconds that programs leave there: some end a moment after their limit."""
-    kept_to_anneal: tuple[float, float] = (0.3, 2.0)
-    """The same where annealing is to be done once more."""
+def takes_long(problem: Problem, settings: RoundingSettings) -> bool:
+    """Whether programs may take all the time there is: in large non-network tables."""
+    return len(problem.table) > settings.initial.large and not is_network(problem)
 
 
-class FirstRounding:
+def reach_of_hiding(problem: Problem, bases: Floats) -> int:
+    """The stated reach, in bases, from which on a rounding protects as well as hiding all its cells."""
+    return math.ceil(sufficient_deviation(problem) / float(bases[bases > 0].min()))
+
+
+class InitialRounding:
     """The rounding of one run. Confidential."""
 
     def __init__(
         self,
-        method: str,
         problem: Problem,
         base: Floats,
         steps: int | None,
         rng: np.random.Generator,
         progress: Progress,
         run: Run,
-        settings: FirstSettings = FirstSettings(),
+        settings: RoundingSettings = RoundingSettings(),
     ) -> None:
         """`base` of every cell, zero where it keeps its value; `steps` as given by the user."""
-        self.method, self.problem, self.base, self.steps = method, problem, base, steps
+        self.problem, self.base, self.steps = problem, base, steps
         self.rng, self.progress, self.run, self.settings = rng, progress, run, settings
-        self.large = len(problem.table) > settings.large and not is_network(problem)
+        self.large = takes_long(problem, settings)
         self.found: AnnealedRounding | None = None
         self.complete = False
         """Whether more time would not change it."""
 
     def prepare(self) -> None:
-        """Have it at hand, if there is a limit or programs may take long."""
-        deadline, settings, usual = self.run.deadline, self.settings, AnnealingSettings()
+        """Anneal a first rounding if there is a limit or programs may take long."""
+        deadline, settings, usual = self.run.deadline, self.settings, self.settings.annealing
         limited = deadline.moment is not None
         if not limited and not self.large:
             return
         with self.run.stoppable():
-            part = deadline.share(settings.share)
-            steps = min(usual.most_steps, settings.steps) if limited else usual.most_steps
-            self.found = self._annealed(part, replace(usual, most_steps=steps))
-            leaves = int(self.problem.table.is_leaf.sum())
-            self.complete = steps >= min(usual.most_steps, usual.steps_a_cell * leaves) and not part.passed()
+            part, first = deadline.share(settings.initial.share), settings.initial_annealing(limited)
+            self.found = self._anneal(part, first)
+            wanted = min(usual.most_steps, usual.steps_a_cell * int(self.problem.table.is_leaf.sum()))
+            self.complete = first.most_steps >= wanted and not part.passed()
             if self.found is None or not limited:
                 return
             self.progress("annealing", 1, 1, self._pattern(self.found, self.found.reach).loss(self.problem))
 
     def programs_until(self) -> Deadline:
-        """The deadline of programs: in large tables something is left after it."""
+        """The deadline of programs: in large tables some time is kept after it."""
         deadline = self.run.deadline
         if deadline.moment is None or not self.large:
             return deadline
-        share, most = self.settings.kept if self.complete else self.settings.kept_to_anneal
+        initial = self.settings.initial
+        share, most = initial.kept if self.complete else initial.kept_to_anneal
         return deadline.earlier(min(share * deadline.left, most))
 
     def proposal(self, notes: list[str]) -> Proposal:
-        """What adds up when there is no time for programs; an error where nothing does."""
+        """The annealed rounding, when there is no time for programs; an error where there is none."""
         if not self.complete:
-            again = self._annealed(self.run.deadline.at_least(GRACE), AnnealingSettings())
-            if self.found is None or (again is not None and self._worth(again) < self._worth(self.found)):
+            again = self._anneal(self.run.deadline.at_least(GRACE), self.settings.annealing)
+            if self.found is None or (again is not None and self._rank(again) < self._rank(self.found)):
                 self.found = again
         found = self.found
         if found is None or (self.steps is not None and found.reach > self.steps + 1):
@@ -104,8 +96,7 @@ class FirstRounding:
         notes = [*notes, "no program found a rounding (in time): this one was made by annealing"]
         reach = found.reach
         if found.tied and self.steps is None:
-            least = float(self.base[self.base > 0].min())
-            reach = max(reach, math.ceil(furthest(self.problem) / least))
+            reach = max(reach, reach_of_hiding(self.problem, self.base))
             notes.append(
                 f"numbers are within {counted(found.reach, 'base')} of the truth; the reach that is stated is as good "
                 "as hiding the cells, for a verdict on a narrow one takes long on linked tables (`steps` limits it)"
@@ -126,19 +117,12 @@ class FirstRounding:
             may_leave_open=True,
         )
 
-    def _annealed(self, deadline: Deadline, settings: AnnealingSettings) -> AnnealedRounding | None:
-        """With one base for all cells that move, where it does not matter which cells are touched."""
-        bases = np.unique(self.base[~self.problem.forced])
-        if bases.size != 1 or bases[0] == 0 or not self.problem.is_monotone:
-            return None
-        try:
-            whole = whole_table(self.method, self.problem, float(bases[0]))
-        except (InputError, NotApplicable):  # forced cells that are no multiples, or fractions in equations
-            return None
-        return annealed_rounding(self.problem, whole, self.rng, self.progress, deadline, settings)
+    def _anneal(self, deadline: Deadline, settings: AnnealingSettings) -> AnnealedRounding | None:
+        bases = self.base[~self.problem.forced]
+        return anneal(self.problem, bases, self.rng, self.progress, deadline, settings)
 
     def _pattern(self, found: AnnealedRounding, reach: int) -> Rounding:
         return Rounding.of(found.shown, np.where(self.problem.forced, 0.0, reach * self.base))
 
-    def _worth(self, found: AnnealedRounding) -> tuple[int, float]:
+    def _rank(self, found: AnnealedRounding) -> tuple[int, float]:
         return found.reach, self._pattern(found, found.reach).loss(self.problem)

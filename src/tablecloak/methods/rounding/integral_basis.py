@@ -1,15 +1,15 @@
-"""Cells that decide all others in whole numbers, where leaves of the table are tied to each other or are not enough.
+"""An integral basis of all deviations that keep the equations: free cells that determine all others in integers.
 
-In linked tables totals of different hierarchies tie leaves: what is left of the equations once totals are written as
-sums of leaves (`totals`) is a system  R u = 0  over these. It is solved by integral elimination: the shortest row gives
-the one of its cells with coefficient +-1 that is in the fewest rows (Markowitz) as a sum of its others, which takes its
-place everywhere. Rows that come to nothing were redundant. In the end
+In plain tables the leaves are such cells (`totals`). In linked tables totals of different hierarchies make leaves
+linearly dependent: what is left of the equations once totals are written as sums of leaves is a system  R u = 0  over
+these. It is solved by integral elimination: the shortest row gives the one of its cells with coefficient +-1 that is in
+the fewest rows (Markowitz) as a sum of its others, which takes its place everywhere. Rows that become empty were
+redundant. In the end
 
-    d = A d_free,    M A = 0,    A whole,
+    d = A d_free,    M A = 0,    A integral,
 
 holds for all deviations d with M d = 0: whatever multiples of a base the free cells move by, so do all others. Cells
-that are kept (deviation zero) have no column. Where a row has no coefficient +-1 left there is no such A by this order:
-the answer is None.
+that are kept (deviation zero) have no column. Where a row has no coefficient +-1 left, this order gives no such A.
 
 Reference: Markowitz (1957), The elimination form of the inverse; Schrijver (1986), Theory of linear and integer
 programming, section 4.1 (integral solutions by unimodular operations).
@@ -28,36 +28,30 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.rounding.totals import Ladder
-from tablecloak.model import Problem
+from tablecloak.methods.rounding.integer_units import LARGEST_INTEGER, integer_matrix, true_leaves
+from tablecloak.methods.rounding.settings import BasisSettings
+from tablecloak.methods.rounding.totals import Totals
+from tablecloak.model import Problem, Table
 
 Terms = dict[int, int]
 """A sum: coefficients by column."""
 
 
-@dataclass(frozen=True)
-class EliminationSettings:
-    """Limits of the elimination."""
-
-    largest: int = 2**20
-    """Coefficients stay below this size, so that sums over all cells are exact in 64 bits."""
-
-
 @dataclass(frozen=True, eq=False)
-class FreeCells:
-    """All deviations that leave the equations as they are: d = matrix @ d[cells]."""
+class IntegralBasis:
+    """All deviations that keep the equations: d = matrix @ d[cells]."""
 
     cells: Ints
     matrix: csr_array
-    """A row a cell, a column a free cell; whole numbers."""
+    """A row for each cell, a column for each free cell; integers."""
     tied: bool = False
-    """Whether some leaves follow from others: cells that depend may then fall below zero."""
+    """Whether some leaves depend on others: dependent cells may then fall below zero."""
 
     @classmethod
-    def of_leaves(cls, equations: csr_array, leaf: Bools) -> FreeCells | None:
-        """The leaves, where they give all cells and are not tied to each other."""
-        ladder = Ladder.of(equations, leaf)
-        return None if ladder is None else cls(np.flatnonzero(leaf), ladder.matrix(leaf))
+    def of_leaves(cls, equations: csr_array, leaf: Bools) -> IntegralBasis | None:
+        """The leaves, where they determine all cells and are linearly independent."""
+        totals = Totals.of(equations, leaf)
+        return None if totals is None else cls(np.flatnonzero(leaf), totals.matrix(leaf))
 
     @classmethod
     def by_elimination(
@@ -67,17 +61,17 @@ class FreeCells:
         kept: Bools,
         size: Floats,
         stop: Callable[[], bool] = lambda: False,
-        settings: EliminationSettings = EliminationSettings(),
-    ) -> FreeCells | None:
-        """Free cells of any equations; `kept` cells do not move, and of two cells the one with larger `size` depends.
+        settings: BasisSettings = BasisSettings(),
+    ) -> IntegralBasis | None:
+        """The basis of any equations; `kept` cells do not move, and of two cells the one with larger `size` depends.
 
         None where no order with pivots +-1 was found, or it is stopped.
         """
         mine = np.flatnonzero(~kept)
         equations = csr_array(csr_array(equations)[:, mine])
-        ladder, known = Ladder.as_far(equations, leaf[mine])
+        totals, known = Totals.partial(equations, leaf[mine])
         start = leaf[mine] | ~known
-        sums = ladder.matrix(start)
+        sums = totals.matrix(start)
         places = np.flatnonzero(start)
         given = _eliminated(_residual(equations, sums), size[mine][places].tolist(), stop, settings.largest)
         if given is None:
@@ -92,24 +86,37 @@ class FreeCells:
         put = csr_array((np.ones_like(mine), (mine, np.arange(mine.size))), shape=(kept.size, mine.size))
         return cls(mine[places[free]], csr_array(put @ matrix), tied=True)
 
+    def rounded(self, deviation: Floats) -> Ints | None:
+        """The deviation whose free cells are those of a given one, rounded; None where sums may not be exact."""
+        free = np.rint(deviation[self.cells])
+        largest = float(np.abs(self.matrix.data).max(initial=1))
+        if (np.abs(free) >= LARGEST_INTEGER / (deviation.size * largest)).any():
+            return None
+        return np.asarray(self.matrix @ free.astype(np.int64))
 
-_KNOWN: WeakKeyDictionary[Problem, FreeCells | None] = WeakKeyDictionary()
+
+def leaf_basis(table: Table) -> IntegralBasis | None:
+    """The leaves of a table as its basis; None where they are not, or a coefficient is no integer."""
+    equations = integer_matrix(table.equations)
+    return None if equations is None else IntegralBasis.of_leaves(equations, true_leaves(table))
 
 
-def free_cells(problem: Problem) -> FreeCells | None:
-    """The free cells of a problem whose forced cells are kept; None where there are no such cells.
+_KNOWN: WeakKeyDictionary[Problem, IntegralBasis | None] = WeakKeyDictionary()
 
-    They are worked out once a problem: a run needs them at its start and at its end.
+
+def eliminated_basis(problem: Problem) -> IntegralBasis | None:
+    """The basis of a problem whose forced cells are kept; None where none was found.
+
+    It is computed once for each problem: a run needs it at its start and at its end.
     """
     if problem not in _KNOWN:
-        table = problem.table
-        whole = csr_array(table.equations.astype(np.int64))
+        table, equations = problem.table, integer_matrix(problem.table.equations)
         _KNOWN[problem] = (
-            FreeCells.by_elimination(
-                whole, table.is_leaf & ~table.is_virtual, problem.forced, np.abs(table.values)
+            None
+            if equations is None
+            else IntegralBasis.by_elimination(
+                equations, true_leaves(table), problem.forced, np.abs(table.values)
             )
-            if (whole.data == table.equations.data).all()
-            else None
         )
     return _KNOWN[problem]
 
@@ -121,7 +128,7 @@ def _holds(equations: csr_array, matrix: csr_array) -> bool:
 
 
 def _residual(equations: csr_array, sums: csr_array) -> list[Terms]:
-    """What the equations say about leaves, without empty and repeated rows."""
+    """The equations between leaves that remain, without empty and repeated rows."""
     product = csr_array(equations @ sums)
     product.eliminate_zeros()
     product.sort_indices()
@@ -138,7 +145,7 @@ def _residual(equations: csr_array, sums: csr_array) -> list[Terms]:
 def _eliminated(
     rows: list[Terms], size: list[float], stop: Callable[[], bool], largest: int
 ) -> dict[int, Terms] | None:
-    """Columns as sums of others, in an order in which later ones may stand in earlier sums; None: see the module."""
+    """Columns as sums of others, in an order in which later ones may occur in earlier sums; None: no such order."""
     holding: list[set[int]] = [set() for _ in size]
     for number, row in enumerate(rows):
         for column in row:

@@ -1,8 +1,8 @@
-"""Cells from records, in DuckDB: sums, counts, the largest contributions, and who they are of.
+"""Cells from records, in DuckDB: sums, counts, the largest contributions and their units.
 
 A *unit* (a respondent, or a holding) is added up within each cell before it counts. Units in one leaf cell only are
 reduced there to the few that can be among the largest of any total; units in several leaf cells go into every total
-whole. Everything is whole numbers until the very end, so that no result depends on order or threads.
+as they are. All numbers are integers until the very end, so that no result depends on order or threads.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.model import NO_UNIT
 from tablecloak.tabulation.duckdb.decimals import number
-from tablecloak.tabulation.duckdb.records import FIRST, HELD, SECOND, SHARED, SPANNING, WAIVED, Loaded
+from tablecloak.tabulation.duckdb.records import Loaded, UnitFlag
 from tablecloak.tabulation.duckdb.session import arrays, lent, run, scalar
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 Passes: TypeAlias = Callable[[int], Iterator[tuple[Ints, Ints]]]
-"""Pairs of leaf cells and cells, in goes; called with the number of rows the leaf cells stand for."""
+"""Pairs of leaf cells and cells, in passes; called with the number of rows the leaf cells stand for."""
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
-NOBODY = -1
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,17 @@ class Level:
         """What to look for in each cell, in SQL: name, which units, and how many of the largest (none: the one)."""
         picks = [("top", "true", f", {self.depth}")]
         if self.loaded.waivers:
-            picks.append(("unwaived_one", f"f & {WAIVED} = 0", ""))
+            picks.append(("unwaived_one", f"f & {UnitFlag.WAIVED} = 0", ""))
         if self.loaded.requests:
-            picks += [("first_one", f"f & {FIRST} <> 0", ""), ("second_one", f"f & {SECOND} <> 0", "")]
+            picks += [
+                ("first_one", f"f & {UnitFlag.FIRST} <> 0", ""),
+                ("second_one", f"f & {UnitFlag.SECOND} <> 0", ""),
+            ]
         return picks
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ContributorSummary:
     """The contributors at one level; arrays by cell and by unit, as in `Contributions`."""
 
     count: Ints
@@ -138,7 +141,7 @@ def rounded_sums(
 ) -> Floats:
     """The totals of the response, rounded to this number of decimals where all tables of it meet.
 
-    These tables are then sums of the same whole numbers, so that they agree on their common cells.
+    These tables are then sums of the same integers, so that they agree on their common cells.
     """
     cut = 10 ** (_sum_scales(shape, loaded)[0] - decimals)
     product = "sum(x * w)" if loaded.weighted else "sum(x)"
@@ -173,7 +176,7 @@ def _numbers(scales: tuple[int, int]) -> str:
     return f"{number('x', scales[0])} AS x, {number('s', scales[1])} AS s"
 
 
-def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> Tally:
+def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> ContributorSummary:
     """The contributors of each cell at one level, the largest contributions among them."""
     rows = _prepare(connection, level)
     found = _Found(cells, level.depth)
@@ -184,7 +187,7 @@ def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> T
     known = known[known >= 0]
     facts, shares = _known(connection, level, known, passes)
     names = _names(connection, level, known)
-    return Tally(
+    return ContributorSummary(
         found.count,
         found.weight,
         found.top,
@@ -196,7 +199,7 @@ def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> T
         found.requested,
         names,
         np.asarray(facts["w"], dtype=np.float64),
-        (np.asarray(facts["f"], dtype=np.int64) & WAIVED).astype(bool),
+        (np.asarray(facts["f"], dtype=np.int64) & int(UnitFlag.WAIVED)).astype(bool),
         np.searchsorted(known, shares["u"]),
         np.asarray(shares["cell"], dtype=np.int64),
         np.asarray(shares["x"], dtype=np.float64),
@@ -214,16 +217,18 @@ def _prepare(connection: Connection, level: Level) -> int:
     """
     one = "respondent" if level.name == RESPONDENTS else "holding"
     x, s, w = "x", "s", "w"
-    if level.weighed:  # a holding weighs 1 and its members are weighted; who has none keeps his own weight
+    if (
+        level.weighed
+    ):  # a holding weighs 1 and its members are weighted; a respondent without one keeps its own weight
         unit = f"CAST({10**level.loaded.scales.weight.scale} AS HUGEINT)"
-        held = f"holding_flags & {HELD} <> 0"
+        held = f"holding_flags & {UnitFlag.HELD} <> 0"
         factor = f"CASE WHEN {held} THEN w ELSE {unit} END"
         x, s, w = f"x * {factor}", f"s * {factor}", f"CASE WHEN {held} THEN {unit} ELSE w END"
     rows = f"SELECT leaf, {one} AS u, {x} AS x, {s} AS s, {w} AS w, {one}_flags AS f FROM base"
     run(
         connection,
         "CREATE OR REPLACE TABLE joint AS SELECT leaf, u, sum(x) AS x, sum(s) AS s, any_value(w) AS w, "
-        f"any_value(f) AS f FROM ({rows}) WHERE f & {SHARED} <> 0 GROUP BY leaf, u",
+        f"any_value(f) AS f FROM ({rows}) WHERE f & {UnitFlag.SHARED} <> 0 GROUP BY leaf, u",
     )
     run(
         connection,
@@ -231,7 +236,7 @@ def _prepare(connection: Connection, level: Level) -> int:
     )
     run(
         connection,
-        f"CREATE OR REPLACE TEMP VIEW alone AS SELECT * FROM ({rows}) WHERE f & {SHARED} = 0 "
+        f"CREATE OR REPLACE TEMP VIEW alone AS SELECT * FROM ({rows}) WHERE f & {UnitFlag.SHARED} = 0 "
         "UNION ALL BY NAME SELECT * FROM joint ANTI JOIN several USING (u)",
     )
     run(connection, f"CREATE OR REPLACE TEMP TABLE tallies AS {_tallied(level, 'leaf', 'alone')}")
@@ -241,7 +246,7 @@ def _prepare(connection: Connection, level: Level) -> int:
         "CREATE OR REPLACE TEMP TABLE pool AS SELECT DISTINCT leaf, -c.u AS u, c.s AS s, c.w AS w, c.f AS f FROM "
         f"(SELECT leaf, unnest(list_concat(top, [{units}])) AS c "
         f"FROM ({_ranked(level, 'leaf', 'alone', 'tallies')})) WHERE c IS NOT NULL UNION ALL BY NAME "
-        f"SELECT leaf, u, s, w, f | {SPANNING} AS f FROM joint SEMI JOIN several USING (u)",
+        f"SELECT leaf, u, s, w, f | {UnitFlag.SPANNING} AS f FROM joint SEMI JOIN several USING (u)",
     )
     return scalar(connection, "SELECT count(*) FROM pool")
 
@@ -254,14 +259,14 @@ def _tallied(level: Level, by: str, rows: str, condition: str = "true") -> str:
     )
     return (
         f"SELECT {by}, count(*) FILTER ({condition}) AS n, coalesce(sum(w) FILTER ({condition}), 0) AS w, "
-        f"count(*) FILTER ({condition} AND f & {WAIVED} = 0) AS unwaived, "
-        f"count(*) FILTER ({condition} AND f & {FIRST | SECOND} <> 0) AS requesters, {limits} "
+        f"count(*) FILTER ({condition} AND f & {UnitFlag.WAIVED} = 0) AS unwaived, "
+        f"count(*) FILTER ({condition} AND f & {UnitFlag.FIRST | UnitFlag.SECOND} <> 0) AS requesters, {limits} "
         f"FROM {rows} GROUP BY {by}"
     )
 
 
 def _ranked(level: Level, by: str, rows: str, tallies: str) -> str:
-    """SQL: the largest by absolute value, then by first appearance; tallies tell which rows are too small."""
+    """SQL: the largest by absolute value, then by first appearance; tallies give the rows that are too small."""
     one = "{'a': abs(s), 'u': -u, 's': s, 'w': w, 'f': f}"
     largest = ", ".join(f"max({one}{many}) FILTER ({which}) AS {name}" for name, which, many in level.picks)
     large = " OR ".join(
@@ -291,9 +296,9 @@ class _Found:
         self.unwaived = np.zeros(cells, dtype=np.int64)
         self.requesters = np.zeros(cells, dtype=np.int64)
         self.top = np.zeros((cells, depth))
-        self.top_unit = np.full((cells, depth), NOBODY, dtype=np.int64)
+        self.top_unit = np.full((cells, depth), NO_UNIT, dtype=np.int64)
         self.largest_unwaived = np.zeros(cells)
-        self.unwaived_unit = np.full(cells, NOBODY, dtype=np.int64)
+        self.unwaived_unit = np.full(cells, NO_UNIT, dtype=np.int64)
         self.requested = np.zeros((cells, 2))
 
 
@@ -304,7 +309,7 @@ def _rank(connection: Connection, level: Level, found: _Found) -> None:
         "CREATE OR REPLACE TEMP TABLE part AS SELECT cell, u, sum(s) AS s, any_value(w) AS w, any_value(f) AS f "
         "FROM spread JOIN pool USING (leaf) GROUP BY cell, u",
     )
-    spanning = f"f & {SPANNING} <> 0"
+    spanning = f"f & {UnitFlag.SPANNING} <> 0"
     run(
         connection,
         f"CREATE OR REPLACE TEMP TABLE part_tallies AS {_tallied(level, 'cell', 'part', spanning)}",
@@ -377,7 +382,7 @@ def _known(
 
 def _places(known: Ints, units: Ints) -> Ints:
     """The places of units among the known ones."""
-    return np.where(units >= 0, np.searchsorted(known, units), NOBODY)
+    return np.where(units >= 0, np.searchsorted(known, units), NO_UNIT)
 
 
 def _names(connection: Connection, level: Level, known: Ints) -> NDArray[np.str_]:
@@ -385,7 +390,7 @@ def _names(connection: Connection, level: Level, known: Ints) -> NDArray[np.str_
     if level.name == RESPONDENTS and not level.loaded.grouped:
         return known.astype(np.str_)
     label = "coalesce(n.name, CAST(k.u AS VARCHAR))"
-    if level.name == HOLDINGS:  # a respondent without a holding may have the name of somebody else's
+    if level.name == HOLDINGS:  # a respondent without a holding may have the name of a holding
         clash = f"EXISTS (FROM holdings h WHERE h.name = {label} AND NOT h.own)"
         label = f"CASE WHEN coalesce(n.own, true) AND {clash} THEN 'respondent ' || {label} ELSE {label} END"
     query = f"SELECT {label} AS name FROM known k LEFT JOIN {level.name} n ON n.unit = k.u ORDER BY k.u"

@@ -11,31 +11,22 @@ from dataclasses import dataclass, replace
 from math import floor, log10
 
 import duckdb
-import numpy as np
 
 from tablecloak.errors import InputError
+from tablecloak.model import FLOAT_NOISE, MOST_DECIMALS, tolerances
 from tablecloak.tabulation.duckdb.session import run
-
-MOST_DECIMALS = 30
-DIGITS = 38
-"""What a HUGEINT holds."""
-SMALL_DIGITS = 18
-"""What a BIGINT holds."""
-FULL_DIGITS = 17
-"""What a float can tell."""
-WEIGHT_DIGITS = 15
-FEWEST_DIGITS = 9
-"""Of a weight without a last decimal, where little room is left."""
-EXACT_POWER = 22
-"""The highest power of ten that a float holds exactly."""
-CLEAR_SHARE, NEEDED_SHARE = 0.05, 0.25
-"""A last decimal is there if noise is below this share of it: in some number, and in some number that needs it."""
-NOISE = 8 * float(np.finfo(np.float64).eps)
+from tablecloak.tabulation.duckdb.tolerances import (
+    BIGINT_DIGITS,
+    FEWEST_WEIGHT_DIGITS,
+    FULL_DIGITS,
+    HUGEINT_DIGITS,
+    WEIGHT_DIGITS,
+)
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column: digits before the decimal point (of its largest number), decimals, and whether these are all."""
+class ColumnScale:
+    """The scale of a column: digits before the decimal point (of its largest number), decimals, whether all of them."""
 
     digits: int
     scale: int
@@ -43,11 +34,11 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Digits of its numbers as whole ones."""
+        """Digits of its numbers as integers."""
         return max(self.digits + self.scale, 1)
 
-    def limited(self, width: int) -> Column:
-        """The same with fewer decimals, so that it is no wider."""
+    def limited(self, width: int) -> ColumnScale:
+        """The scale with fewer decimals, so that numbers are no wider."""
         return self if self.width <= width else replace(self, scale=max(width - self.digits, 0))
 
 
@@ -55,8 +46,8 @@ class Column:
 class Scales:
     """The scales of all columns of numbers, and of the weight."""
 
-    columns: tuple[Column, ...]
-    weight: Column
+    columns: tuple[ColumnScale, ...]
+    weight: ColumnScale
 
     def whole(self, sql: str, column: int) -> str:
         """A number of that column as a whole one, in SQL."""
@@ -67,8 +58,8 @@ class Scales:
         return _whole(sql, self.weight)
 
 
-def _whole(sql: str, column: Column) -> str:
-    kind = "BIGINT" if column.width <= SMALL_DIGITS else "HUGEINT"
+def _whole(sql: str, column: ColumnScale) -> str:
+    kind = "BIGINT" if column.width <= BIGINT_DIGITS else "HUGEINT"
     return f"CAST(round({sql} * 1e{column.scale}) AS {kind})"
 
 
@@ -78,9 +69,10 @@ def number(sql: str, scale: int) -> str:
     One division of exact floats is rounded once; where they are not exact, the number is written and read.
     """
     written = f"CAST(CAST({sql} AS VARCHAR) || 'e-{scale}' AS DOUBLE)"
-    if scale > EXACT_POWER:
+    if scale > tolerances.EXACT_POWER:
         return written
-    return f"CASE WHEN abs({sql}) < {2**53} THEN CAST({sql} AS DOUBLE) / 1e{scale} ELSE {written} END"
+    exact = f"abs({sql}) < {tolerances.EXACT_INTEGER}"
+    return f"CASE WHEN {exact} THEN CAST({sql} AS DOUBLE) / 1e{scale} ELSE {written} END"
 
 
 def choose_scales(
@@ -91,13 +83,13 @@ def choose_scales(
     count: int,
 ) -> Scales:
     """Scales for columns of `staging` such that (weighted) sums over all records fit into 38 digits."""
-    room = DIGITS - 1 - len(str(count))
+    available = HUGEINT_DIGITS - 1 - len(str(count))
     found = [_column(connection, column, FULL_DIGITS) for column in columns]
-    weight = _column(connection, "weight", WEIGHT_DIGITS) if weighted else Column(1, 0, True)
+    weight = _column(connection, "weight", WEIGHT_DIGITS) if weighted else ColumnScale(1, 0, True)
     if weighted and not weight.exact:
         needed = max((each.width for each in found if each.exact), default=0)
-        weight = weight.limited(max(room - needed, FEWEST_DIGITS))
-    left = room - weight.width
+        weight = weight.limited(max(available - needed, FEWEST_WEIGHT_DIGITS))
+    left = available - weight.width
     chosen = [each if each.exact else each.limited(left) for each in found]
     faults = [
         f"the numbers in column {name!r} have too many digits to be added up exactly: "
@@ -112,22 +104,22 @@ def choose_scales(
     return Scales(tuple(chosen), weight)
 
 
-def _column(connection: duckdb.DuckDBPyConnection, column: str, full: int) -> Column:
+def _column(connection: duckdb.DuckDBPyConnection, column: str, full: int) -> ColumnScale:
     largest = run(connection, f"SELECT max(abs({column})) FROM staging WHERE {column} <> 0")[0][0]
     if largest is None:
-        return Column(1, 0, True)
+        return ColumnScale(1, 0, True)
     digits = floor(log10(largest)) + 1
-    scale = _decimals(connection, column) if digits <= DIGITS else 0
+    scale = _decimals(connection, column) if digits <= HUGEINT_DIGITS else 0
     if scale is not None:
-        return Column(digits, scale, True)
-    return Column(digits, min(max(full - digits, 0), MOST_DECIMALS), False)
+        return ColumnScale(digits, scale, True)
+    return ColumnScale(digits, min(max(full - digits, 0), MOST_DECIMALS), False)
 
 
 def _decimals(connection: duckdb.DuckDBPyConnection, column: str) -> int | None:
     """The fewest decimals that write all numbers up to noise; None where noise is all there is."""
 
     def written(level: int) -> str:
-        return f"abs(round({column} * 1e{level}) / 1e{level} - {column}) <= {NOISE!r} * abs({column})"
+        return f"abs(round({column} * 1e{level}) / 1e{level} - {column}) <= {FLOAT_NOISE!r} * abs({column})"
 
     for levels in (range(4), range(4, 10), range(10, MOST_DECIMALS + 1)):
         tests = ", ".join(f"bool_and({written(level)})" for level in levels)
@@ -139,7 +131,10 @@ def _decimals(connection: duckdb.DuckDBPyConnection, column: str) -> int | None:
                 run(connection, query)[0][0]
                 for query in (smallest, f"{smallest} AND NOT ({written(first - 1)})")
             )
-            clear = NOISE * max(least / CLEAR_SHARE, needing / NEEDED_SHARE) < 10.0**-first
+            clear = (
+                FLOAT_NOISE * max(least / tolerances.CLEAR_SHARE, needing / tolerances.NEEDED_SHARE)
+                < 10.0**-first
+            )
             return first if clear else None
         if first is not None:
             return first

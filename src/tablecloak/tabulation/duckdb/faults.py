@@ -1,4 +1,4 @@
-"""What is wrong with records, found by DuckDB: each fault with its row or line, a long list cut with its length."""
+"""Faults of records, found by DuckDB: each with its row or line, a long list cut with its length."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from tablecloak.arrays import Bools
 from tablecloak.errors import SHOWN_FAULTS, counted, near
 from tablecloak.tabulation.duckdb.reader import Part
 from tablecloak.tabulation.duckdb.session import lent, run, scalar
-
-MOST = 100
-"""How many faults of one kind are spelt out."""
+from tablecloak.tabulation.settings import SETTINGS, TabulationSettings
 
 
-class Finder:
-    """Looks for faults in the table `staging`, and knows where its rows came from."""
+class FaultFinder:
+    """Finds faults in the table `staging`, with the source of each row."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], starts: Sequence[int]
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        parts: Sequence[Part],
+        starts: Sequence[int],
+        settings: TabulationSettings = SETTINGS,
     ) -> None:
-        self.connection = connection
+        self.connection, self.listed = connection, settings.listed_faults
         self.parts = parts
         self.starts = starts
 
@@ -44,12 +46,12 @@ class Finder:
         total = scalar(self.connection, f"SELECT count(*) FROM staging WHERE {condition}")
         if not total:
             return
-        query = f"SELECT row FROM staging WHERE {condition} ORDER BY row LIMIT {MOST}"
+        query = f"SELECT row FROM staging WHERE {condition} ORDER BY row LIMIT {self.listed}"
         rows = [int(row[0]) for row in run(self.connection, query)]
         places = self.places(rows)
         yield from (f"{places[row]}: {what}" for row in rows)
-        if total > MOST:
-            yield f"{counted(total - MOST, 'further record')}: {what}"
+        if total > self.listed:
+            yield f"{counted(total - self.listed, 'further record')}: {what}"
 
     def codes(self, column: str, name: str, codes: Sequence[str], is_leaf: Bools) -> Iterator[str]:
         """Codes that are unknown, or totals."""
@@ -63,7 +65,7 @@ class Finder:
         with lent(self.connection, "code_list", {"code": texts, "leaf": np.asarray(is_leaf)}):
             run(self.connection, query)
         total = scalar(self.connection, "SELECT count(*) FROM strange")
-        query = f"SELECT code, times, first, known FROM strange ORDER BY first LIMIT {MOST}"
+        query = f"SELECT code, times, first, known FROM strange ORDER BY first LIMIT {self.listed}"
         rows = run(self.connection, query)
         places = self.places([first for _, _, first, _ in rows])
         leaves = [text for text, leaf in zip(codes, is_leaf, strict=True) if leaf]
@@ -73,8 +75,8 @@ class Finder:
             fault = f"code {what} is a total, records need a leaf" if known else f"unknown code {what}"
             hint = near(code, leaves) if i < SHOWN_FAULTS else ""
             yield f"{places[first]}: {fault} ({often}){hint}"
-        if total > MOST:
-            yield f"{counted(total - MOST, 'further unknown code')} in dimension {name!r}"
+        if total > self.listed:
+            yield f"{counted(total - self.listed, 'further unknown code')} in dimension {name!r}"
         run(self.connection, "DROP TABLE strange")
 
     def differing_weights(self) -> Iterator[str]:
@@ -86,11 +88,11 @@ class Finder:
             "SELECT unit, min(other.row) FROM respondents JOIN staging AS first ON first.row = unit "
             "JOIN staging AS other ON other.respondent = name "
             "WHERE least <> most AND other.weight <> first.weight "
-            f"GROUP BY unit ORDER BY unit LIMIT {MOST}"
+            f"GROUP BY unit ORDER BY unit LIMIT {self.listed}"
         )
         rows = run(self.connection, query)
         places = self.places(sorted({row for pair in rows for row in pair}))
         for first, other in rows:
             yield f"{places[other]}: the weight differs from that of the same respondent in {places[first]}"
-        if total > MOST:
-            yield f"{counted(total - MOST, 'further respondent')} with records of different weights"
+        if total > self.listed:
+            yield f"{counted(total - self.listed, 'further respondent')} with records of different weights"

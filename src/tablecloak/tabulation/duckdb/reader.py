@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from tablecloak.errors import InputError
 from tablecloak.tabulation.duckdb.session import arrays, quoted, run
+from tablecloak.tabulation.settings import SETTINGS
 
 _SEPARATORS = ",;\t|"
-_CHUNK = 1 << 22
-_LONGEST_HEADER = 1 << 20
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _PARQUET = (".parquet", ".pq")
 
@@ -53,7 +52,7 @@ def frame_part(names: Sequence[str]) -> Part:
 
 
 def file_parts(connection: duckdb.DuckDBPyConnection, path: str | Path) -> list[Part]:
-    """One part a file; the path may be a pattern with * and ?."""
+    """One part for each file; the path may be a pattern with * and ?."""
     found = _matches(path)
     if not found:
         raise InputError(f"Data {_shown(path)}", ["there is no such file"])
@@ -84,7 +83,7 @@ def _matches(path: str | Path) -> list[str]:
 
 
 def _shown(path: str | Path) -> str:
-    """The path for messages; not all of it where it is somebody's data by mistake."""
+    """The path for messages; not all of it where it is data by mistake."""
     text = str(path)
     return (text or "''") if len(text) < 300 and text.isprintable() else "(a text that is no path)"
 
@@ -158,10 +157,10 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _encoding(path: Path) -> str:
-    """How the text is written, as Python calls it."""
+    """The encoding of a text file, by its name in Python."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with _open(path) as file:
-        chunk = file.read(_CHUNK)
+        chunk = file.read(SETTINGS.chunk_bytes)
         if not chunk.strip(b"\xef\xbb\xbf \r\n\t"):
             raise InputError("Data", ["the file is empty"])
         if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -171,7 +170,7 @@ def _encoding(path: Path) -> str:
                 if b"\0" in chunk:
                     raise InputError("Data", ["it is not a text file (it contains zero bytes)"])
                 decoder.decode(chunk)
-                chunk = file.read(_CHUNK)
+                chunk = file.read(SETTINGS.chunk_bytes)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return "latin-1"
@@ -181,9 +180,9 @@ def _encoding(path: Path) -> str:
 def _header(path: Path, encoding: str) -> tuple[list[str], str]:
     """The names in the first line, and what separates them."""
     with io.TextIOWrapper(_open(path), encoding=encoding, newline="") as text:
-        beginning = text.read(_LONGEST_HEADER)
+        beginning = text.read(SETTINGS.max_header)
     first = re.split(r"[\r\n]", beginning, maxsplit=1)[0]
-    if len(first) == _LONGEST_HEADER:
+    if len(first) == SETTINGS.max_header:
         raise InputError("Data", ["its first line is too long to be a line of names"])
     bare = re.sub(r'"[^"]*"', "", first)
     separator = max(_SEPARATORS, key=bare.count)
@@ -231,7 +230,7 @@ def csv_fault(error: duckdb.Error) -> str:
 
 
 def read_columns(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> dict[str, NDArray[Any]]:
-    """All columns of some files, whole; text where it is CSV, None where there is nothing."""
+    """All columns of some files; text where they are CSV, None where there is nothing."""
     names = parts[0].names
     faults = [
         f"{part.file}: its columns are not those of the first file" for part in parts if part.names != names

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntFlag
 from typing import Any
 
 import duckdb
@@ -18,19 +19,32 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools
 from tablecloak.errors import InputError, public_names
 from tablecloak.tabulation.duckdb.decimals import Scales, choose_scales
-from tablecloak.tabulation.duckdb.faults import Finder
+from tablecloak.tabulation.duckdb.faults import FaultFinder
 from tablecloak.tabulation.duckdb.reader import Part, csv_fault
 from tablecloak.tabulation.duckdb.session import lent, run, scalar
+from tablecloak.tabulation.settings import SETTINGS
 
-WAIVED, FIRST, SECOND, SHARED, SPANNING, HELD = 1, 2, 4, 8, 16, 32
-"""Flags of a unit: it has waived its protection; it carries request code 1, or 2; it has several records; it is in
-several leaf cells of the table at hand (which only the aggregation knows)."""
 _YES = ("1", "true", "t", "yes", "y")
 _NO = ("0", "false", "f", "no", "n")
-LONGEST_NAME = 1_000
-"""Characters of the name of a respondent or holding; all names are kept as wide as the longest."""
-_LONG = f"has more than {LONGEST_NAME} characters"
+_LONG = f"has more than {SETTINGS.max_name} characters"
 _FLOATING = ("DOUBLE", "FLOAT", "DECIMAL")
+
+
+class UnitFlag(IntFlag):
+    """Flags of a unit, as bits of an SQL integer."""
+
+    WAIVED = 1
+    """It has waived its protection."""
+    FIRST = 2
+    """It carries request code 1."""
+    SECOND = 4
+    """It carries request code 2."""
+    SHARED = 8
+    """It has several records."""
+    SPANNING = 16
+    """It is in several leaf cells of the table at hand; set by the aggregation."""
+    HELD = 32
+    """Its records name a holding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +58,7 @@ class CodeList:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What to read: codes, numbers by column name, and what the other columns mean."""
+    """What to read: codes, numbers by column name, and the roles of the other columns."""
 
     lists: Sequence[CodeList]
     numbers: Sequence[str]
@@ -75,7 +89,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What the records are: how many, and by which scales their numbers are whole."""
+    """Number of records, scales that make their numbers integral, and the roles of columns that are present."""
 
     count: int
     scales: Scales
@@ -93,7 +107,7 @@ def load(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], reading: 
     _check_columns(parts, reading)
     starts = _stage(connection, parts, reading)
     _units(connection, reading)
-    finder = Finder(connection, parts, starts)
+    finder = FaultFinder(connection, parts, starts)
     faults = list(_faults(finder, reading))
     if starts[-1] == 0:
         faults = ["there are no records"]
@@ -189,7 +203,7 @@ def _staged(part: Part, kinds: dict[str, tuple[str, str]], reading: Reading) -> 
         yield "0 AS request"
     else:
         text = _text(*kinds[reading.request])
-        yield f"CASE {text} WHEN $first THEN {FIRST} WHEN $second THEN {SECOND} ELSE 0 END AS request"
+        yield f"CASE {text} WHEN $first THEN {UnitFlag.FIRST} WHEN $second THEN {UnitFlag.SECOND} ELSE 0 END AS request"
 
 
 def _text(column: str, kind: str) -> str:
@@ -218,7 +232,7 @@ def _number(column: str, kind: str) -> str:
 # ---------------------------------------------------------------------- faults
 
 
-def _faults(finder: Finder, reading: Reading) -> Iterator[str]:
+def _faults(finder: FaultFinder, reading: Reading) -> Iterator[str]:
     for i, name in enumerate(reading.texts):
         yield from finder.rows(f"t{i} IS NULL", f"the code in column {name!r} is missing")
     for each in reading.lists:
@@ -236,11 +250,13 @@ def _faults(finder: Finder, reading: Reading) -> Iterator[str]:
         what = f"the waiver in column {reading.waiver!r} is neither yes nor no (1 or 0, true or false)"
         yield from finder.rows("waived IS NULL", what)
     if reading.holding is not None:
-        yield from finder.rows(f"length(holding) > {LONGEST_NAME}", f"the name of the holding {_LONG}")
+        yield from finder.rows(f"length(holding) > {SETTINGS.max_name}", f"the name of the holding {_LONG}")
     if reading.respondent is not None:
         what = f"the respondent in column {reading.respondent!r} is missing"
         yield from finder.rows("respondent IS NULL", what)
-        yield from finder.rows(f"length(respondent) > {LONGEST_NAME}", f"the name of the respondent {_LONG}")
+        yield from finder.rows(
+            f"length(respondent) > {SETTINGS.max_name}", f"the name of the respondent {_LONG}"
+        )
         if reading.weight is not None:
             yield from finder.differing_weights()
 
@@ -251,8 +267,8 @@ def _faults(finder: Finder, reading: Reading) -> Iterator[str]:
 def _units(connection: duckdb.DuckDBPyConnection, reading: Reading) -> None:
     """Tables of the units that may have several records: name, number (their first row) and flags."""
     flags = (
-        f"CAST(min(waived) * {WAIVED} + max(request & {FIRST}) + max(request & {SECOND}) "
-        f"+ (count(*) > 1)::INTEGER * {SHARED} AS UTINYINT) AS flags"
+        f"CAST(min(waived) * {UnitFlag.WAIVED} + max(request & {UnitFlag.FIRST}) + max(request & {UnitFlag.SECOND}) "
+        f"+ (count(*) > 1)::INTEGER * {UnitFlag.SHARED} AS UTINYINT) AS flags"
     )
     if reading.respondent is not None:
         weights = ", min(weight) AS least, max(weight) AS most" if reading.weight is not None else ""
@@ -284,7 +300,7 @@ def _compact(connection: duckdb.DuckDBPyConnection, reading: Reading, scales: Sc
         chosen.append(f"{scales.whole(f'n{i}', i)} AS n{i}")
     if reading.weight is not None:
         chosen.append(f"{scales.whole_weight('weight')} AS weight")
-    alone = f"CAST(waived * {WAIVED} + request AS UTINYINT)"
+    alone = f"CAST(waived * {UnitFlag.WAIVED} + request AS UTINYINT)"
     if reading.respondent is not None:
         chosen += ["respondents.unit AS respondent", "respondents.flags AS respondent_flags"]
         joins.append("JOIN respondents ON staging.respondent = respondents.name")
@@ -298,8 +314,8 @@ def _compact(connection: duckdb.DuckDBPyConnection, reading: Reading, scales: Sc
         )
         chosen += [
             "coalesce(holdings.unit, row) AS holding",
-            f"CAST(coalesce(holdings.flags, {alone}) + (staging.holding IS NOT NULL)::INTEGER * {HELD} AS UTINYINT) "
-            "AS holding_flags",
+            f"CAST(coalesce(holdings.flags, {alone}) + (staging.holding IS NOT NULL)::INTEGER * {UnitFlag.HELD} "
+            "AS UTINYINT) AS holding_flags",
         ]
         joins.append(
             f"LEFT JOIN holdings ON {name} = holdings.name AND holdings.own = (staging.holding IS NULL)"

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from tablecloak.errors import InputError, SolverError
 from tablecloak.locks import private_folder
+from tablecloak.tabulation.settings import SETTINGS
 
 MEMORY = "1GB"
-"""How much memory DuckDB may use before it works on disk."""
-PATIENCE = 0.2
-"""Seconds between two looks at whether the user wants to stop."""
+"""Memory that DuckDB uses before it works on disk."""
 T = TypeVar("T")
 
 
@@ -80,7 +79,7 @@ def _finished(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:
-            while not wait([future], timeout=PATIENCE).done:
+            while not wait([future], timeout=SETTINGS.poll_seconds).done:
                 pass
         except BaseException:
             connection.interrupt()
@@ -89,7 +88,7 @@ def _finished(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T
 
 
 def scalar(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
-    """The one whole number that a query gives."""
+    """The integer that a query gives."""
     return int(run(connection, sql)[0][0])
 
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tablecloak.methods.branch_and_cut.state import Exact
+from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 
 
-class Occasions:
-    """When to look for better patterns: often while that succeeds, ever more seldom while it does not.
+class Backoff:
+    """Counts occasions, not seconds, so that the same seed gives the same pattern."""
 
-    By counting, not by the clock: the same seed gives the same pattern.
-    """
+    def __init__(self, incumbent: Incumbent, wait: int = 1, longest: int = 64) -> None:
+        self._incumbent, self._wait, self._longest, self._passed = incumbent, wait, longest, 0
 
-    def __init__(self, state: Exact, wait: int = 1, seldom: int = 64) -> None:
-        self._state, self._wait, self._seldom, self._passed = state, wait, seldom, 0
-
-    def take(self, work: Callable[[], None]) -> None:
-        """Do it, if this is an occasion."""
+    def maybe_run(self, heuristic: Callable[[], None]) -> None:
+        """Run the heuristic if it is due; halve the wait on success, double it on failure."""
         self._passed += 1
         if self._passed < self._wait:
             return
-        before = self._state.changed
-        work()
+        before = self._incumbent.changes
+        heuristic()
         self._passed = 0
-        self._wait = (
-            max(self._wait // 2, 1) if self._state.changed > before else min(2 * self._wait, self._seldom)
-        )
+        better = self._incumbent.changes > before
+        self._wait = max(self._wait // 2, 1) if better else min(2 * self._wait, self._longest)

@@ -1,15 +1,15 @@
-"""A walk from pattern to pattern on general tables, and what the patterns seen on it have together.
+"""Iterated greedy search on non-network tables, and CMSA: what the patterns seen lately have together.
 
-*Step*: part of a safe pattern is published, and what that leaves open protected anew. The cells to publish lie around
-one of them, those that share most rows with it; new ones are chosen at prices that follow the relaxation, with some
-noise; the outcome is cleaned up at the true weights. The next step starts from it if it is not much dearer than the
-best pattern, so the walk may leave a valley.
+*Step*: part of a safe pattern is published, and the requirements that are then unmet are protected anew. The cells to
+publish are those that share most cuts with one of them; new ones are chosen at prices that follow the relaxation, with
+some noise; redundant suppressions are eliminated at the true weights. The next step starts from the outcome if it is
+not much more expensive than the incumbent, so the search may leave a local optimum.
 
 *Merging*: the cells of the patterns seen lately are few, but their cheapest safe combination is often much cheaper than
 each pattern: branch and cut over these cells alone, the others published.
 
 References: Ruiz & Stuetzle (2007) for iterated greedy search; Blum, Pinacho, Lopez-Ibanez & Lozano (2016), Construct,
-merge, solve & adapt.
+merge, solve & adapt (CMSA).
 """
 
 from __future__ import annotations
@@ -21,106 +21,92 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.heuristics import Search, Thinner
+from tablecloak.methods.branch_and_cut.improvement.guided_construction import eliminates, without_redundant
+from tablecloak.methods.branch_and_cut.search import SearchContext
+from tablecloak.methods.branch_and_cut.settings import IteratedGreedySettings
+from tablecloak.methods.branch_and_cut.tree import solve_over
+from tablecloak.methods.heuristics import Search
 from tablecloak.solvers import Outcome
 
-REBUILT, NOISE = (0.1, 0.5), 0.4
-"""What share of a pattern is built anew, at prices with so much noise."""
-ASTRAY = 0.03
-"""The walk may go to a pattern dearer than the best one by at most this share, or no dearer than the one before it."""
-LEAST_PRICE = 0.05
-"""What a cell that the relaxation hides costs when a pattern is built anew, as a share of its weight."""
-REMEMBERED = 100
-"""So many of the patterns seen last are merged."""
-MERGED, EARLY = 20, 5
-"""One step in so many is a merge, for the first time after few."""
-FIRST, LEAST, NODES = 100, 20, 150
-"""How many cells are merged beside those of the best pattern, at first and at least: fewer when the tree of a merge has
-more nodes than this, more when it has not. With a time limit a merge takes no longer than the steps before it."""
-GROWS, SHRINKS = 1.1, 0.8
 
+class IteratedGreedy:
+    """The current pattern, and the patterns seen lately."""
 
-class Walk:
-    """Where the walk is, and the patterns seen on it."""
-
-    def __init__(self, rng: np.random.Generator, merges: bool) -> None:
-        self.rng, self._merges, self._steps = rng, merges, 0
-        self._here: Bools | None = None
-        self._lowest = np.inf
-        self._seen: list[Bools] = []
-        self._many = FIRST
-        self._spent = 0.0
+    def __init__(self, settings: IteratedGreedySettings, others: Sequence[Bools] = ()) -> None:
+        """`others`: safe patterns found before, which can be merged."""
+        self._settings = settings
+        self._seen = list(others)
+        self._current: Bools | None = None
+        self._best_cost = np.inf
+        """The incumbent's cost after the last step."""
+        self._steps, self._merged_cells = 0, settings.first_cells
+        self._seconds = 0.0
         """Seconds of the steps since the last merge."""
 
-    def remember(self, patterns: Sequence[Bools]) -> None:
-        """Patterns that were found before: they can be merged."""
-        self._seen = [*self._seen, *patterns]
-
-    def step(self, state: Exact) -> None:
-        """One step, or a merge instead. A best pattern found elsewhere since the last one is where it goes on from."""
-        assert state.hidden is not None
+    def run(self, search: SearchContext) -> None:
+        """One step, or a merge instead; an incumbent found elsewhere since the last one is where it starts."""
         self._steps += 1
-        if self._merges and self._steps % MERGED == EARLY:
-            self._merge(state)
-            self._spent = 0.0
+        period = self._settings.merge_period
+        if search.uses_scip and period and self._steps % period == self._settings.first_merge:
+            self._merge(search)
+            self._seconds = 0.0
             return
-        left = state.deadline.left
-        self._move(state)
-        if state.deadline.moment is not None:
-            self._spent += left - state.deadline.left
+        left = search.deadline.left
+        self._step(search)
+        if search.deadline.moment is not None:
+            self._seconds += left - search.deadline.left
 
-    def _move(self, state: Exact) -> None:
-        """From the pattern here, or from a better one, to another."""
-        assert state.hidden is not None
-        here = state.hidden if self._here is None or state.cost < self._lowest else self._here
-        rows = state.relaxation.live()
-        released = np.flatnonzero(here & state.leads)
-        kept = here.copy()
-        matrix = state.relaxation.matrix(rows)
-        kept[around(matrix, released, self.rng.uniform(*REBUILT), self.rng)] = False
-        noise = self.rng.uniform(1.0 - NOISE, 1.0 + NOISE, kept.size)
-        price = state.problem.weights * np.maximum(1.0 - state.point, LEAST_PRICE) * noise
-        there = self._rebuilt(state, state.twins.complete(kept), price)
-        if there is not None:
-            state.adopt(there)
-            self._seen = [*self._seen[1 - REMEMBERED :], there]
-            dearest = max(state.cost_of(here), state.cost * (1.0 + ASTRAY * self.rng.random()))
-            here = there if state.cost_of(there) <= dearest else here
-        self._here, self._lowest = here, state.cost
+    def _step(self, search: SearchContext) -> None:
+        """From the current pattern, or from a better one, to another."""
+        model, incumbent, settings, rng = search.model, search.incumbent, self._settings, search.rng
+        assert incumbent.pattern is not None
+        behind = self._current is None or incumbent.cost < self._best_cost
+        current = incumbent.pattern if behind or self._current is None else self._current
+        matrix = search.relaxation.matrix(search.relaxation.active_cuts())
+        released = np.flatnonzero(current & model.representatives)
+        kept = current.copy()
+        kept[cells_around(matrix, released, rng.uniform(*settings.rebuilt), rng)] = False
+        noise = rng.uniform(1.0 - settings.noise, 1.0 + settings.noise, kept.size)
+        prices = model.problem.weights * np.maximum(1.0 - search.point, settings.least_price) * noise
+        found = self._rebuilt(search, model.without_partial(kept), prices)
+        if found is not None:
+            incumbent.offer(found)
+            self._seen = [*self._seen[1 - settings.remembered :], found]
+            accepted = incumbent.cost * (1.0 + settings.acceptance * rng.random())
+            if model.cost(found) <= max(model.cost(current), accepted):
+                current = found
+        self._current, self._best_cost = current, incumbent.cost
 
-    def _rebuilt(self, state: Exact, kept: Bools, price: Floats) -> Bools | None:
-        """Protect what these cells leave open at these prices, then thin at the true weights. None: not in time."""
-        search = Search(
-            state.problem, state.allowed, state.quietly, state.deadline, weights=price, start=kept
+    def _rebuilt(self, search: SearchContext, kept: Bools, prices: Floats) -> Bools | None:
+        """Protect what these cells leave unmet at these prices, then eliminate at the weights. None: not in time."""
+        model = search.model
+        construction = Search(
+            model.problem, model.allowed, search.report, search.deadline, weights=prices, start=kept
         )
-        search.construct()
-        if not search.complete or not state.thins(search.hidden):
+        construction.construct()
+        if not construction.complete or not eliminates(model, construction.hidden):
             return None
-        thinner = Thinner(
-            state.problem, state.requirements, search.hidden, state.deadline, state.relaxation.live()
-        )
-        return state.twins.complete(thinner.hidden) if thinner.run(state.quietly) else None
+        pattern = without_redundant(search, construction.hidden)
+        return None if pattern is None else model.without_partial(pattern)
 
-    def _merge(self, state: Exact) -> None:
-        """The cheapest pattern over cells of the patterns seen: those of the best one, and some of the others."""
-        assert state.hidden is not None
-        mine = state.hidden & state.leads
-        often = np.sum([mine, *self._seen], axis=0)
-        others = np.flatnonzero((often > 0) & state.leads & ~mine)
-        chance = often[others] * self.rng.random(others.size)
-        chosen = others[np.argsort(-chance, kind="stable")[: self._many]]
-        columns = Columns(state, np.union1d(np.flatnonzero(mine), chosen))
-        watcher = Watcher(lambda x: None, lambda x: None, lambda nodes, bound: state.deadline.passed())
-        seconds = math.inf if state.deadline.moment is None else self._spent
-        solution = decide(state, columns, watcher, state.cost - state.unit, NODES, seconds)
-        factor = SHRINKS if solution.outcome is Outcome.TIME_LIMIT else GROWS
-        self._many = max(int(factor * self._many), LEAST)
+    def _merge(self, search: SearchContext) -> None:
+        """The cheapest pattern over cells of the patterns seen: those of the incumbent, and some of the others."""
+        model, settings = search.model, self._settings
+        assert search.incumbent.pattern is not None
+        own = search.incumbent.pattern & model.representatives
+        frequency = np.sum([own, *self._seen], axis=0)
+        others = np.flatnonzero((frequency > 0) & model.representatives & ~own)
+        score = frequency[others] * search.rng.random(others.size)
+        chosen = others[np.argsort(-score, kind="stable")[: self._merged_cells]]
+        cells = np.union1d(np.flatnonzero(own), chosen)
+        seconds = math.inf if search.deadline.moment is None else self._seconds
+        solution = solve_over(search, cells, nodes=settings.nodes, seconds=seconds)
+        factor = settings.shrinks if solution.outcome is Outcome.TIME_LIMIT else settings.grows
+        self._merged_cells = max(int(factor * self._merged_cells), settings.least_cells)
 
 
-def around(matrix: csr_array, cells: Ints, share: float, rng: np.random.Generator) -> Ints:
-    """A share of the cells, around a random one: those that have most rows in common with it, and some at random."""
+def cells_around(matrix: csr_array, cells: Ints, share: float, rng: np.random.Generator) -> Ints:
+    """A share of the cells around a random one: those that have most cuts in common with it, and some at random."""
     incidence = matrix[:, cells]
     incidence.data = np.ones(incidence.data.size)
     centre = int(rng.integers(cells.size))

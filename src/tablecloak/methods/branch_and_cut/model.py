@@ -1,0 +1,127 @@
+"""The cell suppression problem as a covering program over candidate cells: what is decided, at what price, for what.
+
+Requirements that the cells hidden anyway meet are dropped, for hiding more never narrows an interval. Cells that are
+hidden together or not at all are one variable (`cuts.aggregation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.attacker import Boxes, is_network
+from tablecloak.auditing import audit
+from tablecloak.methods.branch_and_cut.settings import ExactSettings
+from tablecloak.methods.cuts import Aggregation, weight_unit
+from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
+from tablecloak.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressionModel:
+    """min prices x over the representatives, x binary, such that every requirement is met. Immutable."""
+
+    problem: Problem
+    allowed: Bools
+    """Cells that may be hidden."""
+    free: Bools
+    """Cells that may be hidden and need not be."""
+    aggregation: Aggregation
+    representatives: Bools
+    """The variables: a free cell of each aggregated group."""
+    prices: Floats
+    """At each representative the weight of its group."""
+    unit: float
+    """A number of which all prices are multiples; 0 if there is none."""
+    requirements: Sequence[Requirement]
+    """By decreasing level; conditional ones included."""
+    deviation_bounds: Boxes
+    is_network: bool
+    has_tied_weights: bool
+    """Whether this is a network with so many equal weights that patterns of the same cost abound."""
+
+    @classmethod
+    def of(
+        cls, problem: Problem, allowed: Bools, progress: Progress, settings: ExactSettings = ExactSettings()
+    ) -> SuppressionModel:
+        """The model of a problem."""
+        free, network = allowed & ~problem.must_hide, is_network(problem)
+        aggregation = (
+            Aggregation.of(problem, allowed) if settings.aggregate else Aggregation.identity(allowed.size)
+        )
+        representatives: Bools = free & aggregation.represents
+        prices = aggregation.summed(problem.weights)
+        chosen = prices[representatives]
+        unit = weight_unit(chosen)
+        tied = (
+            network
+            and problem.is_monotone
+            and unit > 0
+            and chosen.size > 0
+            and int(np.unique(chosen, return_counts=True)[1].max()) >= settings.tied_share * chosen.size
+        )
+        return cls(
+            problem=problem,
+            allowed=allowed,
+            free=free,
+            aggregation=aggregation,
+            representatives=representatives,
+            prices=prices,
+            unit=unit,
+            requirements=_requirements(problem, free, progress),
+            deviation_bounds=Boxes(problem),
+            is_network=network,
+            has_tied_weights=tied,
+        )
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the cells that must be hidden meet every requirement."""
+        return not self.requirements and self.problem.most_touched is None
+
+    @property
+    def initial_pattern(self) -> Bools | None:
+        """A safe pattern that is known without search; None if there is none."""
+        if self.problem.most_touched is not None:
+            return None
+        return self.problem.must_hide.copy() if self.is_trivial else self.allowed.copy()
+
+    def cost(self, hidden: Bools) -> float:
+        """The weight of the complementary cells."""
+        return float(self.problem.weights[hidden & self.free].sum())
+
+    def expanded(self, x: Floats) -> Floats:
+        """A point over representatives as a point over all cells."""
+        return self.aggregation.expanded(x)
+
+    def without_partial(self, hidden: Bools) -> Bools:
+        """A pattern without the aggregated groups that are hidden in part: their cells are determined."""
+        return self.aggregation.without_partial(hidden)
+
+    def representatives_of(self, hidden: Bools) -> Bools:
+        """The variables that are 1 in a pattern."""
+        return self.aggregation.representatives_of(hidden) & self.representatives
+
+    def point(self, cells: Ints, values: Floats) -> Floats:
+        """Values of some variables as a point over all cells, the other variables 0."""
+        x = np.zeros(self.free.size)
+        x[cells] = values
+        return self.expanded(x)
+
+
+def _requirements(problem: Problem, free: Bools, progress: Progress) -> list[Requirement]:
+    """The requirements that the cells hidden anyway do not meet, and conditional ones, by decreasing level."""
+    found = audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
+    requirements = unmet_requirements(problem, found)
+    cells = np.flatnonzero(free & (problem.levels.conditional > 0))
+    for attacker in range(len(problem.attacker_names) if cells.size else 0):
+        _, _, widths = problem.required(attacker, cells)
+        requirements += [
+            Requirement(cell, attacker, Side.SLIDE, width)
+            for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
+            if width > 0
+        ]
+    return sorted(requirements, key=lambda each: (-each.level, each.attacker, each.cell, each.side.value))

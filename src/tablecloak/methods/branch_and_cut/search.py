@@ -1,0 +1,53 @@
+"""What primal heuristics, decomposition and trees share: the model, the incumbent, the bound, the cuts, the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
+from tablecloak.methods.branch_and_cut.model import SuppressionModel
+from tablecloak.methods.branch_and_cut.separation import Separation
+from tablecloak.methods.branch_and_cut.settings import ExactSettings
+from tablecloak.methods.branch_and_cut.statistics import SolveStatistics
+from tablecloak.methods.cuts import Relaxation
+from tablecloak.progress import Deadline, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class SearchContext:
+    """The components of one search; each has its own state, the context has none."""
+
+    model: SuppressionModel
+    incumbent: Incumbent
+    gap: Gap
+    relaxation: Relaxation
+    separation: Separation
+    deadline: Deadline
+    rng: np.random.Generator
+    settings: ExactSettings
+    statistics: SolveStatistics
+    report: Progress
+    """The solver's own report: cost and bound are those of the search, whatever a heuristic gives."""
+    uses_scip: bool
+    """Whether SCIP solves the trees; otherwise HiGHS solves integer programs."""
+    known_patterns: Sequence[Bools] = ()
+    """Safe patterns that were known beforehand, beside the incumbent."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the gap is closed or the time is up."""
+        return self.gap.is_closed or self.deadline.passed()
+
+    @property
+    def point(self) -> Floats:
+        """The last solution of the relaxation, over all cells."""
+        return self.model.expanded(self.relaxation.x)
+
+    def cells_within(self, cost: float) -> Ints:
+        """The variables that may be 1 in a better pattern of at most this cost, by reduced-cost fixing."""
+        best = self.incumbent.cost - (self.model.unit if self.model.has_tied_weights else 0.0)
+        return np.flatnonzero(self.relaxation.within(min(cost, best)))
