@@ -16,6 +16,11 @@ from tablecloak.solvers.highs import running as highs
 from tablecloak.solvers.highs.program import highs_model
 
 
+def test_statuses_have_the_numbers_of_highs():
+    for status in highs.ModelStatus:
+        assert status == int(getattr(highspy.HighsModelStatus, status.name))
+
+
 def covering(rows: int, columns: int, *, whole: bool) -> object:
     """Cheapest columns that cover every row half as much as all columns do."""
     rng = np.random.default_rng(0)

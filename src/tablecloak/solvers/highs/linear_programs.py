@@ -165,7 +165,7 @@ class LinearProgram(HighsProgram):
             settings=self._settings,
         )
         self._presolve = False
-        if status.name not in OUTCOMES:
+        if int(status) not in OUTCOMES:
             raise SolverError(
                 f"HiGHS ended with status {status} on a linear program of {self.columns} columns"
             )

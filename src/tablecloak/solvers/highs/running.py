@@ -55,16 +55,32 @@ EXACT_MIP: dict[str, Any] = {
     "mip_feasibility_tolerance": MIP_FEASIBILITY,
 }
 """The options of HiGHS: of every solver, of warm linear programs and of integer programs."""
-OUTCOMES = {
-    "kOptimal": Outcome.OPTIMAL,
-    "kInfeasible": Outcome.INFEASIBLE,
-    "kUnbounded": Outcome.UNBOUNDED,
-    "kUnboundedOrInfeasible": Outcome.UNBOUNDED,  # of programs that are feasible; see `is_failure`
-    "kTimeLimit": Outcome.TIME_LIMIT,
-    "kSolutionLimit": Outcome.TIME_LIMIT,  # the limit of nodes
-    "kObjectiveTarget": Outcome.TIME_LIMIT,
-    "kInterrupt": Outcome.TIME_LIMIT,
-    "kIterationLimit": Outcome.FAILED,  # the simplex method cycles
+
+
+class ModelStatus(IntEnum):
+    """The model statuses of HiGHS with an outcome, by their numbers: hashed fast, and known without importing HiGHS."""
+
+    kOptimal = 7
+    kInfeasible = 8
+    kUnboundedOrInfeasible = 9
+    kUnbounded = 10
+    kObjectiveTarget = 12
+    kTimeLimit = 13
+    kIterationLimit = 14
+    kSolutionLimit = 16
+    kInterrupt = 17
+
+
+OUTCOMES: dict[int, Outcome] = {
+    ModelStatus.kOptimal: Outcome.OPTIMAL,
+    ModelStatus.kInfeasible: Outcome.INFEASIBLE,
+    ModelStatus.kUnboundedOrInfeasible: Outcome.UNBOUNDED,  # of programs that are feasible; see `is_failure`
+    ModelStatus.kUnbounded: Outcome.UNBOUNDED,
+    ModelStatus.kObjectiveTarget: Outcome.TIME_LIMIT,
+    ModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
+    ModelStatus.kIterationLimit: Outcome.FAILED,  # the simplex method cycles
+    ModelStatus.kSolutionLimit: Outcome.TIME_LIMIT,  # the limit of nodes
+    ModelStatus.kInterrupt: Outcome.TIME_LIMIT,
 }
 """The outcomes of the model statuses of HiGHS; all other statuses are numerical failures."""
 
@@ -139,7 +155,7 @@ def set_options(highs: Any, **options: Any) -> None:
 
 def outcome_of(status: Any) -> Outcome:
     """The outcome of a model status."""
-    return OUTCOMES.get(status.name, Outcome.FAILED)
+    return OUTCOMES.get(int(status), Outcome.FAILED)
 
 
 # ---------------------------------------------------------------------- one run
@@ -251,7 +267,7 @@ def _join_left(seconds: float) -> None:
 def is_failure(status: Any, wrong: frozenset[Outcome]) -> bool:
     """Whether a status of a linear program calls for another attempt: numerical failure, ambiguous or known wrong."""
     outcome = outcome_of(status)
-    return outcome is Outcome.FAILED or outcome in wrong or status.name == "kUnboundedOrInfeasible"
+    return outcome is Outcome.FAILED or outcome in wrong or int(status) == ModelStatus.kUnboundedOrInfeasible
 
 
 def run_linear(
@@ -268,7 +284,7 @@ def run_linear(
     `wrong`: outcomes that are known to be wrong. `presolved`: begin with presolve. `simplex_first`: see
     `run_presolved`. `options`: of `run`.
     """
-    deadline = Deadline.after(seconds)
+    limit = highs.getRunTime() + seconds
     with_presolve = {"simplex_first": simplex_first, **options}
     if presolved:
         status = run_presolved(highs, seconds, **with_presolve)
@@ -276,9 +292,9 @@ def run_linear(
         status = run(highs, seconds, **options)
     if is_failure(status, wrong):
         highs.clearSolver()
-        status = run(highs, deadline.left, **options)
+        status = run(highs, limit - highs.getRunTime(), **options)
     if is_failure(status, wrong):
-        status = run_presolved(highs, deadline.left, **with_presolve)
+        status = run_presolved(highs, limit - highs.getRunTime(), **with_presolve)
     return status
 
 
@@ -295,7 +311,7 @@ def run_presolved(
     It solves programs of mixed scales on which the simplex method fails or cycles. `simplex_first`: the simplex method
     is tried before, for a limited number of iterations. `options`: of `run`.
     """
-    deadline = Deadline.after(seconds)
+    limit = highs.getRunTime() + seconds
     before = {name: highs.getOptionValue(name)[1] for name in ("presolve", "solver")}
     status = None
     if simplex_first:
@@ -304,9 +320,9 @@ def run_presolved(
         most = max(settings.simplex_work // size, settings.least_simplex_iterations)
         set_options(highs, presolve="on", solver="choose")
         status = run(highs, seconds, iterations=min(most, UNLIMITED), settings=settings, **options)
-    if status is None or status.name == "kIterationLimit":
+    if status is None or int(status) == ModelStatus.kIterationLimit:
         highs.clearSolver()
         set_options(highs, presolve="on", solver="ipm")
-        status = run(highs, deadline.left, settings=settings, **options)
+        status = run(highs, limit - highs.getRunTime(), settings=settings, **options)
     set_options(highs, **before)
     return status
