@@ -106,14 +106,14 @@ def test_an_interrupted_integer_program_may_be_left_to_itself(monkeypatch: pytes
         begun.wait(60)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs, "_ABANDONED", [])
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
     with highs.watched(look), pytest.raises(KeyboardInterrupt):
-        highs.run(Deaf(), integer=True, may_leave=True)
-    (worker,) = highs._LEFT
+        highs.run(Deaf(), integer=True, may_abandon=True)
+    (worker,) = highs._ABANDONED
     assert worker.is_alive()
     go_on.set()
-    highs._join_left(1.0)
+    highs._join_abandoned(1.0)
     assert not worker.is_alive()
 
 
@@ -130,12 +130,12 @@ def test_a_program_that_does_not_keep_its_time_limit_is_left_to_itself(
 
         setCallback = startCallback = stopCallback = setOptionValue
 
-    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs, "_ABANDONED", [])
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
-    with pytest.raises(highs.LeftAlone):
-        highs.run(Deaf(), 0.0, integer=True, may_leave=True, settings=HighsSettings(patience=0.0))
+    with pytest.raises(highs.Overrun):
+        highs.run(Deaf(), 0.0, integer=True, may_abandon=True, settings=HighsSettings(patience=0.0))
     go_on.set()
-    highs._join_left(1.0)
+    highs._join_abandoned(1.0)
 
 
 def test_the_exit_of_the_process_does_not_wait_for_a_program_that_never_ends(
@@ -144,8 +144,8 @@ def test_the_exit_of_the_process_does_not_wait_for_a_program_that_never_ends(
     end = threading.Event()
     endless = threading.Thread(target=end.wait, daemon=True)
     endless.start()
-    monkeypatch.setattr(highs, "_LEFT", [endless])
-    highs._join_left(0.0)
+    monkeypatch.setattr(highs, "_ABANDONED", [endless])
+    highs._join_abandoned(0.0)
     assert endless.is_alive()
     end.set()
     endless.join()

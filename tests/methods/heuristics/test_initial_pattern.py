@@ -136,7 +136,7 @@ def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
     module = import_module("tablecloak.solvers.highs.integer_programs")
 
     def abandoned(highs, seconds, **named):
-        assert named["may_leave"]
+        assert named["may_abandon"]
         monkeypatch.setattr(highs, "getModelStatus", None)
         raise Abandoned
 

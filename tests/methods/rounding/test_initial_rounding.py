@@ -207,7 +207,7 @@ def test_a_growing_program_that_does_not_end_is_left_to_itself(monkeypatch: pyte
         begun.wait(60)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs, "_ABANDONED", [])
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
     settings = HighsSettings(patience=0.0)
     programs = [GrowingProgram(np.ones(1), abandonable=True, settings=settings) for _ in range(2)]
@@ -219,6 +219,6 @@ def test_a_growing_program_that_does_not_end_is_left_to_itself(monkeypatch: pyte
     for program in programs:  # nothing touches the solver any more
         program.add_rows(np.zeros(1), np.ones((1, 1)), np.ones(1))
         assert program.solve().outcome is Outcome.TIME_LIMIT and program.solve().values.size == 0
-    assert len(highs._LEFT) == 2
+    assert len(highs._ABANDONED) == 2
     go_on.set()
-    highs._join_left(1.0)
+    highs._join_abandoned(1.0)

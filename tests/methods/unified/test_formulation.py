@@ -30,7 +30,7 @@ from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import GrowingProgram, Outcome
 from tablecloak.solvers.highs import running
-from tablecloak.solvers.highs.running import Abandoned, LeftAlone
+from tablecloak.solvers.highs.running import Abandoned, Overrun
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 
@@ -155,14 +155,14 @@ def test_joined_forms_speak_for_their_cells() -> None:
 def test_an_integer_program_that_does_not_end_is_left_and_not_used_again(monkeypatch):
     """As on hier13x13x7d: HiGHS did not look up from the root of an integer program for two seconds."""
     one = np.ones(2)
-    for trouble in (LeftAlone, Abandoned):
+    for trouble in (Overrun, Abandoned):
         program = GrowingProgram(one, np.zeros(2), 3 * one, abandonable=True)
         program.add_rows(np.ones(1), csr_array(np.array([[1.0, 1.0]])))
         assert program.solve().objective == 1.0
         asked = []
 
         def deaf(highs, seconds, trouble=trouble, asked=asked, **named):
-            asked.append(named["may_leave"])
+            asked.append(named["may_abandon"])
             raise trouble
 
         monkeypatch.setattr(running, "run", deaf)

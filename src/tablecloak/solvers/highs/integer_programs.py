@@ -29,7 +29,7 @@ from tablecloak.solvers.highs.running import (
     WARM_SIMPLEX,
     Abandoned,
     HighsSettings,
-    LeftAlone,
+    Overrun,
     is_failure,
     new_highs,
     outcome_of,
@@ -111,16 +111,16 @@ def solve_mip(
         root, seconds = _solve_root(highs, scale, options, stop)
         if root is not None:
             return root
-    left, status = False, None
+    abandoned, status = False, None
     with stop():
         try:
-            status = running.run(highs, seconds, integer=integer, may_leave=True)
-        except LeftAlone:
-            left = True
+            status = running.run(highs, seconds, integer=integer, may_abandon=True)
+        except Overrun:
+            abandoned = True
         except Abandoned:
-            left = True
+            abandoned = True
             raise
-    if left:  # the solver still works: there is nothing to be read
+    if abandoned:  # the solver still works: there is nothing to be read
         return Solution.without_point(Outcome.TIME_LIMIT)
     return read_solution(
         highs, highs.getModelStatus() if status is None else status, integer=integer, scale=scale
@@ -188,13 +188,13 @@ class GrowingProgram(HighsProgram):
         none = np.zeros(0)
         model = highs_model(csr_array((0, cost.size)), bounds, (none, none), cost / self._scale, integral)
         self._check(self._highs.passModel(model))
-        self._abandonable, self._left = abandonable, False
+        self._abandonable, self._abandoned = abandonable, False
         self.reduced: Floats = cost.copy()
         """Reduced costs of the last linear program."""
 
     def add_rows(self, low: Floats, matrix: Any, high: Floats | None = None) -> None:
         """Add the rows low <= matrix x <= high, scaled; `high` is infinite by default."""
-        if low.size and not self._left:
+        if low.size and not self._abandoned:
             rows, scale = _balanced(csr_array(matrix))
             super().add_rows(low / scale, rows, None if high is None else high / scale)
 
@@ -204,18 +204,18 @@ class GrowingProgram(HighsProgram):
         """Solve up to a relative gap and a number of nodes; costs are known to be multiples of `step`."""
         if self._columns == 0:
             return self._without_columns()
-        if self._left:
+        if self._abandoned:
             return Solution.without_point(Outcome.TIME_LIMIT)
         if self._integer:
             least = MIP_ABSOLUTE_GAP if step <= 0 else 0.999 * step / self._scale
             most = UNLIMITED if nodes is None else nodes
             set_options(self._highs, mip_rel_gap=gap, mip_abs_gap=least, mip_max_nodes=most)
-        self._left = self._abandonable  # also after an interrupt, which may have left the solver at work
+        self._abandoned = self._abandonable  # also after an interrupt, after which the solver may still work
         try:
             status = self._run(seconds)
-        except LeftAlone:
+        except Overrun:
             return Solution.without_point(Outcome.TIME_LIMIT)
-        self._left = False
+        self._abandoned = False
         solution = read_solution(self._highs, status, integer=self._integer, scale=self._scale)
         if solution.outcome is Outcome.OPTIMAL and not self._integer:
             self.reduced = np.asarray(self._highs.getSolution().col_dual, dtype=np.float64) * self._scale
@@ -226,7 +226,7 @@ class GrowingProgram(HighsProgram):
         """Solve; an integer program is retried once from scratch after a numerical failure."""
         options: dict[str, Any] = {"settings": self._settings}
         if self._abandonable:
-            options |= {"may_leave": True, "patience": self._settings.short_patience}
+            options |= {"may_abandon": True, "patience": self._settings.short_patience}
         if not self._integer:
             return running.run_linear(self._highs, seconds, **options)
         status = running.run(self._highs, seconds, integer=True, **options)

@@ -85,7 +85,7 @@ OUTCOMES: dict[int, Outcome] = {
 """The outcomes of the model statuses of HiGHS; all other statuses are numerical failures."""
 
 
-class LeftAlone(Exception):
+class Overrun(Exception):
     """A program did not end with its time limit and was abandoned; it has no result."""
 
 
@@ -123,19 +123,19 @@ class HighsSettings:
 
 
 DEFAULTS = HighsSettings()
-_LEFT: list[threading.Thread] = []
+_ABANDONED: list[threading.Thread] = []
 """Threads of abandoned programs."""
-_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+_WATCH: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watched(look: Callable[[], None]) -> Iterator[None]:
-    """Call `look` at intervals while long programs run; an exception that it raises ends them."""
-    token = _LOOK.set(look)
+def watched(watch: Callable[[], None]) -> Iterator[None]:
+    """Call `watch` at intervals while long programs run; an exception that it raises ends them."""
+    token = _WATCH.set(watch)
     try:
         yield
     finally:
-        _LOOK.reset(token)
+        _WATCH.reset(token)
 
 
 def new_highs(**options: Any) -> Any:
@@ -167,7 +167,7 @@ def run(
     *,
     integer: bool = False,
     iterations: int | None = None,
-    may_leave: bool = False,
+    may_abandon: bool = False,
     patience: float | None = None,
     settings: HighsSettings = DEFAULTS,
 ) -> Any:
@@ -175,7 +175,7 @@ def run(
 
     Linear programs end with status kIterationLimit after `iterations` of the simplex method, by default more than any
     program takes that does not cycle. KeyboardInterrupt ends the solve and is raised again when it has ended.
-    `may_leave`: if it does not end, `Abandoned` is raised instead, and `LeftAlone` where the time limit is not kept;
+    `may_abandon`: if it does not end, `Abandoned` is raised instead, and `Overrun` where the time limit is not kept;
     the solver must not be used again then. `patience`: replaces that of the settings after an interrupt.
     """
     spent = 0.0 if integer else highs.getRunTime()
@@ -187,7 +187,7 @@ def run(
     long = integer or highs.getNumNz() > settings.long_run
     if long and threading.current_thread() is threading.main_thread():
         patience = settings.patience if patience is None else patience
-        _run_interruptibly(highs, seconds if may_leave else None, patience, settings)
+        _run_interruptibly(highs, seconds if may_abandon else None, patience, settings)
     else:
         highs.run()
     return highs.getModelStatus()
@@ -222,7 +222,7 @@ def _run_interruptibly(highs: Any, seconds: float | None, patience: float, setti
     for kind in kinds:
         highs.startCallback(kind)
     interrupted: BaseException | None = None
-    watch = _LOOK.get()
+    watch = _WATCH.get()
     worker = threading.Thread(target=solve, daemon=True, name=THREAD)
     worker.start()
     while not ended.is_set():
@@ -231,33 +231,33 @@ def _run_interruptibly(highs: Any, seconds: float | None, patience: float, setti
             if watch is not None and not stop.is_set():
                 watch()
             if late.passed():
-                raise LeftAlone
+                raise Overrun
         except BaseException as signal:  # an interrupt, or an exception of the watch
             interrupted = signal
             stop.set()
             if seconds is not None and not ended.wait(patience):
-                _leave(worker, settings.exit_seconds)
+                _abandon(worker, settings.exit_seconds)
                 if isinstance(signal, KeyboardInterrupt):
                     raise Abandoned from signal
                 raise
     worker.join()
     for kind in kinds:
         highs.stopCallback(kind)
-    if interrupted is not None and not isinstance(interrupted, LeftAlone):
+    if interrupted is not None and not isinstance(interrupted, Overrun):
         raise interrupted
 
 
-def _leave(worker: threading.Thread, exit_seconds: float) -> None:
+def _abandon(worker: threading.Thread, exit_seconds: float) -> None:
     """Abandon a solve that was interrupted; the process waits a moment for it before it exits."""
-    if not _LEFT:
-        atexit.register(partial(_join_left, exit_seconds))
-    _LEFT[:] = [thread for thread in _LEFT if thread.is_alive()] + [worker]
+    if not _ABANDONED:
+        atexit.register(partial(_join_abandoned, exit_seconds))
+    _ABANDONED[:] = [thread for thread in _ABANDONED if thread.is_alive()] + [worker]
 
 
-def _join_left(seconds: float) -> None:
+def _join_abandoned(seconds: float) -> None:
     """Wait for abandoned programs, but not for those that never end: they end with the process."""
     until = Deadline.after(seconds)
-    for thread in _LEFT:
+    for thread in _ABANDONED:
         thread.join(until.left)
 
 
