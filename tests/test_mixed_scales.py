@@ -24,7 +24,7 @@ from tablecloak import (
 from tablecloak.attacker import working_equations
 from tablecloak.methods.cuts import Cut, capacity_separator_of
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
-from tablecloak.methods.heuristics import Router
+from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.solvers import GrowingProgram, Outcome
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
@@ -147,9 +147,9 @@ def test_any_deviation_is_exact():
     table = cube([[[10**12 + 7, 3], [17, 10**11]], [[59, 10**12], [10**9, 11]]])
     cell = table.find(r="r0", c="c0", s="s1")
     problem = Problem.of(table, [cell], Levels.at(len(table), [cell], lower=3, upper=3))
-    router = Router(problem, working_equations(table), np.ones(len(table), dtype=bool))
+    finder = DeviationFinder(problem, working_equations(table), np.ones(len(table), dtype=bool))
     for side in Side:
-        witness = router.any_deviation(Requirement(cell, 0, side, 3.0))
+        witness = finder.any_deviation(Requirement(cell, 0, side, 3.0))
         assert witness is not None
         moves = [part for part in (witness.forward, witness.backward) if part is not None]
         assert sum(abs(part[np.searchsorted(witness.cells, cell)]) for part in moves) >= 3.0

@@ -29,7 +29,7 @@ from tablecloak.methods.branch_and_cut.settings import (
     TreeSettings,
 )
 from tablecloak.methods.cuts import BridgelessCuts, GapLimitSettings, capacity
-from tablecloak.methods.heuristics import Thinner, redundancy
+from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
@@ -97,9 +97,11 @@ VARIANTS: dict[str, Variant] = {
     ),
     "no searches in the tree": Variant(settings=ExactSettings(tree=TreeSettings(guided=False))),
     "linear programs instead of elimination": Variant(
-        ((capacity, "attack_on", Programs), (redundancy, "attack_on", Programs)), on_networks=False
+        ((capacity, "attack_on", Programs), (witnesses, "attack_on", Programs)), on_networks=False
     ),
-    "no clean-up by elimination": Variant(((Thinner, "fits", staticmethod(never)),), on_networks=False),
+    "no clean-up by elimination": Variant(
+        ((NullSpaceWitnesses, "fits", staticmethod(never)),), on_networks=False
+    ),
     "guess everything at once": Variant(
         settings=ExactSettings(network_limits=AT_ONCE, general_limits=AT_ONCE)
     ),

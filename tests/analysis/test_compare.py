@@ -112,7 +112,7 @@ def test_a_real_refusal() -> None:
     assert found["suppress-three-phase"].trace == ()
 
 
-def test_errors_nobody_expects_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_errors_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "broken", failing(ZeroDivisionError("oops")))
     with pytest.raises(ZeroDivisionError):
         compare(two_way(), ["broken"])
@@ -133,7 +133,7 @@ def test_errors_nobody_expects_are_raised(monkeypatch: pytest.MonkeyPatch) -> No
         ),
     ],
 )
-def test_all_faults_are_told_before_anything_runs(
+def test_all_faults_are_reported_before_anything_runs(
     methods: Any, faults: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -61,7 +61,7 @@ def test_shares_of_nothing_are_unknown() -> None:
     assert share(np.array([-2.0]), np.array([4.0]), np.array([True])) == 0.5
 
 
-def test_who_has_waived() -> None:
+def test_units_that_have_waived() -> None:
     who = one_cell([3, 2], waived={1: True}).respondents
     assert who is not None
     assert waived(who)[0].tolist() == [False, True, False]

@@ -94,7 +94,7 @@ def test_coalitions_need_more_of_the_largest() -> None:
     with pytest.raises(InputError, match=r"the 3 largest respondents of sensitive cells(.|\n)*top=3"):
         Insiders(coalition=2).attackers(problem_of(survey(top=2), "bx"))
     few = Insiders(sole=False, largest=0, coalition=2).attackers(problem_of(survey(top=2), "ay"))
-    assert named(few) == ["coalition of respondents B, C"]  # there is nobody else in the cell
+    assert named(few) == ["coalition of respondents B, C"]  # there are no others in the cell
 
 
 def test_holdings_add_up_and_stand_for_their_respondents() -> None:
@@ -117,7 +117,7 @@ def test_weights_count() -> None:
     assert found[0].low.tolist() == [25, 25]
 
 
-def test_who_knows_no_more_than_the_outsider_is_left_out() -> None:
+def test_contributors_without_more_knowledge_are_left_out() -> None:
     dims = [Dimension.flat("row", ["a", "b"])]
     records = [
         Record(("a",), 10, "A"),
@@ -145,7 +145,7 @@ def test_too_many() -> None:
     assert len(Insiders(largest=8, most=1, pooled=True).attackers(problem)) == 1
 
 
-def test_figures_by_cell_do_not_tell_who() -> None:
+def test_figures_by_cell_name_no_contributors() -> None:
     table = survey()
     who = Contributions.of_cells(np.ones(len(table), dtype=int), np.ones((len(table), 1)), table.values)
     for blind in (replace(table, respondents=who), replace(table, respondents=None)):
@@ -187,7 +187,7 @@ def test_the_pooled_intruder_is_never_closer_than_the_levels() -> None:
     assert knows(table, intruder)["ax"] == (0, 50)
 
 
-def test_nobody_to_pool() -> None:
+def test_no_insiders_to_pool() -> None:
     assert Insiders(sole=False, largest=0, pooled=True).attackers(problem_of(survey(), "ay")) == ()
 
 

@@ -140,7 +140,7 @@ def test_request(rule: Request, caught: bool) -> None:
     assert found(rule, table) == (caught, 0.2 if caught else 0)
 
 
-def test_request_needs_somebody_who_asks() -> None:
+def test_request_rule_needs_a_request() -> None:
     assert not found(Request(0, minimum=9), one_cell([70, 20, 10]))[0]
 
 
@@ -249,7 +249,7 @@ def test_too_few_contributions_known() -> None:
     assert "top=3" in str(caught.value)
     assert "3 cells with more (d=Total; d=a; d=b)" in str(caught.value)
     small = contributed([Dimension.flat("d", ["a"])], [Record(("a",), 5), Record(("a",), 4)], top=2)
-    assert PPercent(10, n=4).caught(small).mask.all()  # there is nobody deeper down
+    assert PPercent(10, n=4).caught(small).mask.all()  # there are no others deeper down
 
 
 # ---------------------------------------------------------------------- waivers

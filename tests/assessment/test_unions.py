@@ -23,7 +23,7 @@ ROWS = [Dimension.flat("row", ["r1", "r2", "r3", "r4"])]
 
 
 def dominated(top: int = 3) -> Table:
-    """ "Big" dominates r1 (100 of 102) and r2 (90 of 93); nobody dominates r3 and r4."""
+    """ "Big" dominates r1 (100 of 102) and r2 (90 of 93); no unit dominates r3 and r4."""
     records = [Record(("r1",), 100, "Big"), Record(("r1",), 2, "s1"), Record(("r2",), 90, "Big")]
     records += [
         Record(("r2",), 3, "s2"),
@@ -73,7 +73,7 @@ def test_the_table_as_printed_stays_as_it_is() -> None:
 
 def test_nothing_to_unite() -> None:
     table = dominated()
-    for rows in (("r1",), ("r1", "r3"), ("r3", "r4"), ()):  # one cell, or a union that nobody dominates
+    for rows in (("r1",), ("r1", "r3"), ("r3", "r4"), ()):  # one cell, or a union that no unit dominates
         assert unite(table, cells_of(table, *rows), [Dominance(1, 80)]).table is table
     everything = cells_of(table, "r1", "r2", "r3", "r4")
     found = unite(table, everything, [Dominance(1, 50)])  # all of them together are the total

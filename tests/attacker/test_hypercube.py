@@ -1,4 +1,4 @@
-"""Hypercubes: they add up, have room, are the cheapest of all on small flat tables, and go down hierarchies."""
+"""Hypercubes: they satisfy equations and bounds, are the cheapest on small flat tables, and go down hierarchies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check(table: Table, cube, cell: int, level: float, price, up, down) -> None:
 @pytest.mark.parametrize(
     "make", [flat, nested, lambda seed: nested(seed, 0.3)], ids=["flat", "nested", "sparse"]
 )
-def test_every_hypercube_adds_up_and_has_room(make, seed: int) -> None:
+def test_every_hypercube_satisfies_equations_and_bounds(make, seed: int) -> None:
     table, rng = make(seed), np.random.default_rng(seed)
     cubes = cubes_of(table)
     price = np.where(rng.random(len(table)) < 0.1, FORBIDDEN, rng.integers(0, 50, len(table)) * 1.0)
@@ -78,7 +78,7 @@ def test_every_hypercube_adds_up_and_has_room(make, seed: int) -> None:
 
 def test_the_cheapest_of_all_boxes_of_a_flat_table_is_found_nearly_always() -> None:
     """A walk in a flat dimension is the cell's code and any other one, total included: they can be counted out."""
-    best_found = asked = 0
+    best_found = tried = 0
     for seed in range(6):
         table, rng = flat(seed), np.random.default_rng(seed)
         price, up = rng.integers(1, 50, len(table)) * 1.0, np.full(len(table), np.inf)
@@ -99,14 +99,14 @@ def test_the_cheapest_of_all_boxes_of_a_flat_table_is_found_nearly_always() -> N
                         fits &= bool(sign > 0 or table.values[corner] >= level)
                 best = min(best, total) if fits else best
             cube = cubes.cheapest(cell, level, price, up, table.values.copy(), 12, cell)
-            asked += 1
+            tried += 1
             if cube is None:
                 assert best == np.inf
                 continue
             cost = price[cube.cells].sum() - price[cell]
             assert cost >= best - 1e-9
             best_found += cost <= best + 1e-9
-    assert best_found >= 0.8 * asked
+    assert best_found >= 0.8 * tried
 
 
 def test_a_total_moves_with_a_leaf_below_it() -> None:
@@ -121,7 +121,7 @@ def test_a_total_moves_with_a_leaf_below_it() -> None:
     assert table.is_leaf[cube.cells].any()
 
 
-def test_without_room_there_is_none() -> None:
+def test_without_deviation_bounds_there_is_none() -> None:
     table = flat(2)
     nothing = np.zeros(len(table))
     price = np.ones(len(table))

@@ -1,4 +1,4 @@
-"""Evidence about single questions, checked in fractions: any coefficients, any scale, refinement, rays."""
+"""Evidence about single columns, checked in fractions: any coefficients, any scale, refinement, rays."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_basis_that_is_too_large_is_not_solved() -> None:
         ExactBasis(whole, ["kBasic"] * 3001, ["kBasic"])
 
 
-def test_solvers_that_fail_leave_a_question_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solvers_that_fail_leave_a_column_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = system(np.array([[1, 1, -1]]))
     monkeypatch.setattr(AttackerOracle, "_solve", lambda *_: None)
     found = AttackerOracle(whole, -np.ones(3), np.full(3, 2.0)).settle(0, 1, 1.0)
@@ -169,7 +169,7 @@ def test_floats_count_only_next_to_an_exact_deviation(seed: int) -> None:
 
 
 def test_large_roundings_are_judged_like_small_ones() -> None:
-    """Where programs end at long fractions, floats with margins decide; the oracle of single questions agrees."""
+    """Where programs end at long fractions, floats with margins decide; the oracle of single columns agrees."""
     from fixtures import flat, from_leaves
     from tablecloak.auditing import audit
     from tablecloak.model import Levels, Problem, Rounding

@@ -98,7 +98,7 @@ def test_the_sole_contributor_of_a_neighbour_sees_through_a_rectangle():
     assert "sole in (3, 3)" in verdict.summary(problem)
 
 
-def test_what_an_attacker_knows_himself_is_not_asked_for():
+def test_own_knowledge_of_an_attacker_is_not_protected():
     grid = TwoWay(FIGURE_004)
     pattern = grid.suppression([(2, 2), (2, 3), (3, 2), (3, 3)])
     owner = Attacker.contributing("sole in (2, 3)", grid.table, grid.cells([(2, 3)]), 22)
@@ -147,7 +147,7 @@ def test_the_integer_attacker_can_know_more_and_refuses_what_is_too_large():
     assert not audit(problem, everything, integer=True).safe  # the total is even: it cannot be seven
 
 
-def test_bounds_between_two_units_tell_whole_units():
+def test_bounds_between_two_units_are_rounded_inward():
     """Values are whole numbers: who knows that one is at most 2.9 knows that it is at most 2."""
     table = Table.from_equations([1, 2, 3], np.array([[1.0, 1.0, -1.0]]))
     everything = Suppression.of(table, [0, 1, 2])
@@ -194,7 +194,7 @@ def test_sliding_levels_take_both_sides_together():
         assert audit(Problem.of(grid.table, [cell], Levels.of(size, sliding=sliding)), pattern).safe is safe
 
 
-def test_conditional_widths_are_asked_of_hidden_cells_only():
+def test_conditional_widths_are_required_of_hidden_cells_only():
     grid = TwoWay(FIGURE_004)
     size, (cell, other) = len(grid.table), grid.cells([(2, 3), (1, 1)])
     widths = np.zeros(size)

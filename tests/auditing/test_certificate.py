@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.attacker import BasisSettings
+from tablecloak.attacker import RationalBasisSettings
 from tablecloak.auditing import Certificate, CertificateSettings, Verification, audit, certify, verify
 from tablecloak.auditing.candidates import CandidateSettings
 from tablecloak.auditing.certificate import Claim
@@ -295,7 +295,7 @@ def test_exact_bases_alone_are_enough(ways: int) -> None:
     problem = Problem.of(table, sensitive, shares(table, sensitive, 0.15, sliding=0.4))
     bases = CandidateSettings(denominators=(), flows=False)
     assert check(problem, Suppression.of(table, hidden), CertificateSettings(candidates=bases))[1]
-    none = CertificateSettings(candidates=replace(bases, basis=BasisSettings(max_columns=0)))
+    none = CertificateSettings(candidates=replace(bases, basis=RationalBasisSettings(max_columns=0)))
     _, certificate, verification = proven(problem, Suppression.of(table, hidden), none)
     assert verification.valid and certificate.uncertified
     assert all("more than 0 columns" in reason for reason in certificate.uncertified)
@@ -397,7 +397,7 @@ FORGERIES: dict[str, Callable[[Certificate], Certificate]] = {
     "unbounded": lambda c: with_claim(c, kind="unbounded", amount=None),
     "bounded": lambda c: replace(with_claim(c, kind="bounded", amount=Fraction(1)), multipliers=({},) * 2),
     "deviation that does not add up": lambda c: with_entry(c, Fraction(3, 2)),
-    "deviation out of the room": lambda c: with_entry(c, Fraction(10**6), everywhere=True),
+    "deviation out of bounds": lambda c: with_entry(c, Fraction(10**6), everywhere=True),
     "deviation of another table": lambda c: replace(c, deviations=({99: Fraction(1)}, *c.deviations[1:])),
     "multipliers of another table": lambda c: replace(c, multipliers=({-1: Fraction(1)},)),
     "other counts": lambda c: replace(c, cells=17),
@@ -474,7 +474,7 @@ def test_verification_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = certify(problem, pattern, audit(problem, pattern, intervals=True))
 
     def refuse(*_: object) -> None:
-        raise AssertionError("a solver was asked")
+        raise AssertionError("a solver was called")
 
     monkeypatch.setattr(LinearProgram, "solve", refuse)
     monkeypatch.setattr(Network, "max_deviation", refuse)

@@ -18,7 +18,7 @@ from tablecloak.methods.branch_and_cut.improvement import guided_construction, i
 from tablecloak.methods.branch_and_cut.separation import ShiftedCapacity
 from tablecloak.methods.branch_and_cut.settings import NO_SHIFT, Shift
 from tablecloak.methods.cuts import Aggregation, capacity
-from tablecloak.methods.heuristics import Thinner, redundancy
+from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import instances
@@ -31,10 +31,10 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (ShiftedCapacity, "separate"),
     (ShiftedCapacity, "_shifted"),
     (tree, "_separate"),
-    (Thinner, "run"),
+    (NullSpaceWitnesses, "find"),
     (null_space.Freedom, "set_bounds"),
     (null_space.Programs, "set_bounds"),
-    (decomposition, "_optimum"),
+    (decomposition, "_components"),
     (Aggregation, "of"),
     (iterated_greedy.IteratedGreedy, "_merge"),
 )
@@ -90,7 +90,7 @@ def pieces() -> Iterator[Any]:
     for variant in study.VARIANTS.values():
         for owner, name, _ in variant.changes:
             yield getattr(owner, name)
-    yield vars(Thinner)["fits"]
+    yield vars(NullSpaceWitnesses)["fits"]
 
 
 @needs_scip
@@ -113,9 +113,9 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert result.report.counters["neighbourhoods"] > 0
     assert result.report.counters["gap limits"] > 1
     assert spy["gap_limit.construct_near"] + spy["gap_limit.repair"] > 0 and spy["tree._separate"] > 0
-    assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
+    assert spy["NullSpaceWitnesses.find"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.shifts >= {ExactSettings().root.shifts[0], NO_SHIFT}
-    assert spy["decomposition._optimum"] > 0
+    assert spy["decomposition._components"] > 0
     assert spy["Aggregation.of"] == 1
     assert spy["IteratedGreedy._merge"] > 0
     assert row["root_bound"] < OPTIMUM
@@ -130,14 +130,14 @@ def test_every_variant_changes_what_it_says() -> None:
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
-    assert spies["not in parts"]["decomposition._optimum"] == spies["no twins"]["Aggregation.of"] == 0
+    assert spies["not in parts"]["decomposition._components"] == spies["no twins"]["Aggregation.of"] == 0
     calm = spies["no searches in the tree"]
     assert calm["gap_limit.construct_near"] + calm["gap_limit.repair"] == 0
     assert calm["guided_construction.construct_near"] > 0
     programs = spies["linear programs instead of elimination"]
     assert programs["Freedom.set_bounds"] == 0 < programs["Programs.set_bounds"]
-    assert programs["Thinner.run"] > 0
-    assert spies["no clean-up by elimination"]["Thinner.run"] == 0
+    assert programs["NullSpaceWitnesses.find"] > 0
+    assert spies["no clean-up by elimination"]["NullSpaceWitnesses.find"] == 0
     assert spies["no clean-up by elimination"]["Freedom.set_bounds"] > 0
     limits = {name: result.report.counters["gap limits"] for name, (result, _, _) in found.items()}
     assert limits["guess everything at once"] == 1
@@ -166,7 +166,7 @@ def test_shifts_and_engines_are_replaced_wherever_the_package_looks_them_up() ->
     assert settings.root.shifts == (NO_SHIFT,)
     assert all(effort.shifts == (NO_SHIFT,) for effort in efforts)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
-        assert capacity.attack_on is redundancy.attack_on is null_space.Programs
+        assert capacity.attack_on is witnesses.attack_on is null_space.Programs
 
 
 def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from tablecloak.errors import InfeasibleProblem, InputError
+from tablecloak.methods.interval_combined import choose_strategy
+from tablecloak.methods.interval_partial import choose_strategy as choose_partial_strategy
+from tablecloak.methods.intervals import IntervalSettings
 from tablecloak.model import Problem, Status
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -75,3 +78,17 @@ def test_faults_are_listed_together() -> None:
             figure(), "interval-combined", params={"touch": -1.0, "reach": 0.5, "grid": -1.0, "model": "x"}
         )
     assert len(caught.value.faults) == 4
+
+
+def test_strategies_follow_size_and_structure_and_can_be_printed() -> None:
+    network = figure()
+    general = random_problem("three-way", np.random.default_rng(3))
+    tiny = IntervalSettings(max_checked_cells=0)
+    for choose in (choose_partial_strategy, choose_strategy):
+        assert choose(network, tiny).check_feasibility, "quick on networks"
+        assert choose(general).check_feasibility
+        assert not choose(general, tiny).check_feasibility
+    printed = str(choose_strategy(general))
+    assert printed == "IntervalStrategy(check_feasibility=True, slope_scaling=True, scale_all_cells=True)"
+    bounded = figure(most_touched=4)
+    assert not choose_strategy(bounded).slope_scaling

@@ -16,9 +16,9 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, UnsafePublication
 from tablecloak.formats import write_pattern
 from tablecloak.formats.pattern_csv import parse_pattern
-from tablecloak.methods.mixed import MixedModel, MixedParams, joint_of, plan_of
-from tablecloak.methods.mixed.formulation import WAYS
+from tablecloak.methods.mixed import MixedModel, MixedParams, joint_formulation, plan_of
 from tablecloak.methods.mixed.initial_solution import annealed_numbers
+from tablecloak.methods.mixed.plan import WAYS
 from tablecloak.methods.rounding import AnnealingSettings
 from tablecloak.model import (
     Attacker,
@@ -179,7 +179,7 @@ def test_the_cost_of_the_pattern_is_the_objective_of_the_program() -> None:
         rng = np.random.default_rng([seed, 41])
         problem = random_problem("hierarchical", rng)
         params = MixedParams(ways=random_ways(problem, rng), base=5.0, share=0.9, least=500.0)
-        joint = joint_of(plan_of(NAME, problem, params), 0)
+        joint = joint_formulation(plan_of(NAME, problem, params), 0)
         x = np.minimum(joint.formulation.high, rng.integers(0, 2, joint.formulation.size))
         value = joint.value.at(x)
         cells = joint.plan.rounded
@@ -424,10 +424,10 @@ def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     _, problem = figure()
     asked = cutting_plane_model.CuttingPlaneModel._relax
 
-    def interrupted(self: Any) -> Any:
+    def interrupted(self: Any, known: Any) -> Any:
         if self.requirements:
             raise KeyboardInterrupt
-        return asked(self)
+        return asked(self, known)
 
     monkeypatch.setattr(cutting_plane_model.CuttingPlaneModel, "_relax", interrupted)
     result = protect(problem, NAME)

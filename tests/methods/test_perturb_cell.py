@@ -22,7 +22,7 @@ from tablecloak.methods.adjustment import (
     price_unit,
     ranges_of,
 )
-from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.integer_units import IntegerUnits
 from tablecloak.methods.adjustment.reach import next_nice
 from tablecloak.methods.adjustment.settings import ProtectionSettings
 from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
@@ -356,7 +356,7 @@ def test_equations_with_fractions_are_not_forced_onto_integer_units():
     table = Table.from_equations(values, matrix, matrix @ values)
     level = np.where(np.arange(4) == 1, 3.0, 0.0)
     problem = Problem.of(table, [1], Levels.of(4, level, level), weights="unit")
-    assert integer_units(problem, np.zeros(4), np.full(4, -5.0), np.full(4, 5.0)) is None
+    assert IntegerUnits(problem).near(np.zeros(4), (np.full(4, -5.0), np.full(4, 5.0))) is None
     result = protect(problem, METHOD)
     assert adds_up(problem, result)
     assert "more decimals" in " ".join(result.report.notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from itertools import product
 from types import SimpleNamespace
 
@@ -28,8 +27,8 @@ from tablecloak.methods.adjustment import (
     towards_least_squares,
 )
 from tablecloak.methods.adjustment.block_descent import Descent
-from tablecloak.methods.adjustment.integer_units import integer_units
-from tablecloak.methods.adjustment.programs import Effort
+from tablecloak.methods.adjustment.integer_units import IntegerUnits
+from tablecloak.methods.adjustment.programs import ProgramLimits
 from tablecloak.methods.adjustment.reweighted_start import quick_move
 from tablecloak.methods.adjustment.settings import DescentSettings, SearchSettings
 from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
@@ -40,9 +39,6 @@ from tablecloak.solvers import Outcome, solve_mip
 from tablecloak.solvers.highs import integer_programs
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
-
-MODULE = import_module("tablecloak.methods.perturb_cta")
-"""The module; the function of the same name hides it from an ordinary import."""
 
 METHOD = Method(perturb_cta, PerturbCtaParams, "perturb-cta", "Castro 2006")
 SMALL_BLOCKS = DescentSettings(block=8, largest_block=8)
@@ -125,7 +121,7 @@ def test_all_senses_by_brute_force():
             adjustment.solve(np.array(given, dtype=np.int64))[1].cost
             for given in product((0, 1), repeat=count)
         ]
-        found, bound, finished = adjustment.integer(Effort(60.0, None))
+        found, bound, finished = adjustment.integer(ProgramLimits(60.0, None))
         assert finished
         if np.isinf(min(costs)):
             assert found is None
@@ -223,7 +219,7 @@ def test_a_known_move_is_where_the_integer_program_starts():
     problem = two_way(12, 40, seed=4)
     adjustment = adjustment_of(problem)
     known = adjustment.solve(np.arange(adjustment.choice.size) % 2)[1]
-    found, bound, _ = adjustment.integer(Effort(60.0, 0, presolve=True), start=known.moved)
+    found, bound, _ = adjustment.integer(ProgramLimits(60.0, 0, presolve=True), start=known.moved)
     assert found is not None and adjustment.holds(found.moved)
     assert bound <= found.cost <= known.cost * (1 + 1e-9)
 
@@ -338,7 +334,7 @@ def test_integer_units_repair_what_a_solver_leaves():
     start = adjustment.dive(adjustment.solve()[2])
     low, high = adjustment.ends(adjustment.senses(start.moved))
     noisy = np.clip(start.moved + rng.uniform(-0.7, 0.7, start.moved.size), low, high)
-    found = integer_units(problem, noisy, low, high)
+    found = IntegerUnits(problem).near(noisy, (low, high))
     assert (found == np.rint(found)).all()
     assert not (problem.table.equations @ found).any()
     assert ((low <= found) & (found <= high)).all()
@@ -458,14 +454,14 @@ def test_no_adjustment_at_all():
 def test_what_does_not_add_up_after_an_interrupt_is_not_proposed(monkeypatch):
     """As on insee: fractions of a linear program, clipped to whole ranges, missed two sums."""
 
-    def clipped(problem, moved, *given, **named):
+    def clipped(self, moved, *given):
         return moved + 0.3 * (np.arange(moved.size) == 0), False
 
     def stop(phase, done, total, incumbent=None, bound=None):
         if phase == "senses":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(MODULE, "fewest_digits_until", clipped)
+    monkeypatch.setattr(IntegerUnits, "fewest_digits_until", clipped)
     problem = two_way(8, 12)
     result = protect(problem, METHOD, progress=stop)
     assert result.status is Status.INTERRUPTED and adds_up(problem, result)

@@ -13,7 +13,7 @@ from fixtures import FIXTURES
 from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods import METHODS
 from tablecloak.methods.base import HIDES_EVERYTHING
-from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
+from tablecloak.methods.suppress_auto import AutoSettings, choose_strategy, suppress_auto
 from tablecloak.model import Status
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
@@ -90,13 +90,13 @@ def test_few_deviations_tell_whether_there_is_time_for_the_portfolio(fixture):
 def test_hypercubes_are_exchanged_where_there_is_no_time_for_deviations(monkeypatch):
     problem, exchanged = FIXTURES["three way"](), []
     module = import_module("tablecloak.methods.suppress_auto")
-    monkeypatch.setattr(module, "CUBES_FIRST", 0.0)
     monkeypatch.setattr(module, "eliminated", lambda problem, requirements, hidden, *rest: hidden)
     exchange = module.CubeSearch.exchange
     monkeypatch.setattr(
         module.CubeSearch, "exchange", lambda self, *most: exchanged.append(exchange(self, *most))
     )
-    method = partial(suppress_auto, settings=AutoSettings(deviation_share=0.0, program_factor=1e12))
+    settings = AutoSettings(deviation_share=0.0, program_factor=1e12, limited_program_share=0.0)
+    method = partial(suppress_auto, settings=settings)
     result = protect(problem, replace(METHODS["suppress-auto"], function=method), params={"seconds": 60})
     assert exchanged and "cost by deviations" not in result.report.counters
     assert result.cost <= result.report.counters["cost by hypercubes"]
@@ -108,3 +108,15 @@ def test_stopped_before_any_pattern_everything_is_hidden_and_said_so():
     result = protect(problem, "suppress-auto", params={"seconds": 0.0})
     assert result.report.notes == (HIDES_EVERYTHING,) and result.status is Status.TIME_LIMIT
     assert (result.pattern.hidden == ~problem.forced).all()
+
+
+def test_the_strategy_is_chosen_by_size_and_time():
+    network, grid = FIXTURES["two way"](), FIXTURES["three way"]()
+    paths = "suppress-shortest-path weight, suppress-shortest-path strata"
+    assert str(choose_strategy(network)) == f"{paths}, branch and cut"
+    programs = "suppress-greedy, suppress-kelly-lp"
+    flows = "suppress-network-flow bound, suppress-network-flow none"
+    assert str(choose_strategy(grid)) == f"{flows}, {programs}, branch and cut"
+    assert str(choose_strategy(grid, 60.0)) == f"few deviations, {flows}, {programs}, branch and cut"
+    slow = AutoSettings(program_seconds=1e9, first_method_cells=0, exact_levels=0)
+    assert str(choose_strategy(grid, settings=slow)) == "hypercubes, suppress-greedy"

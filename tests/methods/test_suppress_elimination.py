@@ -1,4 +1,4 @@
-"""suppress-elimination and its finders beyond conformance: the same as asking the audit, with far fewer questions."""
+"""suppress-elimination and its engines beyond conformance: the same as asking the audit, with far fewer questions."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.heuristics import FIRST_KEPT, FlowFinder
-from tablecloak.methods.heuristics.witnesses import ProgramFinder, TableauFinder
-from tablecloak.model import Status, Suppression
-from tablecloak.progress import NEVER
+from tablecloak.methods.heuristics import (
+    FIRST_KEPT,
+    FlowWitnesses,
+    NullSpaceWitnesses,
+    WitnessSettings,
+)
+from tablecloak.methods.heuristics.witnesses import ProgramWitnesses
+from tablecloak.model import Status, Suppression, unmet_requirements
+from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 
 METHOD = "suppress-elimination"
 MODULE = import_module("tablecloak.methods.suppress_elimination")
-ELIMINATING = import_module("tablecloak.methods.heuristics.elimination")
 KINDS = ["two-way", "hierarchical", "three-way", "linked", "general"]
 OPTIONS = {
     "plain": {},
@@ -31,11 +34,11 @@ OPTIONS = {
     "conditional": {"conditional": True},
     "negative": {"negative": True},
 }
-FINDERS = {
-    "flow": lambda problem, requirements, allowed, deadline: FlowFinder(problem, requirements, allowed),
-    "tableau": TableauFinder,
-    "programs": lambda problem, requirements, allowed, deadline: ProgramFinder(
-        problem, working_equations(problem.table), allowed, deadline
+ENGINES = {
+    "flow": lambda problem, requirements, hidden, *_: FlowWitnesses(problem, requirements, hidden),
+    "null space": lambda problem, requirements, hidden, *_: NullSpaceWitnesses(problem, requirements, hidden),
+    "programs": lambda problem, requirements, hidden, deadline, *_: ProgramWitnesses(
+        problem, hidden, deadline
     ),
 }
 
@@ -84,14 +87,14 @@ def test_witnesses_change_nothing_but_the_number_of_questions(kind, options):
         assert np.array_equal(result.pattern.hidden, asking_the_audit(problem))
 
 
-@pytest.mark.parametrize("finder", ["tableau", "programs"])
+@pytest.mark.parametrize("engine", ["null space", "programs"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_finders_publish_the_same(monkeypatch, kind, finder):
+def test_all_engines_publish_the_same(monkeypatch, kind, engine):
     asked = 0
     for problem in feasible_problems(kind, OPTIONS["insiders"], 4):
         usual = protect(problem, METHOD)
         with monkeypatch.context() as patch:
-            patch.setattr(ELIMINATING, "finder_of", FINDERS[finder])
+            patch.setattr(MODULE, "engine_of", ENGINES[engine])
             other = protect(problem, METHOD)
         assert np.array_equal(usual.pattern.hidden, other.pattern.hidden)
         asked += other.report.counters["levels asked"]
@@ -192,31 +195,38 @@ def test_wrong_parameters_are_told_together_and_touched_cells_refused():
         protect(replace(FIXTURES["two way"](), most_touched=6), METHOD)
 
 
-@pytest.mark.parametrize("name", sorted(FINDERS))
+@pytest.mark.parametrize("name", sorted(ENGINES))
 def test_a_closed_cell_moves_no_more_until_it_is_opened(name):
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
-    case = MODULE._Case(problem, MODULE.EliminationParams(), lambda *_: None, NEVER)
-    finder = FINDERS[name](problem, case.requirements, allowed, NEVER)
-    requirement = case.requirements[0]
-    moved = finder.find(requirement, far=True)
+    requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
+    engine = ENGINES[name](problem, requirements, allowed, NEVER)
+    requirement = requirements[0]
+    moved = engine.find(requirement, limited=False)
     assert requirement.cell in moved
     other = int(moved[moved != requirement.cell][0])
-    finder.close(other)
-    assert other not in finder.find(requirement, far=True)
+    engine.close(other)
+    assert other not in engine.find(requirement, limited=False)
     alone = [cell for cell in np.flatnonzero(allowed).tolist() if cell not in (requirement.cell, other)]
     for cell in alone:
-        finder.close(cell)
-    assert finder.find(requirement, far=True) is None
+        engine.close(cell)
+    assert engine.find(requirement, limited=False) is None
 
 
-def test_systems_too_large_for_the_time_left_are_not_eliminated(monkeypatch):
-    """Nothing looks at the clock in an elimination; linear programs do."""
-    module = import_module("tablecloak.methods.heuristics.redundancy")
+def test_systems_too_large_for_the_time_left_are_not_eliminated():
+    """No deadline is checked in an elimination of equations; linear programs check it."""
     problem = FIXTURES["three way"]()
-    assert "tableaus" in protect(problem, METHOD, params={"seconds": 1000.0}).report.engine
-    monkeypatch.setattr(module, "ENTRIES_A_SECOND", 1e-3)
-    result = protect(problem, METHOD, params={"seconds": 1000.0})
-    assert "linear programs" in result.report.engine
+
+    def run(seconds, settings):
+        params = MODULE.EliminationParams(seconds=seconds)
+        rng = np.random.default_rng(0)
+        return MODULE.suppress_elimination(
+            problem, params=params, rng=rng, progress=silent, executor=None, settings=settings
+        )
+
+    slow = MODULE.EliminationRunSettings(witnesses=WitnessSettings(entries_per_second=1e-3))
+    assert "tableaus" in run(1000.0, MODULE.SETTINGS).engine
+    result = run(1000.0, slow)
+    assert "linear programs" in result.engine
     assert_protected(problem, result.pattern)
-    assert "tableaus" in protect(problem, METHOD).report.engine
+    assert "tableaus" in run(None, slow).engine

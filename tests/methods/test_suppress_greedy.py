@@ -11,12 +11,15 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.errors import InfeasibleProblem, NotApplicable
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.base import HIDES_EVERYTHING
-from tablecloak.methods.heuristics import FIRST_KEPT, Search, Thinner
+from tablecloak.methods.heuristics import FIRST_KEPT, LpConstruction, NullSpaceWitnesses, WitnessSettings
+from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.model import Levels, Problem, Status, Suppression
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
+
+lp_construction = import_module("tablecloak.methods.heuristics.lp_construction")
 
 
 def three_way(count=6):
@@ -70,7 +73,7 @@ def test_ctrl_c_in_the_clean_up_returns_the_pattern_so_far():
     problem = three_way()
 
     def interrupt(phase, done, total, incumbent=None, bound=None):
-        if phase == "cleaning up":
+        if phase == "eliminating redundant suppressions":
             raise KeyboardInterrupt
 
     result = protect(problem, "suppress-greedy", progress=interrupt)
@@ -85,14 +88,14 @@ def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
     """Whenever a cost is told, the pattern that costs so much passes the audit; while one is built, none is told."""
     problem = three_way() if name == "three way" else FIXTURES[name]()
     told, searches = [], []
-    monkeypatch.setattr(Thinner, "fits", lambda *_: False)  # the clean-up that tells of every cell
+    monkeypatch.setattr(NullSpaceWitnesses, "fits", lambda *_: False)  # programs, which adopt known witnesses
 
-    class Watched(Search):
+    class Watched(LpConstruction):
         def __init__(self, *given, **named):
             super().__init__(*given, **named)
             searches.append(self)
 
-    monkeypatch.setattr(import_module("tablecloak.methods.suppress_greedy"), "Search", Watched)
+    monkeypatch.setattr(import_module("tablecloak.methods.suppress_greedy"), "LpConstruction", Watched)
 
     def listen(phase, done, total, incumbent=None, bound=None):
         told.append((phase, incumbent))
@@ -105,7 +108,7 @@ def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
 
     result = protect(problem, "suppress-greedy", progress=listen)
     phases = [phase for phase, _ in told]
-    assert "protecting levels" in phases and "cleaning up" in phases
+    assert "protecting levels" in phases and "eliminating redundant suppressions" in phases
     assert all(cost is None for phase, cost in told if phase == "protecting levels")
     costs = [cost for _, cost in told if cost is not None]
     assert costs[-1] == pytest.approx(result.cost) and costs == sorted(costs, reverse=True)
@@ -172,23 +175,35 @@ def test_the_engine_names_the_recognised_structure():
     assert "two-way 4 x 4" in protect(FIXTURES["two way"](), "suppress-greedy").report.engine
 
 
-def test_a_clean_up_without_time_for_an_elimination_goes_cell_by_cell(monkeypatch):
-    """Nothing looks at the clock while equations are eliminated; the linear programs of the other way do."""
-    monkeypatch.setattr("tablecloak.methods.heuristics.redundancy.ENTRIES_A_SECOND", 1e-3)
-    told = []
-    result = protect(
-        three_way(), "suppress-greedy", params={"seconds": 60.0}, progress=lambda *step: told.append(step[0])
+def test_without_time_for_gaussian_elimination_witnesses_come_from_linear_programs(monkeypatch):
+    """No deadline is checked while equations are eliminated; linear programs check it."""
+    engines, real = [], lp_construction.engine_of
+
+    def watched(*given):
+        engines.append(real(*given))
+        return engines[-1]
+
+    monkeypatch.setattr(lp_construction, "engine_of", watched)
+    problem, reported = three_way(), []
+    found = suppress_greedy(
+        problem,
+        params=GreedyParams(seconds=60.0),
+        rng=np.random.default_rng(0),
+        progress=lambda *step: reported.append(step[0]),
+        executor=None,
+        settings=WitnessSettings(entries_per_second=1e-3),
     )
-    assert "cleaning up" in told and "cleaned up" not in told
-    assert result.report.counters["published again"] > 0
-    assert_protected(three_way(), result.pattern)
+    assert "eliminating redundant suppressions" in reported
+    assert [engine.name for engine in engines] == ["linear programs"]
+    assert found.counters["published again"] > 0
+    assert_protected(problem, found.pattern)
 
 
 def test_the_construction_begins_no_audit_that_would_be_late():
     problem = FIXTURES["three way"]()
-    late = Search(problem, ~problem.forced, silent, Deadline.after(0.0))
+    late = LpConstruction(problem, ~problem.forced, silent, Deadline.after(0.0))
     late.construct()
     assert not late.complete and late.requirements_seen == 0
-    in_time = Search(problem, ~problem.forced, silent, Deadline.after(None))
+    in_time = LpConstruction(problem, ~problem.forced, silent, Deadline.after(None))
     in_time.construct()
     assert in_time.complete

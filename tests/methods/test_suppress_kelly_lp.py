@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -12,8 +13,8 @@ from scipy.optimize import linprog
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.attacker import working_equations
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
-from tablecloak.methods import largest_pattern
-from tablecloak.methods.heuristics import FIRST_KEPT, Requests
+from tablecloak.methods import METHODS, largest_pattern
+from tablecloak.methods.heuristics import FIRST_KEPT, DeviationSettings, Requests
 from tablecloak.model import Requirement, Side, Status
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
@@ -63,38 +64,37 @@ def cheapest_by_linprog(problem, allowed, requirement, up_cost, down_cost):
 
 @pytest.mark.parametrize("whole", [3000, 0])
 @pytest.mark.parametrize("side", list(Side))
-def test_the_programs_are_those_of_the_paper(monkeypatch, whole, side):
-    """At linear prices the cost is the optimum over the whole table, also where the program looks near first."""
-    monkeypatch.setattr(MODULE, "WHOLE_TABLE", whole)
+def test_the_programs_are_those_of_the_paper(whole, side):
+    """At linear prices the cost is the optimum over the whole table, also if the first program is not."""
     problem = three_way()
     requests = requests_of(problem)
-    programs = MODULE._Programs(requests, linear=True)
+    finder = MODULE._PricedFinder(requests, MODULE.KellyLpSettings(max_whole_cells=whole), by_unit=True)
     price = np.where(problem.must_hide, 0.0, problem.weights)
     for cell in np.flatnonzero(problem.sensitive).tolist():
         requirement = Requirement(cell, 0, side, 0.3 * float(problem.table.values[cell]))
-        witness = programs.cheapest(requirement, price)
+        witness = finder.cheapest(requirement, price)
         moved = np.abs(witness.forward) + (0 if witness.backward is None else np.abs(witness.backward))
         best = cheapest_by_linprog(problem, requests.allowed, requirement, price, price)
         assert float(price[witness.cells] @ moved) == pytest.approx(best, rel=1e-6, abs=1e-6)
         forward, backward = witness.moves(cell)
         room = {Side.UP: forward, Side.DOWN: -forward, Side.SLIDE: forward - backward}[side]
         assert room >= requirement.level * (1 - 1e-7)
-    assert programs.solves == problem.sensitive.sum()
+    assert finder.programs == problem.sensitive.sum()
 
 
 def test_charges_are_weights_spread_over_the_room():
     problem = three_way()
     requests = requests_of(problem)
-    programs = MODULE._Programs(requests, linear=False)
+    finder = MODULE._PricedFinder(requests, MODULE.SETTINGS, by_unit=False)
     price = np.where(problem.must_hide, 0.0, problem.weights)
     cell = int(np.flatnonzero(problem.sensitive)[-1])
     requirement = Requirement(cell, 0, Side.UP, float(problem.table.values[cell]))
     up, down = price / requirement.level, price / np.minimum(requirement.level, problem.table.values)
-    witness = programs.cheapest(requirement, price)
+    witness = finder.cheapest(requirement, price)
     slope = np.where(witness.forward > 0, up[witness.cells], down[witness.cells])
     best = cheapest_by_linprog(problem, requests.allowed, requirement, up, down)
     assert float(slope @ np.abs(witness.forward)) == pytest.approx(best, rel=1e-6)
-    again = programs.cheapest(requirement, price, reweight=3)
+    again = finder.cheapest(requirement, price, reweight=3)
     assert price[again.cells].sum() <= price[witness.cells].sum()
 
 
@@ -156,12 +156,12 @@ def test_charges_hide_less_than_linear_prices_on_the_whole():
     assert own["charge"] < own["paper"]
 
 
-def test_large_tables_look_near_the_cell_first(monkeypatch):
+def test_large_tables_have_programs_over_neighbourhoods():
     problem = three_way()
     whole = protect(problem, METHOD)
-    monkeypatch.setattr(MODULE, "WHOLE_TABLE", 0)
-    monkeypatch.setattr(MODULE, "NEAR", 10)
-    near = protect(problem, METHOD)
+    settings = MODULE.KellyLpSettings(max_whole_cells=0, neighbourhood=DeviationSettings(first_cells=10))
+    small = partial(MODULE.suppress_kelly_lp, settings=settings)
+    near = protect(problem, replace(METHODS[METHOD], function=small))
     assert_protected(problem, near.pattern)
     assert near.report.counters["linear programs"] > near.report.counters["levels asked"]
     assert near.report.counters["levels unanswered"] == whole.report.counters["levels unanswered"] == 0

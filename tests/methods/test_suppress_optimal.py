@@ -427,8 +427,8 @@ def test_the_same_seed_gives_the_same_pattern(engine, fixture):
 
 
 MOMENTS = [
-    ("protecting levels", 1), ("cleaning up", 1), ("root", 1), ("root", 3), ("neighbourhoods", 1),
-    ("branch and cut", 1), ("branch and cut", 3), ("integer program", 1), ("integer program", 2),
+    ("protecting levels", 1), ("eliminating redundant suppressions", 1), ("root", 1), ("root", 3),
+    ("neighbourhoods", 1), ("branch and cut", 1), ("branch and cut", 3), ("integer program", 1), ("integer program", 2),
 ]  # fmt: skip
 
 

@@ -11,10 +11,13 @@ from tablecloak.model import (
     Intervals,
     Levels,
     Problem,
+    Requirement,
+    Side,
     Suppression,
     Table,
     box_deviation_bounds,
     deviation_bounds,
+    open_requirements,
     required_units,
 )
 
@@ -45,7 +48,7 @@ def test_deviations_are_bounded_inward() -> None:
     assert low.tolist() == [0, 0, -5] and high.tolist() == [0, 0, 1]
 
 
-def test_the_room_of_a_large_cell_is_exact_where_the_difference_of_floats_is_not() -> None:
+def test_deviation_bounds_of_a_large_cell_are_exact_where_the_difference_of_floats_is_not() -> None:
     values = [4e10 + 0.7, 3.3, 4e10 + 4.0]
     table = Table.from_equations(values, np.array([[1.0, 1.0, -1.0]]), decimals=1)
     known = (np.array([4e10 + 0.5, 0.0, 0.0]), np.array([4e10 + 0.9, np.inf, 9e10]))
@@ -55,14 +58,47 @@ def test_the_room_of_a_large_cell_is_exact_where_the_difference_of_floats_is_not
     assert (below[0], above[0], above[1]) == (0.2, 0.2, np.inf)
 
 
-def test_audit_and_certificates_ask_for_the_same_numbers() -> None:
+def test_audit_and_certificates_require_the_same_numbers() -> None:
     problem = small()
     pattern = Suppression.of(problem.table, [0, 1, 2])
     found, exact = audit(problem, pattern), ExactProblem(problem, pattern)
     for row in range(found.cells.size):
-        asked = exact.required(int(found.attackers[row]), int(found.cells[row]))
-        assert [float(one) for one in asked] == [
+        required = exact.required(int(found.attackers[row]), int(found.cells[row]))
+        assert [float(one) for one in required] == [
             found.required_lower[row],
             found.required_upper[row],
             found.required_sliding[row],
         ]
+
+
+def test_directions_and_extent_follow_from_the_side() -> None:
+    by_side = {side: Requirement(3, 0, side, 7.0) for side in Side}
+    assert {side: each.directions for side, each in by_side.items()} == {
+        Side.UP: (True,),
+        Side.DOWN: (False,),
+        Side.SLIDE: (True, False),
+    }
+    assert [by_side[side].extent(2.0, 5.0) for side in (Side.DOWN, Side.UP, Side.SLIDE)] == [2.0, 5.0, 7.0]
+
+
+def test_open_requirements_are_the_unmet_ones_and_conditional_widths_of_candidates() -> None:
+    table = Table.from_equations([10.0, 20.0, 30.0, 60.0], np.array([[1.0, 1.0, 1.0, -1.0]]))
+    levels = Levels.of(4, [3.0, 0, 0, 0], [4.0, 0, 0, 0], 0.0, [0, 9.0, 2.0, 0])
+    problem = Problem.of(table, [0], levels)
+    found = audit(problem, Suppression.of(table, [0]))
+    candidates = np.array([False, True, False, True])
+    assert open_requirements(problem, found, candidates) == [
+        Requirement(1, 0, Side.SLIDE, 9.0),
+        Requirement(0, 0, Side.UP, 4.0),
+        Requirement(0, 0, Side.DOWN, 3.0),
+    ]
+    every = [each.level for each in open_requirements(problem, found, ~problem.must_hide)]
+    assert every == [9.0, 4.0, 3.0, 2.0]
+
+
+def test_required_amounts_are_those_of_the_problem() -> None:
+    problem, cells = small(), np.arange(3)
+    for attacker in (0, 1):
+        units = required_units(problem, attacker, cells)
+        for amount, unit in zip(problem.required(attacker, cells), units, strict=True):
+            assert amount.tolist() == problem.table.amounts(unit).tolist()

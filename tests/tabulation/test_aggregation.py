@@ -105,7 +105,7 @@ def test_scales(values: list[float], expected: ColumnScale) -> None:
         assert choose_scales(connection, ["n0"], ["v"], False, len(values)).columns == (expected,)
 
 
-def test_scales_with_weights_share_the_room() -> None:
+def test_scales_with_weights_share_the_digits() -> None:
     with session() as connection:
         staged(connection, [1e12 + 0.01, 0.25], [1.5 + 1e-9 / 3, 2 / 3])
         scales = choose_scales(connection, ["n0"], ["v"], True, 10**7)

@@ -1,4 +1,4 @@
-"""What results are worth: lower bounds, loss of information, comparisons of methods, explanations."""
+"""Analysis of results: lower bounds, loss of information, comparisons of methods, explanations."""
 
 from tablecloak.analysis.compare import Comparison, MethodOutcome, compare
 from tablecloak.analysis.explanation import Explanation, explain

@@ -35,14 +35,14 @@ from tablecloak.solvers.graphs import warm_up
 
 NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
 NOT_RUN = "not-run"
-"""What an outcome's status is where there is no result; else it is the status of the result."""
+"""The status of an outcome without a result; else it is the status of the result."""
 QUANTILES = ("vagueness", "relative_vagueness", "width", "relative_width", "change", "relative_change")
 """The measures of which a row has mean and quantiles: ``vagueness_mean``, ``vagueness_50``, ``_90``, ``_100``."""
 
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """What a comparison reports."""
+    """Contents of the report of a comparison."""
 
     moments: tuple[float, ...] = (0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
     """Seconds after which cost and bound are reported."""
@@ -73,7 +73,7 @@ class MethodOutcome:
 
     @property
     def kind(self) -> str | None:
-        """How the table is published: suppression, intervals, rounding, perturbation, mixed."""
+        """The kind of pattern: suppression, intervals, rounding, perturbation, mixed."""
         return None if self.result is None else type(self.result.pattern).__name__.lower()
 
     @property
@@ -173,7 +173,7 @@ class Comparison:
     outcomes: tuple[MethodOutcome, ...]
     seed: int
     seconds: float | None = None
-    """What each method was allowed."""
+    """The time limit of each method."""
 
     def __getitem__(self, name: str) -> MethodOutcome:
         """The outcome of that name."""
@@ -246,7 +246,7 @@ def compare(
 
     `methods` are names in `METHODS`, or a mapping from names of your own to (method, parameters), so that one method
     can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
-    one of its own. `intervals=True` also works out the outsider's exact interval of every touched cell
+    one of its own. `intervals=True` also computes the outsider's exact interval of every touched cell
     (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are reported
     before anything runs; a method that cannot take the problem is an outcome with its message.
     """

@@ -35,7 +35,7 @@ def summary_text(comparison: Comparison, narrowest: int = 18) -> str:
 
 
 def _proven(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How far each suppression is above the best bound that any of the methods proved, if there are several."""
+    """The gap of each suppression to the best bound of all methods, if there are several."""
     hiding = [row for row in rows if row["best_gap"] is not None]
     if len(hiding) < 2:
         return []
@@ -44,7 +44,7 @@ def _proven(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[s
 
 
 def _lost(rows: Sequence[Mapping[str, Any]], wide: int) -> list[str]:
-    """What readers lose, a line a method: relative figures, those of exact intervals only where there are any."""
+    """Information loss, a line for each method: relative figures, those of exact intervals only where there are any."""
     if not rows:
         return []
     columns = [

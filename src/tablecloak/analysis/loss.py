@@ -87,7 +87,7 @@ class Quantiles:
     mean: float | None
     median: float | None
     ninety: float | None
-    """Of nine cells in ten the amount is not larger."""
+    """The amount that nine cells in ten do not exceed."""
     largest: float | None
 
     @classmethod
@@ -105,7 +105,7 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class Distances:
-    """How far the shown numbers are from the true ones, all cells together. Confidential."""
+    """Distances of the shown numbers from the true ones, all cells together. Confidential."""
 
     sum: float
     """L1: the sum of the absolute changes."""
@@ -121,21 +121,21 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What a pattern costs the reader, measured in the same way for all kinds of patterns. Confidential."""
+    """Measures of information loss, the same for all kinds of patterns. Confidential."""
 
     losses: Losses
     vague: int
     """Cells of which more than one value is stated to be possible; in a rounded table also those shown unchanged."""
     vagueness: Quantiles
-    """Of the touched cells: the width of what is stated, within what the outsider knows beforehand."""
+    """The stated width of the touched cells, within the outsider's a-priori bounds."""
     relative_vagueness: Quantiles
     change: Quantiles
-    """Of the cells that show a number: how far it is from the true one."""
+    """The distance of shown numbers from the true ones."""
     relative_change: Quantiles
     distances: Distances | None
-    """Of the cells that show a number; None where none does."""
+    """Distances over the cells that show a number; None where none does."""
     width: Quantiles | None = None
-    """Of the touched cells: the width of the outsider's exact feasibility interval, where that was worked out."""
+    """The width of the outsider's exact feasibility interval of the touched cells, where it was computed."""
     relative_width: Quantiles | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""From a table and rules to a problem: sensitive cells, their levels, the attackers."""
+"""Assessment: a problem from a table and rules, with sensitive cells, their levels and the attackers."""
 
 from tablecloak.assessment.assess import assess, summary
 from tablecloak.assessment.concentration import Caught

@@ -51,7 +51,7 @@ def assess(
     widen: bool = False,
     most_touched: int | None = None,
 ) -> Problem:
-    """What must be protected in a table, how well and against whom.
+    """Find what must be protected in a table, how well and against which attackers.
 
     A cell is sensitive if a rule catches it and no mark calls it safe, or if a mark calls it unsafe. Its levels
     are, with rho the largest relative level that rules of the deciding kind require (dominance and p% count as
@@ -69,15 +69,15 @@ def assess(
     one entry for each cell of `table`.
     """
     check_kind("Assessment", "table", table, Table, "Make one with tabulate.")
-    asked = _checked_rules(rules, manual_percent, unions)
+    checked = _checked_rules(rules, manual_percent, unions)
     _check_others(table, marks, insiders, missing_safe, most_touched)
     safe = _missing(table, missing_safe)
-    judged = _Judged.of(table, asked, marks, safe, manual_percent)
+    judged = _Judged.of(table, checked, marks, safe, manual_percent)
     judged.check_marks()
     given = _Given.of(table, marks, weights, known, forced, hidden)
     if unions:
-        united = unite(table, judged.sensitive, asked, None if unions is True else int(unions))
-        judged = _Judged.of(united.table, asked, marks, safe, manual_percent, len(table))
+        united = unite(table, judged.sensitive, checked, None if unions is True else int(unions))
+        judged = _Judged.of(united.table, checked, marks, safe, manual_percent, len(table))
         given = given.with_unions(united.members, *known_bounds(table, hide_zeros))
     levels, capped = judged.levels(given.low, given.high, widen)
     problem = Problem.of(
@@ -97,7 +97,7 @@ def assess(
 
 
 def summary(problem: Problem) -> str:
-    """How many cells are sensitive, how many each rule caught, and about how many it decided. Confidential."""
+    """Numbers of sensitive cells, of those that each rule caught, and of those it decided about. Confidential."""
     table, sensitive = problem.table, problem.sensitive
     united = int((sensitive & table.is_virtual).sum())
     printed = counted(len(table) - table.virtual, "cell")
@@ -198,15 +198,15 @@ class _Judged:
         unit, size = self.table.unit, np.abs(self.table.values)
         wanted, decided = np.zeros((2, len(self.table))), np.zeros(len(self.table), dtype=bool)
         for rank in range(len(ORDER) + 1):
-            asked, found = np.zeros((2, len(self.table))), np.zeros(len(self.table), dtype=bool)
+            required, found = np.zeros((2, len(self.table))), np.zeros(len(self.table), dtype=bool)
             for rule, caught in zip(self.rules, self.caught, strict=True):
                 if _rank(rule) == rank:
                     share = np.where(np.isnan(caught.relative), self.manual, caught.relative)
                     level = np.maximum(size * share, unit)
                     both = np.stack([level, np.where(np.isnan(caught.above), level, caught.above)])
-                    asked = np.maximum(asked, np.where(caught.mask, both, 0.0))
+                    required = np.maximum(required, np.where(caught.mask, both, 0.0))
                     found |= caught.mask
-            wanted = np.where(found & ~decided, asked, wanted)
+            wanted = np.where(found & ~decided, required, wanted)
             decided |= found
         manual = np.where(self.marked(UNSAFE), np.maximum(size * self.manual, unit), 0.0)
         lower, upper = np.maximum(wanted, manual)
@@ -241,12 +241,12 @@ class _Judged:
         facts = [self.caught[i].mask for i in ranked] + [self.marked(mark) for mark in MARKS]
         facts += [capped, np.arange(len(self.table)) >= self.plain]
         stories, story = np.unique(np.stack(facts, axis=1), axis=0, return_inverse=True)
-        told = [tuple(self._told([self.rules[i] for i in ranked], row.tolist())) for row in stories]
-        told_of = story.ravel()
-        silent = np.array([not some for some in told], dtype=bool)
-        return {cell: told[told_of[cell]] for cell in np.flatnonzero(~silent[told_of]).tolist()}
+        reasons = [tuple(self._reasons([self.rules[i] for i in ranked], row.tolist())) for row in stories]
+        reasons_of = story.ravel()
+        silent = np.array([not some for some in reasons], dtype=bool)
+        return {cell: reasons[reasons_of[cell]] for cell in np.flatnonzero(~silent[reasons_of]).tolist()}
 
-    def _told(self, rules: Sequence[Rule], facts: Sequence[bool]) -> Iterator[Reason]:
+    def _reasons(self, rules: Sequence[Rule], facts: Sequence[bool]) -> Iterator[Reason]:
         *caught, capped, union = facts
         note = f"; {CAPPED}" if capped else ""
         for rule, hit in zip(rules, caught[: len(rules)], strict=True):
@@ -261,7 +261,7 @@ class _Judged:
 
 
 def _rank(rule: Rule) -> int:
-    """When a rule decides; rules of a kind that is not ours come last."""
+    """The order in which rules decide; rules of other kinds come last."""
     return next((rank for rank, kinds in enumerate(ORDER) if rule.kind in kinds), len(ORDER))
 
 
@@ -270,7 +270,7 @@ def _rank(rule: Rule) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What is said about each cell beside the rules."""
+    """Marks and numbers of each cell beside the rules."""
 
     weights: Floats
     low: Floats
@@ -309,7 +309,7 @@ class _Given:
         return cls(cost, below, above, masks[FORCED], masks[HIDDEN])
 
     def with_unions(self, members: csr_array, low: Floats, high: Floats) -> _Given:
-        """The same with unions at the end: hiding them costs nothing, bounds of all kinds add up."""
+        """Marks and numbers with unions at the end: hiding them costs nothing, bounds of all kinds add up."""
         nowhere = np.zeros(members.shape[0], dtype=bool)
         return _Given(
             np.concatenate([self.weights, np.zeros(members.shape[0])]),
@@ -332,10 +332,10 @@ def _sums(members: csr_array, bounds: Floats) -> Floats:
 def _checked_rules(rules: Rule | Sequence[Rule], manual_percent: float, unions: Any) -> tuple[Rule, ...]:
     given: Any = rules
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    asked: tuple[Any, ...] = tuple(given) if several else (given,)
+    checked: tuple[Any, ...] = tuple(given) if several else (given,)
     faults = [
         f"rule number {i + 1} is no rule but {type(rule).__name__}"
-        for i, rule in enumerate(asked)
+        for i, rule in enumerate(checked)
         if not isinstance(rule, Rule)
     ]
     if not isinstance(manual_percent, int | float | np.number) or not 0 <= manual_percent < np.inf:
@@ -344,7 +344,7 @@ def _checked_rules(rules: Rule | Sequence[Rule], manual_percent: float, unions: 
         faults.append("unions must be true, false, or the most cells of a union, at least 2")
     if faults:
         raise InputError("Rules", faults, advice="Rules are objects such as PPercent(10); see docs/rules.md.")
-    return asked
+    return checked
 
 
 def _check_others(table: Table, marks: Any, insiders: Any, missing_safe: Any, most_touched: Any) -> None:

@@ -45,7 +45,7 @@ class Insiders:
     largest: int = 1
     """Number of the largest contributors of each sensitive cell."""
     holdings: bool = True
-    """Also holdings, where they are known."""
+    """Whether holdings are attackers too, where they are known."""
     coalition: int = 0
     """Number of contributors of one sensitive cell in a coalition; 0 for no coalitions."""
     pooled: bool = False

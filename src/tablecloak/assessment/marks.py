@@ -13,7 +13,7 @@ forced                     must be published
 hidden                     must be hidden
 weight                     what hiding the cell costs
 lower, upper, sliding      the protection levels of a sensitive cell
-low, high                  what everybody knows about the cell beforehand
+low, high                  a-priori bounds of the cell, known to all attackers
 =========================  ==========================================================================
 
 The `.hst` files of τ-ARGUS are read too: a line ``code; code; command; arguments``, where the commands are
@@ -64,11 +64,11 @@ class Marks:
     low: Floats
     high: Floats
     places: Mapping[int, str]
-    """Where each cell was marked, for messages: ``row 3``, ``line 3``."""
+    """The source of each mark, for messages: ``row 3``, ``line 3``."""
 
     @classmethod
     def of(cls, table: Table, data: Any) -> Marks:
-        """From a frame, a mapping of columns, or a file: CSV with a first line of names, or `.hst`."""
+        """Marks from a frame, a mapping of columns, or a file: CSV with a first line of names, or `.hst`."""
         if isinstance(data, str | Path):
             return _from_file(table, Path(data))
         entries = _read_columns(table, columns_of(data), "row", 1)
@@ -87,7 +87,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class _Entries:
-    """What rows or lines say: the codes of each, its words and numbers, and where it stands.
+    """Entries by row or line: the codes of each, its words and numbers, and its place.
 
     `again`: whether several of them may speak about one cell.
     """
@@ -170,14 +170,14 @@ def _from_file(table: Table, path: Path) -> Marks:
 
 
 def _renamed(entries: _Entries, places: Sequence[str]) -> _Entries:
-    """The same entries with the true numbers of their lines."""
+    """Entries with the true numbers of their lines."""
     new = dict(zip(entries.places, places, strict=True))
     faults = [f"{new[place]}:{rest}" for place, _, rest in (f.partition(":") for f in entries.faults)]
     return _Entries(entries.codes, entries.marks, entries.numbers, places, faults)
 
 
 def _separator(text: str, fits: Callable[[list[str]], bool], source: str) -> str | None:
-    """What separates the fields of the first line so that they make sense."""
+    """The separator with which the fields of the first line are valid."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     for separator in SEPARATORS:
         if any(fits(row) for _, row in read_rows(first, separator, source)):

@@ -22,7 +22,7 @@ A unit that has *waived* its protection needs none: the target of the p% rules i
 without waiver, with x_t + top_n in place of top_{n+1} if it is not among the n + 1 largest; dominance requires that
 one of the n largest, frequency and zero that any unit has not waived.
 
-The definitions are those of τ-ARGUS (manual 4.1, section 2.1); waivers are our own. See docs/rules.md.
+The definitions are those of τ-ARGUS (manual 4.1, section 2.1); waivers are an extension. See docs/rules.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Rule:
     key: ClassVar[str]
     """The name of the rule in a job file."""
     kind: ClassVar[str]
-    """What kind of reason it gives: ``dominance``, ``p-percent``, ``request``, ``frequency``, ``zero``."""
+    """The kind of reason: ``dominance``, ``p-percent``, ``request``, ``frequency``, ``zero``."""
 
     @property
     def name(self) -> str:
@@ -69,7 +69,7 @@ class Rule:
 
     @property
     def why(self) -> str:
-        """What a caught cell has, in words without figures of the cell."""
+        """The reason why a cell is caught, in words without figures of the cell."""
         raise NotImplementedError
 
     def caught(self, table: Table) -> Caught:
@@ -357,7 +357,7 @@ def _number(
     below: float = np.inf,
     most: float = np.inf,
 ) -> list[str]:
-    """What is wrong with a parameter."""
+    """Faults of a parameter."""
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if numeric and above < value < below and least <= value <= most:
         return []

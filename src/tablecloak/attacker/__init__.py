@@ -4,7 +4,7 @@ Shared by the audit and the methods; it imports neither.
 """
 
 from tablecloak.attacker import tolerances
-from tablecloak.attacker.basis import BasisSettings, RationalBasis
+from tablecloak.attacker.basis import RationalBasis, RationalBasisSettings
 from tablecloak.attacker.evidence import IntegralSystem
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
@@ -35,7 +35,6 @@ __all__ = [
     "MOST_ENTRIES",
     "ZERO",
     "Attack",
-    "BasisSettings",
     "Boxes",
     "CellNetwork",
     "Component",
@@ -53,6 +52,7 @@ __all__ = [
     "NetworkAttack",
     "Rational",
     "RationalBasis",
+    "RationalBasisSettings",
     "Reduction",
     "Tick",
     "TooMuchWork",

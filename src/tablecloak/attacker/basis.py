@@ -17,14 +17,14 @@ from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork
 
 
 @dataclass(frozen=True)
-class BasisSettings:
+class RationalBasisSettings:
     """Limits of exact bases."""
 
     max_columns: int = 3_000
     """Maximum number of basic columns: elimination in fractions takes seconds beyond it. Untested default."""
 
 
-SETTINGS = BasisSettings()
+SETTINGS = RationalBasisSettings()
 
 
 class RationalBasis:
@@ -38,7 +38,7 @@ class RationalBasis:
         entries: Callable[[int], Iterable[tuple[int, Rational]]],
         columns: list[str],
         rows: list[str],
-        settings: BasisSettings = SETTINGS,
+        settings: RationalBasisSettings = SETTINGS,
     ) -> None:
         self.entries, self.columns = entries, columns
         self.basic = [column for column, status in enumerate(columns) if status == "kBasic"]
@@ -84,7 +84,7 @@ class ExactBasis(RationalBasis):
         system: IntegralSystem,
         columns: list[str],
         rows: list[str],
-        settings: BasisSettings = SETTINGS,
+        settings: RationalBasisSettings = SETTINGS,
     ) -> None:
         super().__init__(system.entries, columns, rows, settings)
         self.system = system

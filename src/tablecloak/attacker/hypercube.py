@@ -16,7 +16,7 @@ The work is done by the compiled kernels of `tablecloak.solvers.kernels.hypercub
 call.
 
 Reference: Giessing & Repsilber (2002), Tools and strategies to protect multiple tables with the GHQUAR cell suppression
-engine, for hypercubes; walks under hierarchies and the search by dimensions are ours.
+engine, for hypercubes; walks under hierarchies and the search by dimensions are extensions.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Tree:
 
     @classmethod
     def of(cls, parents: Codes) -> _Tree:
-        """From parents of codes in order of depth."""
+        """The tree with these parents of codes, which are in order of depth."""
         count = parents.size
         size = np.ones(count, dtype=np.int64)
         for code in range(count - 1, 0, -1):

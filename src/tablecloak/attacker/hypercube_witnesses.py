@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HypercubeSettings:
-    """Where hypercubes are sought before linear programs, and with what effort."""
+    """Size of tables for which hypercubes are sought before linear programs, and effort."""
 
     min_cells: int = 5_000
     """Tables of up to this number of cells go to linear programs at once. With 10,571 cells, 270 of them with
@@ -77,7 +77,7 @@ class HypercubeWitnesses:
         self.bounds = np.ascontiguousarray(-low), np.ascontiguousarray(high)
         self.free = np.zeros(low.size)
         self.reached = np.zeros((2, low.size))
-        """By direction (0: down, 1: up) and cell: the largest deviation found."""
+        """The largest deviation found, by direction (0: down, 1: up) and cell."""
 
     def reach(
         self, cells: Ints, levels: RequiredLevels, tick: Tick = lambda done: None

@@ -63,7 +63,7 @@ class Extents:
 
     @property
     def proven(self) -> Bools:
-        """Where the farthest point is known exactly."""
+        """Cells whose farthest point is known exactly."""
         proven: Bools = np.asarray(self.reach == self.bound)
         for place, (reach, bound) in self.fractions.items():
             proven[place] = reach == bound

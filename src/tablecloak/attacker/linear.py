@@ -281,7 +281,7 @@ class _Push:
         return _solved(self.session)
 
     def _leave_margins(self) -> None:
-        """From now on deviations keep away from bounds and exceed needs: floats next to exact ones suffice.
+        """Keep deviations away from bounds and beyond needs from now on: floats next to exact ones suffice.
 
         Where a bound lies below the need, the goal is then within one unit of that bound.
         """

@@ -1,4 +1,4 @@
-"""From a view and an attacker's box to small independent systems of deviations.
+"""Presolve: small independent systems of deviations from a view and an attacker's box.
 
 The attacker knows M y = b and low <= y <= high. In deviations d = y - a from the true table:
 M d = 0 and low - a <= d <= high - a, so that the right-hand side is exactly zero. Then, in this order:

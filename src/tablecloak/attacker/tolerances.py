@@ -44,3 +44,9 @@ REQUIREMENT_MET = 1e-6
 """A level counts as met up to this share of itself where linear programs decide the set of a cell (`exposure`)."""
 BOUND_MOVED = 1e-9
 """A bound that moved by less than this share of itself and of the data unit has not moved (`exposure`)."""
+WITNESS_MET = 1e-9
+"""A requirement has a witness in floats if no more than this share of its level is missing."""
+NULL_SPACE_MOVE = 1e-11
+"""A cell takes part in a deviation found in the null space if it moves by more than this share of the level."""
+LP_MOVE = 1e-7
+"""A cell takes part in a deviation of a linear program if it moves by more than this share of the level."""

@@ -205,7 +205,7 @@ def _audited_cells(problem: Problem, touched: Bools, every_hidden: bool) -> Ints
 
 
 class _Mode(NamedTuple):
-    """What is computed: exact intervals instead of verdicts; against an attacker with integrality knowledge."""
+    """Exact intervals instead of verdicts; an attacker with integrality knowledge."""
 
     intervals: bool
     integer: bool

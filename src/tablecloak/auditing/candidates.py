@@ -1,8 +1,8 @@
 """Candidates for exact proofs: flows and cuts on networks, vertices and bases of linear programs elsewhere.
 
 Engines compute with floats and only propose. Candidates come in order of increasing effort: fractions with small
-denominators next to the floats, then the exact solution of the final basis, within the limits of `BasisSettings` and
-the work limit of `gaussian_elimination.solve`. None is accepted before the exact check.
+denominators next to the floats, then the exact solution of the final basis, within the limits of
+`RationalBasisSettings` and of `gaussian_elimination.solve`. None is accepted before the exact check.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from scipy.sparse import csc_array, hstack
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import (
     ZERO,
-    BasisSettings,
     Component,
     Rational,
     RationalBasis,
+    RationalBasisSettings,
     TooMuchWork,
     tolerances,
 )
@@ -33,7 +33,7 @@ from tablecloak.solvers.graphs import Network
 
 @dataclass(frozen=True)
 class CandidateSettings:
-    """How candidates for proofs are made from floats."""
+    """Effort for candidates that are made from floats."""
 
     denominators: tuple[int, ...] = (1, 12, 1_000)
     """Largest denominators, in this order, of the fractions of a data unit that floats are rounded to before the basis
@@ -42,7 +42,7 @@ class CandidateSettings:
     """Flows are computed in integers below this, where floats are exact: the size of the grid units follows from it."""
     flows: bool = True
     """Whether maximum flows are tried before linear programs on network components: they are faster and exact."""
-    basis: BasisSettings = field(default_factory=BasisSettings)
+    basis: RationalBasisSettings = field(default_factory=RationalBasisSettings)
     """Exact bases, where rounding fails."""
 
 

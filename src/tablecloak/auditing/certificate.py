@@ -64,7 +64,7 @@ class Certificate:
     claims: tuple[Claim, ...]
     uncertified: tuple[str, ...] = ()
     version: ClassVar[int] = 2
-    """Of the format that is written and read."""
+    """The version of the format that is written and read."""
 
     def to_json(self) -> str:
         """The certificate as text; fractions are strings such as "7" and "-1/3"."""

@@ -57,7 +57,7 @@ class CertificateSettings:
     reused_deviations: int = 40
     """Maximum number of deviations of earlier proofs that are tried on a cell before a program. Untested default."""
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
-    """How candidates are made."""
+    """Candidates for proofs."""
 
 
 SETTINGS = CertificateSettings()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tablecloak.errors import InputError, check_kind
+from tablecloak.arrays import Bools
+from tablecloak.attacker import is_network
+from tablecloak.errors import InputError, NotApplicable, check_kind
 from tablecloak.model import EVERYTHING, Pattern, Problem, Status
 from tablecloak.progress import Deadline, Progress
 
@@ -76,6 +78,46 @@ class Run:
             return Status.INTERRUPTED
         late = self.deadline.passed() or (not complete and self.deadline.moment is not None)
         return Status.TIME_LIMIT if late else finished
+
+
+def without_incumbent(progress: Progress) -> Progress:
+    """Progress without the cost of a pattern that is not known to be safe."""
+
+    def report(
+        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        progress(phase, done, total, None, bound)
+
+    return report
+
+
+def complementary_cost(problem: Problem, hidden: Bools) -> float:
+    """The weights of the complementary cells among the hidden ones."""
+    return float(problem.weights[hidden & ~problem.must_hide].sum())
+
+
+def refuse_touched_bound(
+    problem: Problem, method: str, instead: Sequence[str] = ("suppress-optimal", "suppress-compact")
+) -> None:
+    """Raise `NotApplicable` where the number of touched cells is bounded."""
+    if problem.most_touched is not None:
+        raise NotApplicable(
+            f"{method} cannot honour a bound on the number of touched cells.",
+            needs="a problem without most_touched",
+            instead=instead,
+        )
+
+
+def refuse_non_network(
+    problem: Problem, use: str, instead: Sequence[str], needs: str = "a network table"
+) -> None:
+    """Raise `NotApplicable` for non-network tables; `use`: for what the method needs a network."""
+    if not is_network(problem):
+        raise NotApplicable(
+            f"{use}, and the equations of this table are not those of a network.",
+            needs=f"{needs}: one dimension or two, of which at most one has a hierarchy",
+            instead=instead,
+        )
 
 
 class MethodFunction(Protocol):

@@ -11,6 +11,7 @@ from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
+from tablecloak.methods.base import complementary_cost
 from tablecloak.model import Audit, Pattern, Problem, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.solvers import LinearProgram
@@ -49,7 +50,7 @@ def hide_everything(problem: Problem, progress: Progress) -> Bools:
     if problem.most_touched is not None:
         return largest_pattern(replace(problem, most_touched=None), progress)
     allowed = largest_pattern(problem, progress)
-    progress(phase, 1, 1, float(problem.weights[allowed & ~problem.must_hide].sum()))
+    progress(phase, 1, 1, complementary_cost(problem, allowed))
     return allowed
 
 

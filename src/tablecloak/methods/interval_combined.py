@@ -1,7 +1,7 @@
 """interval-combined: intervals with a price for touching a cell at all, so that few cells are touched.
 
     min  sum_i w_i (t x_i + z_i+ + z_i-)    z_i+ <= UB_i x_i,  z_i- <= LB_i x_i,  x binary,  sum_i x_i <= q,
-    every level of every attacker, and for cells with a conditional width: at least so wide if touched at all
+    every level of every attacker, and for cells with a conditional width: at least that wide if touched at all
 
 t = 0 is `interval-partial`; with a large t as few cells as in a suppression are touched, but published as intervals.
 The bound q on touched cells and conditional widths are those of the problem. Printed intervals are blurred as there.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -24,16 +24,17 @@ from tablecloak.attacker import is_network
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals import (
-    HAIR,
-    Room,
-    Touching,
-    blurred,
+    IntervalOptimiser,
+    IntervalSettings,
+    IntervalStrategy,
+    OptimalIntervals,
+    SideBounds,
+    SlopeScaling,
     check_blur,
-    first_intervals,
     hidden_by_mark,
-    may_be_touched,
+    is_feasibility_checked,
+    optimised_and_blurred,
     proposal_of,
-    repaired_in_time,
     stated,
 )
 from tablecloak.methods.unified import (
@@ -45,9 +46,9 @@ from tablecloak.methods.unified import (
     largest_deviation,
     solve_compact_model,
 )
-from tablecloak.model import Intervals, Problem, all_requirements, conditional_widths
+from tablecloak.model import Problem, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome
+from tablecloak.solvers import LP_PRECISION, Outcome
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,30 @@ class CombinedParams:
     """Parameters of interval-combined."""
 
     seconds: float | None = None
-    """Stop after so long with the best intervals so far and their proven bound."""
+    """Time limit in seconds: the best intervals so far are returned, with their proven bound; None: no limit."""
     touch: float = 10.0
     """What it costs to touch a cell at all, in units of its weight."""
     reach: float = 4.0
-    """No interval is longer on a side than so many times the largest level (1 is enough on networks and used there)."""
+    """Largest length of a side of an interval, in units of the largest level (on networks 1 is enough and used)."""
     grid: float | None = None
     """Printed ends are multiples of this; None: nice numbers that follow the width; 0: no grid."""
     asymmetry: float = 1.0
     """How much larger chance makes the levels of what is printed, against the midpoint attack; 0: not at all."""
     model: Literal["second", "first"] = "second"
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
+
+
+def choose_strategy(
+    problem: Problem,
+    settings: IntervalSettings = IntervalSettings(),
+) -> IntervalStrategy:
+    """What is done on a table of this size and structure."""
+    return IntervalStrategy(
+        settings,
+        check_feasibility=is_feasibility_checked(problem, settings),
+        slope_scaling=problem.is_monotone,
+        scale_all_cells=len(problem.table) <= settings.slope_scaling.max_cells,
+    )
 
 
 def interval_combined(
@@ -87,114 +101,116 @@ def interval_combined(
             f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
         },
     )
-    run = Run(params.seconds)
-    deadline = run.deadline
-    progress("is it feasible at all", 0, 1)
-    start = first_intervals(problem, may_be_touched(problem, progress), deadline, progress)
-    half = deadline.share(0.5) if params.asymmetry else deadline
-    exact, answer, known = _cheapest(problem, params, half, progress, start)
-
-    def cheapest(larger: Problem) -> Intervals:
-        first = first_intervals(larger, may_be_touched(larger, progress), deadline, progress)
-        return _cheapest(larger, params, deadline, progress, first, known)[0]
-
-    found = blurred(problem, exact, params.asymmetry, params.grid, rng, cheapest, deadline)
-    sensitive = params.touch * float(problem.weights[problem.sensitive].sum())
-    bound = max(0.0, answer.bound - sensitive)
+    run, strategy = Run(params.seconds), choose_strategy(problem)
+    found = optimised_and_blurred(problem, CheapestIntervals(params, strategy, progress), params, rng, run)
+    paid = params.touch * float(problem.weights[problem.sensitive].sum())
+    proven_bound = found.optimum.solution.bound
+    bound, cost = max(0.0, proven_bound - paid), found.optimum.intervals.loss(problem)
     limit = f"proven for intervals of at most {params.reach:g} times the largest level on a side"
     return proposal_of(
         problem,
         found,
-        answer,
-        params.model,
         run,
+        model=params.model,
         bound=bound,
-        proven=exact.loss(problem) <= bound + 20 * HAIR * max(1.0, answer.bound),
-        more=() if is_network(problem) else (limit,),
+        proven=cost <= bound + 20 * LP_PRECISION * max(1.0, proven_bound),
+        notes=() if is_network(problem) else (limit,),
     )
 
 
-def _cheapest(
-    problem: Problem,
-    params: CombinedParams,
-    deadline: Deadline,
-    progress: Progress,
-    start: Room | None,
-    known: Sequence[ProtectionCut] = (),
-) -> tuple[Intervals, ModelSolution, list[ProtectionCut]]:
-    """The cheapest intervals for the levels of a problem, and the cuts that held them up."""
-    allowed = may_be_touched(problem, progress)
-    formulation, far = _form(problem, params, allowed)
-    answer, cuts = replace(ModelSolution.nothing(), values=np.zeros(formulation.size)), list[ProtectionCut]()
-    with deadline.stoppable():
-        answer, cuts = _answer(problem, params, formulation, far, allowed, deadline, progress, known)
-    if not answer.safe and problem.most_touched is not None:
-        if deadline.interrupted:
-            raise KeyboardInterrupt
-        raise SolverError("the time was up before safe intervals were found; give it more seconds")
-    below, above = formulation.below.at(answer.values), formulation.above.at(answer.values)
-    room = repaired_in_time(problem, below, above, progress, deadline, answer.safe)
-    endless = np.where(allowed, np.inf, 0.0)
-    found = [stated(problem, *one, params.touch) for one in (room, start) if one is not None]
-    if answer.safe and answer.outcome is Outcome.OPTIMAL:
-        found = found[:1]
-    found = found or [stated(problem, endless, endless, params.touch)]
-    return min(found, key=lambda pattern: pattern.loss(problem)), answer, cuts
+class CheapestIntervals(IntervalOptimiser):
+    """Finds the cheapest intervals for the levels of a problem, with a price for touching a cell at all."""
 
+    def __init__(self, params: CombinedParams, strategy: IntervalStrategy, progress: Progress) -> None:
+        super().__init__(strategy, progress)
+        self.params = params
 
-def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Formulation, float]:
-    """The form, and how long its intervals may be."""
-    far = largest_deviation(problem, params.reach)
-    hidden, weights = hidden_by_mark(problem), problem.weights
-    fixed = params.touch * weights
-    formulation = combined_formulation(problem, allowed, hidden, weights, weights, fixed, far)
-    return formulation.at_most_touched(problem.most_touched), far
-
-
-def _answer(
-    problem: Problem,
-    params: CombinedParams,
-    formulation: Formulation,
-    far: float,
-    allowed: Bools,
-    deadline: Deadline,
-    progress: Progress,
-    known: Sequence[ProtectionCut],
-) -> tuple[ModelSolution, list[ProtectionCut]]:
-    """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
-    levels, widths = all_requirements(problem), conditional_widths(problem, allowed & ~problem.must_hide)
-    if params.model == "first":
-        found = solve_compact_model(problem, formulation, levels, widths, deadline.left)
-        there = bool(found.values.size)
-        answer = ModelSolution(found.outcome, found.values, there, found.objective, found.bound, 1, 0)
-        cuts: list[ProtectionCut] = []
-    else:
-        model = CuttingPlaneModel(problem, formulation, levels, widths, deadline, progress, known)
+    def optimise(
+        self,
+        problem: Problem,
+        deadline: Deadline,
+        start: SideBounds | None,
+        known: Sequence[ProtectionCut],
+    ) -> OptimalIntervals:
+        """Optimal intervals; the best ones known, or none with ends, when the time is up first."""
+        touch, allowed = self.params.touch, self.allowed(problem)
+        formulation = self._formulation(problem, allowed)
+        solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():
-            if problem.is_monotone:
-                _prepare(model, Touching(problem, formulation, params.touch, far, levels, deadline), allowed)
-        answer = model.solve()
-        cuts = model.tight_cuts()
-    if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
-        within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
-        raise InfeasibleProblem(
-            f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
+            solution, cuts = self._solve(problem, formulation, allowed, deadline, known)
+        if not solution.safe and problem.most_touched is not None:
+            if deadline.interrupted:
+                raise KeyboardInterrupt
+            raise SolverError("the time was up before safe intervals were found; give it more seconds")
+        bounds = self.repaired(problem, allowed, formulation, solution, deadline)
+        found = [stated(problem, *each, touch) for each in (bounds, start) if each is not None]
+        if solution.safe and solution.outcome is Outcome.OPTIMAL:
+            found = found[:1]
+        if not found:
+            endless = np.where(allowed, np.inf, 0.0)
+            found = [stated(problem, endless, endless, touch)]
+        cheapest = min(found, key=lambda pattern: pattern.loss(problem))
+        return OptimalIntervals(cheapest, solution, cuts)
+
+    def _formulation(self, problem: Problem, allowed: Bools) -> Formulation:
+        hidden, weights = hidden_by_mark(problem), problem.weights
+        longest = largest_deviation(problem, self.params.reach)
+        fixed = self.params.touch * weights
+        formulation = combined_formulation(problem, allowed, hidden, weights, weights, fixed, longest)
+        return formulation.at_most_touched(problem.most_touched)
+
+    def _solve(
+        self,
+        problem: Problem,
+        formulation: Formulation,
+        allowed: Bools,
+        deadline: Deadline,
+        known: Sequence[ProtectionCut],
+    ) -> tuple[ModelSolution, list[ProtectionCut]]:
+        """The optimum, or the state of the model when the time is up: no worse than a safe start, if there is one."""
+        requirements = all_requirements(problem)
+        widths = conditional_widths(problem, allowed & ~problem.must_hide)
+        cuts: list[ProtectionCut] = []
+        if self.params.model == "first":
+            solution = solve_compact_model(problem, formulation, requirements, widths, deadline.left)
+        else:
+            settings = self.strategy.settings.cutting_plane
+            model = CuttingPlaneModel(
+                problem, formulation, requirements, widths, deadline, self.progress, settings
+            )
+            with deadline.stoppable():
+                if self.strategy.slope_scaling:
+                    self._prepare(problem, model, allowed)
+            solution = model.solve(known)
+            cuts = model.tight_cuts()
+        if solution.outcome is Outcome.INFEASIBLE and not solution.safe:
+            most = problem.most_touched
+            within = "" if most is None else f" with at most {most} cells touched"
+            raise InfeasibleProblem(
+                f"No intervals{within} meet all levels.\n"
+                "Allow more cells to be touched, lower levels, or raise `reach`."
+            )
+        return solution, cuts
+
+    def _prepare(self, problem: Problem, model: CuttingPlaneModel, allowed: Bools) -> None:
+        """Give the model safe points: starts, and repairs of integral points that violate cuts."""
+        formulation, settings = model.formulation, self.strategy.settings
+        scaling = SlopeScaling(
+            problem,
+            formulation,
+            (self.params.touch, largest_deviation(problem, self.params.reach)),
+            model.requirements,
+            model.deadline,
+            settings.slope_scaling,
+            settings.cutting_plane,
         )
-    if answer.values.size < formulation.size:
-        answer = replace(answer, values=np.zeros(formulation.size))
-    return answer, cuts
+        for point in scaling.start(allowed, all_cells=self.strategy.scale_all_cells):
+            model.offer(point)
 
+        def repair(x: Floats) -> list[Floats]:
+            cells = formulation.touched.at(x) > 0.5
+            if model.best.size:
+                cells |= formulation.touched.at(model.best) > 0.5
+            return scaling.points(cells, formulation.above.at(x) + formulation.below.at(x))
 
-def _prepare(model: CuttingPlaneModel, touching: Touching, allowed: Bools) -> None:
-    """Safe points to begin with, and from whole points of the model that miss something."""
-    for point in touching.start(allowed):
-        model.offer(point)
-
-    def near(x: Floats) -> list[Floats]:
-        formulation = model.formulation
-        cells = (formulation.touched.at(x) > 0.5) | (
-            formulation.touched.at(model.best) > 0.5 if model.best.size else False
-        )
-        return touching.points(cells, formulation.above.at(x) + formulation.below.at(x))
-
-    model.repair = near
+        model.repair = repair

@@ -6,9 +6,9 @@
 A linear program, so the optimum is proven fast even where suppression is hopeless; it touches many cells a little. With
 positive weights both ends of every interval of the optimum are attainable (else it could be narrowed); cells without
 weight are tightened afterwards. The optimum sits on the levels, so its midpoints would betray the values: what is
-printed is the optimum for levels that chance made larger (`intervals.attainable.skewed`), rounded outward to a grid.
+printed is the optimum for levels that chance made larger (`intervals.blur`), rounded outward to a grid.
 
-References: Fischetti & Salazar (2003), Partial cell suppression; Salazar-Gonzalez (2002), second model of Figure 6.
+References: Fischetti & Salazar (2003), Partial cell suppression; Salazar-Gonzalez (2002), the second model of Figure 6.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Bools
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.intervals import (
-    HAIR,
-    Room,
-    blurred,
+    IntervalOptimiser,
+    IntervalSettings,
+    IntervalStrategy,
+    OptimalIntervals,
+    SideBounds,
     check_blur,
-    first_intervals,
     hidden_by_mark,
-    may_be_touched,
+    is_feasibility_checked,
+    optimised_and_blurred,
     proposal_of,
-    repaired_in_time,
     stated,
     tightened,
 )
@@ -47,12 +48,9 @@ from tablecloak.methods.unified import (
     interval_formulation,
     solve_compact_model,
 )
-from tablecloak.model import Intervals, Problem, all_requirements
+from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome
-
-RESERVED = 0.25
-"""So much of the time is kept for making safe what the model has when its time is up."""
+from tablecloak.solvers import LP_PRECISION, Outcome
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class PartialParams:
     """Parameters of interval-partial."""
 
     seconds: float | None = None
-    """Stop after so long with the best intervals so far and their proven bound."""
+    """Time limit in seconds: the best intervals so far are returned, with their proven bound; None: no limit."""
     up: float = 1.0
     """What a unit of width above the true value costs, in units of the cell's weight."""
     down: float = 1.0
@@ -73,6 +71,14 @@ class PartialParams:
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
 
 
+def choose_strategy(
+    problem: Problem,
+    settings: IntervalSettings = IntervalSettings(),
+) -> IntervalStrategy:
+    """What is done on a table of this size and structure."""
+    return IntervalStrategy(settings, check_feasibility=is_feasibility_checked(problem, settings))
+
+
 def interval_partial(
     problem: Problem,
     *,
@@ -83,74 +89,93 @@ def interval_partial(
 ) -> Proposal:
     """The narrowest safe intervals, proven; what is printed is made for levels that chance made larger."""
     _check(problem, params)
-    run = Run(params.seconds)
-    deadline = run.deadline
-    progress("is it feasible at all", 0, 1)
-    start = first_intervals(problem, may_be_touched(problem, progress), deadline, progress)
-    half = deadline.share(0.5) if params.asymmetry else deadline
-    exact, answer, known = _narrowest(problem, params, half, progress, start)
-
-    def narrowest(larger: Problem) -> Intervals:
-        first = first_intervals(larger, may_be_touched(larger, progress), deadline, progress)
-        return _narrowest(larger, params, deadline, progress, first, known)[0]
-
-    found = blurred(problem, exact, params.asymmetry, params.grid, rng, narrowest, deadline)
-    plain, bound = params.up == params.down == 1.0, max(0.0, answer.bound)
+    run, strategy = Run(params.seconds), choose_strategy(problem)
+    found = optimised_and_blurred(problem, NarrowestIntervals(params, strategy, progress), params, rng, run)
+    plain, bound = params.up == params.down == 1.0, max(0.0, found.optimum.solution.bound)
+    cost = found.optimum.intervals.loss(problem)
     return proposal_of(
         problem,
         found,
-        answer,
-        params.model,
         run,
+        model=params.model,
         bound=bound if plain else None,
-        proven=plain and exact.loss(problem) <= bound * (1 + 10 * HAIR) + 1e-12,
+        proven=plain and cost <= bound * (1 + 10 * LP_PRECISION) + 1e-12,
     )
 
 
-def _narrowest(
-    problem: Problem,
-    params: PartialParams,
-    deadline: Deadline,
-    progress: Progress,
-    start: Room | None,
-    known: Sequence[ProtectionCut] = (),
-) -> tuple[Intervals, ModelSolution, list[ProtectionCut]]:
-    """The narrowest intervals for the levels of a problem, and the cuts that held them up; or those of the start."""
-    weights = problem.weights
-    allowed = may_be_touched(problem, progress)
-    formulation = interval_formulation(
-        problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
-    )
-    answer, cuts = ModelSolution.nothing(), list[ProtectionCut]()
-    with deadline.stoppable():
-        answer, cuts = _answer(problem, params, formulation, deadline, progress, known)
-    if answer.outcome is Outcome.INFEASIBLE:
-        largest_pattern(problem, progress)  # tells which cells cannot be protected
-    at = answer.values if answer.values.size == formulation.size else np.zeros(formulation.size)
-    room = repaired_in_time(
-        problem, formulation.below.at(at), formulation.above.at(at), progress, deadline, answer.safe
-    )
-    optimal = answer.outcome is Outcome.OPTIMAL
-    if start is not None and (
-        room is None or (not optimal and _length(problem, start) < _length(problem, room))
-    ):
-        room = start
-    if room is None:
-        endless = np.where(problem.forced, 0.0, np.inf)
-        return stated(problem, endless, endless), answer, cuts
-    below, above = room
-    loose = ~problem.forced & (weights == 0.0) if optimal else ~problem.forced
-    if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
+class NarrowestIntervals(IntervalOptimiser):
+    """Finds the narrowest intervals for the levels of a problem."""
+
+    def __init__(self, params: PartialParams, strategy: IntervalStrategy, progress: Progress) -> None:
+        super().__init__(strategy, progress)
+        self.params = params
+
+    def optimise(
+        self,
+        problem: Problem,
+        deadline: Deadline,
+        start: SideBounds | None,
+        known: Sequence[ProtectionCut],
+    ) -> OptimalIntervals:
+        """Optimal intervals; those of the start, or none with ends, when the time is up first."""
+        up, down = self.params.up * problem.weights, self.params.down * problem.weights
+        allowed = self.allowed(problem)
+        formulation = interval_formulation(problem, allowed, hidden_by_mark(problem), up, down)
+        solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():
-            below, above = tightened(
-                problem, below, above, loose, progress if optimal else deadline.watched(progress)
-            )
-    return stated(problem, below, above), answer, cuts
+            solution, cuts = self._solve(problem, formulation, deadline, known)
+        if solution.outcome is Outcome.INFEASIBLE:
+            largest_pattern(problem, self.progress)  # raises with the cells that cannot be protected
+        bounds = self.repaired(problem, allowed, formulation, solution, deadline)
+        optimal = solution.outcome is Outcome.OPTIMAL
+        if start is not None and (
+            bounds is None or (not optimal and _length(problem, start) < _length(problem, bounds))
+        ):
+            bounds = start
+        if bounds is None:
+            endless = np.where(problem.forced, 0.0, np.inf)
+            return OptimalIntervals(stated(problem, endless, endless), solution, cuts)
+        bounds = self._tightened(problem, bounds, deadline, optimal=optimal)
+        return OptimalIntervals(stated(problem, *bounds), solution, cuts)
+
+    def _tightened(
+        self, problem: Problem, bounds: SideBounds, deadline: Deadline, *, optimal: bool
+    ) -> SideBounds:
+        """Attainable bounds: of cells without weight after an optimum, else of all cells while there is time."""
+        loose: Bools = ~problem.forced & (problem.weights == 0.0) if optimal else ~problem.forced
+        if (optimal or not deadline.passed()) and (loose & ((bounds[0] > 0) | (bounds[1] > 0))).any():
+            with deadline.stoppable():
+                progress = self.progress if optimal else deadline.watched(self.progress)
+                bounds = tightened(problem, *bounds, loose, progress)
+        return bounds
+
+    def _solve(
+        self,
+        problem: Problem,
+        formulation: Formulation,
+        deadline: Deadline,
+        known: Sequence[ProtectionCut],
+    ) -> tuple[ModelSolution, list[ProtectionCut]]:
+        """The optimum, or the state of the model when most of the time is up: the rest is for repair."""
+        settings, params = self.strategy.settings, self.params
+        requirements, within = all_requirements(problem), deadline.share(1 - settings.repair_share)
+        if params.model == "first":
+            return solve_compact_model(problem, formulation, requirements, [], within.left), []
+        weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
+        initial = initial_protection_cuts(
+            problem, params.up * weights, params.down * weights, requirements, within
+        )
+        model = CuttingPlaneModel(
+            problem, formulation, requirements, [], within, self.progress, settings.cutting_plane
+        )
+        solution = model.solve([*known, *initial])
+        return solution, model.tight_cuts()
 
 
-def _length(problem: Problem, room: tuple[Floats, Floats]) -> float:
-    """What intervals with this room cost; less than endless ones, which say nothing about some cells."""
-    return float(problem.weights[problem.weights > 0] @ (room[0] + room[1])[problem.weights > 0])
+def _length(problem: Problem, bounds: SideBounds) -> float:
+    """The cost of intervals with these bounds; less than endless ones, which say nothing about some cells."""
+    weighted = problem.weights > 0
+    return float(problem.weights[weighted] @ (bounds[0] + bounds[1])[weighted])
 
 
 def _check(problem: Problem, params: PartialParams) -> None:
@@ -171,24 +196,3 @@ def _check(problem: Problem, params: PartialParams) -> None:
             f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
         },
     )
-
-
-def _answer(
-    problem: Problem,
-    params: PartialParams,
-    formulation: Formulation,
-    deadline: Deadline,
-    progress: Progress,
-    known: Sequence[ProtectionCut],
-) -> tuple[ModelSolution, list[ProtectionCut]]:
-    """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
-    requirements, limit = all_requirements(problem), deadline.share(1 - RESERVED)
-    if params.model == "first":
-        found = solve_compact_model(problem, formulation, requirements, [], limit.left)
-        safe = found.values.size == formulation.size
-        return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0), []
-    weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
-    first = initial_protection_cuts(problem, params.up * weights, params.down * weights, requirements, limit)
-    model = CuttingPlaneModel(problem, formulation, requirements, [], limit, progress, [*known, *first])
-    answer = model.solve()
-    return answer, model.tight_cuts()

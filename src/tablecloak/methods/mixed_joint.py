@@ -27,21 +27,21 @@ from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
 from tablecloak.methods.base import GRACE, Proposal, Run
-from tablecloak.methods.intervals import LEAST_ASYMMETRY, on_grid
+from tablecloak.methods.intervals import on_grid
 from tablecloak.methods.mixed import (
     UNDECIDED,
     AdditiveNumbers,
     MixedModel,
     MixedParams,
+    MixedPublication,
     MixedSettings,
     Plan,
-    Publication,
     accepted_with,
     cannot_add_up,
     check_divisible,
     check_in_time,
     initial_numbers,
-    joint_of,
+    joint_formulation,
     notes_of,
     numbers_by_annealing,
     of_true_cells,
@@ -161,7 +161,7 @@ class _MixedSearch:
         plan, limit = self.plan, self.deadline.share(self.settings.numbers_share)
         limit = limit.at_least(GRACE) if self.initial is None else limit
         for number in steps if plan.rounded.any() else [0]:
-            joint = joint_of(plan, number)
+            joint = joint_formulation(plan, number)
             if not plan.changed.any():
                 return AdditiveNumbers(joint, np.zeros(joint.formulation.size))
             solution = CuttingPlaneModel(plan.problem, joint.free, [], [], limit, self.progress).solve()
@@ -174,7 +174,7 @@ class _MixedSearch:
 
     # ------------------------------------------------------------------ the cheapest
 
-    def exact(self, numbers: AdditiveNumbers) -> Publication:
+    def exact(self, numbers: AdditiveNumbers) -> MixedPublication:
         """The cheapest publication for the levels as they are, or a vague one where none is found in time."""
         found, settled = None, True
         for until in () if self.late else (self.half, self.deadline):
@@ -196,8 +196,8 @@ class _MixedSearch:
         return found
 
     def cheapest(
-        self, numbers: AdditiveNumbers, deadline: Deadline, before: Publication | None = None
-    ) -> Publication | None:
+        self, numbers: AdditiveNumbers, deadline: Deadline, before: MixedPublication | None = None
+    ) -> MixedPublication | None:
         """The cheapest publication that protects every cell, or all but those that show numbers.
 
         It starts with additive numbers. After another publication (`before`) the same cells may be open. None: the time
@@ -220,7 +220,7 @@ class _MixedSearch:
             )
             last = before is None and left_open == kinds[-1]
             best = model.solve(start, numbers.bound, last=last)
-            if isinstance(best, Publication):
+            if isinstance(best, MixedPublication):
                 return best
             proven = best is Outcome.INFEASIBLE
         if before is None and (deadline.passed() or best is Outcome.TIME_LIMIT):
@@ -229,7 +229,7 @@ class _MixedSearch:
             raise Unsettled(UNDECIDED)
         raise model.refusal(start, explained=before is None)
 
-    def vague(self, numbers: AdditiveNumbers, *, judged: bool = False) -> Publication:
+    def vague(self, numbers: AdditiveNumbers, *, judged: bool = False) -> MixedPublication:
         """Additive numbers, everything else as vague as needed, when there was no time for anything better.
 
         Where the steps are free, rounded cells state a reach as good as hiding, safe wherever that is. Intervals that
@@ -248,11 +248,13 @@ class _MixedSearch:
         pattern = joint.pattern(x, intervals)
         cost = pattern.loss(plan.problem)
         solution = ModelSolution(Outcome.TIME_LIMIT, x, True, cost, numbers.bound, 0, 0)
-        return Publication(joint, x, pattern, intervals, solution, left_open=bool(plan.changed.any()))
+        return MixedPublication(joint, x, pattern, intervals, solution, left_open=bool(plan.changed.any()))
 
     # ------------------------------------------------------------------ larger levels
 
-    def for_larger_levels(self, exact: Publication, rng: np.random.Generator) -> tuple[Publication, float]:
+    def for_larger_levels(
+        self, exact: MixedPublication, rng: np.random.Generator
+    ) -> tuple[MixedPublication, float]:
         """The publication for randomly raised levels, and the largest asymmetry for which one is found."""
         asymmetry, seed = self.asymmetry, rng.bit_generator.random_raw()
         while asymmetry > 0:
@@ -263,16 +265,16 @@ class _MixedSearch:
                     if not (self.late or self.deadline.passed()):
                         found = larger.of_same_kind(exact)
             except (InfeasibleProblem, SolverError):  # or nothing was found for levels as large as these
-                again = asymmetry > LEAST_ASYMMETRY and not self.deadline.passed()
+                again = asymmetry > self.settings.blur.min_asymmetry and not self.deadline.passed()
                 asymmetry = asymmetry / 2 if again else 0.0
                 continue
             return (exact, 0.0) if found is None else (found, asymmetry)
         return exact, 0.0
 
-    def of_same_kind(self, exact: Publication) -> Publication | None:
+    def of_same_kind(self, exact: MixedPublication) -> MixedPublication | None:
         """The cheapest publication with the steps and open cells of another one; None: the time was up first."""
         check_in_time(self.plan, self.deadline, self.progress)
-        numbers = AdditiveNumbers(joint_of(self.plan, exact.joint.steps), exact.x)
+        numbers = AdditiveNumbers(joint_formulation(self.plan, exact.joint.steps), exact.x)
         if self.plan.perturbed.any():
             numbers = self._adding_up([exact.joint.steps])
         return self.cheapest(numbers, self.deadline, exact)

@@ -33,12 +33,12 @@ from tablecloak.methods.adjustment import (
     AdjustmentSearch,
     AdjustmentSettings,
     Attempt,
+    IntegerUnits,
     Move,
     Perturber,
     ReachRule,
     check_shown,
     cost_of,
-    fewest_digits_until,
     is_additive,
     is_closed,
     least_squares_move,
@@ -218,11 +218,10 @@ class _Adjusting:
         if self.first is not None and moved is self.first.moved:
             return moved
         adjustment, deadline = self.search.adjustment, self.run.deadline
-        low, high = adjustment.ends(adjustment.senses(moved))
-        squares, settings = self.params.distance == "L2", adjustment.settings.integer_units
-        found, whole = fewest_digits_until(
-            adjustment.problem, moved, low, high, deadline, squares=squares, settings=settings
-        )
+        settings, squares = adjustment.settings.integer_units, self.params.distance == "L2"
+        units = IntegerUnits(adjustment.problem, settings, squares)
+        ends = adjustment.ends(adjustment.senses(moved))
+        found, whole = units.fewest_digits_until(moved, ends, deadline)
         stopped = deadline.stops and not is_additive(adjustment.problem, found)
         first = self._fallback() if stopped else None
         if first is not None:

@@ -36,6 +36,7 @@ from tablecloak.methods.rounding import (
     are_multiples_of_unit,
     check_none_hidden,
     conflicting_cells,
+    count_changes,
     in_data_units,
     indivisible_cells,
     is_noise,
@@ -149,9 +150,7 @@ class _RoundingSearch:
         """The optimum by the model that the parameters name."""
         problem, deadline = self.problem, self.deadline
         if self.params.model == "first":
-            found = solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
-            safe = bool(found.values.size)
-            return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+            return solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
         return CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, self.progress).solve()
 
     def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:
@@ -160,19 +159,13 @@ class _RoundingSearch:
         if steps:
             self.notes.append(f"cells may be {steps + 1} bases away from the truth: that is the stated reach")
         ended = Status.OPTIMAL if solution.safe else Status.FEASIBLE
-        moved = np.abs(values - table.values)
         return Proposal(
             Rounding.of(values, shown.reach),
             self.run.status(ended, complete=solution.outcome is Outcome.OPTIMAL),
             f"{self.params.model} model (HiGHS) on {structure_of(table).description}",
             bound=solution.bound if math.isfinite(solution.bound) else None,
-            counters={
-                "rounds": solution.rounds,
-                "rows": solution.rows,
-                "steps": steps,
-                "cells changed": int((moved > 0).sum()),
-                "largest change": float(moved.max(initial=0.0)),
-            },
+            counters={"rounds": solution.rounds, "rows": solution.cuts, "steps": steps}
+            | count_changes(table, values),
             notes=tuple(self.notes),
             may_leave_open=True,
         )

@@ -4,24 +4,25 @@
    tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
    else. The others follow only if little time has passed. The cheapest pattern is kept.
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
-   (`heuristics.hypercubes`), within seconds. With a time limit all tables that are not networks then get a pattern of
-   few deviations (`heuristics.initial_pattern.by_deviations`); if that shows that there is no time for the fast
-   methods, they are left out, and the hypercubes are improved where they are cheaper.
-2. *The exact recipe* (`branch_and_cut.solver`) starts from it: the relaxation gives a bound and guides searches, large
-   neighbourhoods of the best pattern are searched, with a time limit on general tables as long as the relaxation takes,
-   and branch and cut ends it where it can.
+   (`heuristics.hypercubes`), within seconds. With a time limit all non-network tables then get a pattern of few
+   deviations (`heuristics.initial_pattern.by_deviations`); if that shows that there is no time for the fast methods,
+   they are left out, and the hypercubes are improved where they are cheaper.
+2. *Branch and cut* (`branch_and_cut.solver`) starts from it: the relaxation gives a bound and guides construction,
+   large neighbourhoods of the incumbent are searched, with a time limit on non-network tables as long as the relaxation
+   takes, and the tree ends it where it can.
 
-With a time limit it works until then, or until the optimum is proven. Without one it does a fixed amount of work, so
-that the same seed gives the same pattern: tables with many cells get the first fast method only, problems with many
-levels no exact recipe, others `nodes` nodes of it. What is returned says how good it is proven to be.
+All choices by size are made by `choose_strategy`. With a time limit the method works until then, or until the optimum
+is proven. Without one it does a fixed amount of work, so that the same seed gives the same pattern: tables with many
+cells get the first fast method only, problems with many levels no branch and cut, others `nodes` nodes of it. The
+result says how good it is proven to be.
 
-Reference: our notes, 4.11; the papers of the methods it uses.
+Reference: Rice (1976), The algorithm selection problem; the papers of the methods it uses.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,28 +37,12 @@ from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, uses_scip
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import CubeSearch, Search, by_deviations, eliminated
+from tablecloak.methods.heuristics import CubeSearch, LpConstruction, by_deviations, eliminated
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
-OTHERS = 0.3
-"""Fast methods after the first get at most this share of the time that is left."""
-QUICK = 0.1
-"""They follow while no more than this share of the time has passed."""
-NEIGHBOURHOODS = 1.0
-"""On general tables neighbourhoods get so many seconds for each second of the root of the exact recipe."""
-PROGRAM_SECONDS = 2e-6
-"""About so long, for each exposed level and each cell, linear programs took for all levels of a table."""
-BOUNDED, MODERATE, MUCH = 0.05, 0.2, 0.5
-"""If they would take up to this share of the time: flows that start from a bound; flows (they take some times as long);
-no hypercubes."""
-CUBES_FIRST = 0.02
-"""With a time limit, no hypercubes only up to this share: on a busy machine linear programs take several times as long,
-and a pattern comes before everything else."""
 WORK = "work limit"
 """What ended a run without a time limit."""
-LONG = 600.0
-"""What counts as the time if there is no limit."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +53,129 @@ class AutoSettings:
     """
 
     first_method_cells: int = 5_000
-    """General tables with more cells get the first fast method only."""
+    """Non-network tables with more cells get the first fast method only. Supported by benchmark part methods."""
     exact_levels: int = 300
-    """General tables with more sensitive cells times attackers get no exact recipe."""
+    """Non-network tables with more sensitive cells times attackers get no branch and cut. Supported by benchmark part
+    methods."""
     exact_levels_on_networks: int = 3_000
-    """The same for networks."""
+    """The same for networks. Supported by benchmark part methods."""
     exact_work: int = 2_000_000
-    """General tables with more such levels times cells get no exact recipe. Untested default."""
+    """Non-network tables with more such levels times cells get no branch and cut. Untested default."""
     exact_work_on_networks: int = 50_000_000
     """The same for networks. Untested default."""
     exchange_searches: int = 30_000
     """Maximum number of hypercubes sought by exchanges (15 s on 30,886 cells; all exchanges gain 0.3% more in 40 s)."""
     quick_exchanges: int = 1_000
-    """The same with a time limit, before deviations are tried."""
+    """The same with a time limit, before deviations are tried. Untested default."""
     deviation_share: float = 0.5
-    """With a time limit: the share of the time left for a pattern of few deviations, if there is another already."""
+    """With a time limit: the share of the time left for a pattern of few deviations, if there is another already.
+    Untested default."""
     program_factor: float = 3.0
-    """Linear programs for each level take about this many times as long as a pattern of few deviations took."""
+    """Linear programs for each level take about this many times as long as a pattern of few deviations took. Untested
+    default."""
+    later_share: float = 0.3
+    """Maximum share of the time left for each fast method after the first. Untested default."""
+    quick_share: float = 0.1
+    """They follow while no more than this share of the time has passed. Untested default."""
+    neighbourhoods: float = 1.0
+    """On non-network tables, seconds of neighbourhood search for each second of the root of branch and cut. Untested
+    default."""
+    program_seconds: float = 2e-6
+    """Seconds that linear programs for all levels of a table take, for each exposed level and each cell. Untested
+    default."""
+    bounded_share: float = 0.05
+    """Flows start from a lower bound if programs take up to this share of the time. Untested default."""
+    flow_share: float = 0.2
+    """Flows, which take some times as long, are tried if programs take up to this share. Untested default."""
+    program_share: float = 0.5
+    """Hypercubes come first if programs take more than this share of `unlimited_seconds`. Untested default."""
+    limited_program_share: float = 0.02
+    """The same with a time limit: on a busy machine linear programs take several times as long, and a pattern comes
+    before everything else. Untested default."""
+    unlimited_seconds: float = 600.0
+    """What counts as the time if there is no limit. Untested default."""
 
 
 SETTINGS = AutoSettings()
+
+
+@dataclass(frozen=True)
+class FastMethod:
+    """A heuristic of the catalogue, with parameters."""
+
+    name: str
+    params: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return " ".join([self.name, *map(str, self.params.values())])
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What is tried on a problem, in this order."""
+
+    hypercubes: bool
+    """Whether a pattern of hypercubes comes first, unless few requirements are unmet."""
+    deviations: bool
+    """Whether a pattern of few deviations comes next."""
+    fast_methods: tuple[FastMethod, ...]
+    only_first: bool
+    """Whether the first of them is the only one."""
+    exact: bool
+    """Whether branch and cut follows."""
+
+    def __str__(self) -> str:
+        fast = self.fast_methods[:1] if self.only_first else self.fast_methods
+        steps = {"hypercubes": self.hypercubes, "few deviations": self.deviations}
+        chosen = [name for name, holds in steps.items() if holds] + [str(method) for method in fast]
+        return ", ".join([*chosen, *(["branch and cut"] if self.exact else [])])
+
+
+def choose_strategy(
+    problem: Problem, seconds: float | None = None, settings: AutoSettings = SETTINGS
+) -> Strategy:
+    """All choices by size, for the time there is (None: no limit)."""
+    network, cells, levels = is_network(problem), len(problem.table), _levels(problem)
+    limited = seconds is not None
+    share = _program_share(problem, 2 * levels, seconds, settings)
+    most_levels, most_work = settings.exact_levels, settings.exact_work
+    if network:
+        most_levels, most_work = settings.exact_levels_on_networks, settings.exact_work_on_networks
+    return Strategy(
+        hypercubes=not network and share > _hypercube_share(seconds, settings) and CubeSearch.fits(problem),
+        deviations=limited and not network and problem.is_monotone,
+        fast_methods=_fast_methods(problem, share, settings),
+        only_first=not limited and cells > settings.first_method_cells and not network,
+        exact=limited or (levels <= most_levels and levels * cells <= most_work),
+    )
+
+
+def _fast_methods(problem: Problem, share: float, settings: AutoSettings) -> tuple[FastMethod, ...]:
+    """Heuristics that fit the equations; branch and cut has one more of its own on networks."""
+    if is_network(problem):
+        if (problem.table.values < 0).any():
+            return ()
+        return tuple(FastMethod("suppress-shortest-path", {"costs": costs}) for costs in ("weight", "strata"))
+    starts = ("bound", "none") if share <= settings.bounded_share else ("none", "bound")
+    flows = [FastMethod("suppress-network-flow", {"initial": start}) for start in starts]
+    programs = [FastMethod("suppress-greedy", {}), FastMethod("suppress-kelly-lp", {})]
+    return (*(flows if share <= settings.flow_share else []), *programs)
+
+
+def _program_share(problem: Problem, levels: int, seconds: float | None, settings: AutoSettings) -> float:
+    """About what share of the time linear programs for this number of levels would take."""
+    whole = settings.unlimited_seconds if seconds is None else max(seconds, 1e-9)
+    return settings.program_seconds * levels * len(problem.table) / whole
+
+
+def _hypercube_share(seconds: float | None, settings: AutoSettings) -> float:
+    """The share of the time from which on hypercubes come before linear programs."""
+    return settings.program_share if seconds is None else settings.limited_program_share
+
+
+def _levels(problem: Problem) -> int:
+    """Cells that are hidden anyway times attackers."""
+    return int(problem.must_hide.sum()) * len(problem.attacker_names)
 
 
 @dataclass(frozen=True)
@@ -95,11 +183,11 @@ class AutoParams:
     """Parameters of suppress-auto."""
 
     seconds: float | None = None
-    """Work for so long, unless the optimum is proven before."""
+    """Work for this number of seconds, unless the optimum is proven before."""
     gap: float = 0.0
     """Stop when cost and bound differ by no more than this share of the cost."""
     nodes: int = 200
-    """Without a time limit: stop after so many nodes of branch and cut."""
+    """Without a time limit: stop after this number of nodes of branch and cut."""
 
 
 def suppress_auto(
@@ -113,19 +201,21 @@ def suppress_auto(
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
     exact = ExactParams(
-        gap=params.gap, nodes=params.nodes if params.seconds is None else None, neighbourhoods=NEIGHBOURHOODS
+        gap=params.gap,
+        nodes=params.nodes if params.seconds is None else None,
+        neighbourhoods=settings.neighbourhoods,
     )
-    uses_scip(exact)  # wrong parameters are told at once
-    told, run = _Best(progress), Run(params.seconds)
-    fast = _Fast(problem, run.deadline, rng, told, executor, settings)
+    uses_scip(exact)  # wrong parameters are an error at once
+    report, run = BestReport(progress), Run(params.seconds)
+    fast = FastMethods(problem, run.deadline, rng, report, executor, settings)
     with run.stoppable():
         fast.run()
-    much = run.deadline.moment is None and _is_much(problem, settings)
-    if fast.best is not None and (run.deadline.passed() or much):
+    late = run.deadline.passed()
+    if fast.best is not None and (late or not choose_strategy(problem, fast.seconds_left, settings).exact):
         status = run.status(fast.best.status)
         counters = {**fast.tried, **fast.best.counters}
         return _with_advice(replace(fast.best, status=status, counters=counters, stopped_by=WORK))
-    if fast.best is None and run.deadline.passed() and problem.is_monotone:
+    if fast.best is None and late and problem.is_monotone:
         return Proposal(
             Suppression.copy_of(fast.allowed),
             run.status(Status.FEASIBLE),
@@ -134,12 +224,12 @@ def suppress_auto(
             notes=(HIDES_EVERYTHING,),
         )
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = BranchAndCut(problem, exact, rng, told, Start(hidden, fast.others), run).run()
+    found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others), run).run()
     return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
 
 
 def _with_advice(found: Proposal) -> Proposal:
-    """With one note on what more time would buy, where counted work ended the run."""
+    """With one note on what more time would buy, where a fixed amount of work ended the run."""
     if found.status is not Status.FEASIBLE or found.stopped_by != WORK:
         return replace(found, stopped_by="" if found.status is not Status.FEASIBLE else found.stopped_by)
     gain = "a bound and perhaps a cheaper pattern" if found.bound is None else "a smaller gap"
@@ -149,22 +239,8 @@ def _with_advice(found: Proposal) -> Proposal:
     )
 
 
-def _is_much(problem: Problem, settings: AutoSettings) -> bool:
-    """Whether the exact recipe would take long."""
-    levels, most = settings.exact_levels, settings.exact_work
-    if is_network(problem):
-        levels, most = settings.exact_levels_on_networks, settings.exact_work_on_networks
-    asked = _asked(problem)
-    return asked > levels or asked * len(problem.table) > most
-
-
-def _asked(problem: Problem) -> int:
-    """Cells that are hidden anyway times attackers."""
-    return int(problem.must_hide.sum()) * len(problem.attacker_names)
-
-
-class _Fast:
-    """The fast methods, and the best of their patterns."""
+class FastMethods:
+    """The steps before branch and cut, and the best of their patterns."""
 
     def __init__(
         self,
@@ -185,56 +261,38 @@ class _Fast:
         self.others: list[Bools] = []
         """The patterns of all methods that came to their end."""
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds left; None without a time limit."""
+        return None if self.deadline.moment is None else self.deadline.left
+
+    @property
+    def _strategy(self) -> Strategy:
+        """The strategy for the time that is left."""
+        return choose_strategy(self.problem, self.seconds_left, self.settings)
+
     def run(self) -> None:
-        """One after the other, the others only if the first was quick."""
-        whole = self.deadline.left
-        if self._hypercubes() or self._deviations():
+        """Run the steps one after the other, later methods only if the first was quick."""
+        whole, strategy = self.deadline.left, self._strategy
+        if (strategy.hypercubes and self._hypercubes()) or (strategy.deviations and self._deviations()):
             return
-        for number, (name, settings) in enumerate(self._methods()):
-            self._try(name, settings, OTHERS if number else 1.0)
-            slow = (
-                len(self.problem.table) > self.settings.first_method_cells and not is_network(self.problem)
-                if whole == math.inf
-                else self.deadline.left < (1 - QUICK) * whole
-            )
+        strategy = self._strategy
+        for number, method in enumerate(strategy.fast_methods):
+            self._try(method, self.settings.later_share if number else 1.0)
+            slow = strategy.only_first or self.deadline.left < (1 - self.settings.quick_share) * whole
             if slow or self.deadline.passed():
                 return
 
-    def _methods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Names and parameters. The exact recipe has one more search of its own on networks."""
-        if not is_network(self.problem):
-            expected = self._expected(2 * _asked(self.problem))
-            if expected <= MODERATE:
-                starts = ("bound", "none") if expected <= BOUNDED else ("none", "bound")
-                yield from (("suppress-network-flow", {"initial": start}) for start in starts)
-            yield "suppress-greedy", {}
-            yield "suppress-kelly-lp", {}
-        elif (self.problem.table.values >= 0).all():
-            yield "suppress-shortest-path", {"costs": "weight"}
-            yield "suppress-shortest-path", {"costs": "strata"}
-
-    def _expected(self, levels: int) -> float:
-        """About what share of the time linear programs for so many levels would take."""
-        whole = LONG if self.deadline.left == math.inf else max(self.deadline.left, 1e-9)
-        return PROGRAM_SECONDS * levels * len(self.problem.table) / whole
-
     def _hypercubes(self) -> bool:
-        """A pattern of hypercubes on large grids that are not networks; True if that is all there is time for."""
-        problem = self.problem
-        least = MUCH if self.deadline.moment is None else CUBES_FIRST
-        if (
-            is_network(problem)
-            or self._expected(2 * _asked(problem)) <= least
-            or not CubeSearch.fits(problem)
-        ):
-            return False
+        """A pattern of hypercubes; True if that is all there is time for."""
+        problem, settings, seconds = self.problem, self.settings, self.seconds_left
         if self.allowed.any() and self.deadline.passed():
             return True
-        expected = self._expected(len(self.requirements))
-        if expected <= least:
+        expected = _program_share(problem, len(self.requirements), seconds, settings)
+        if expected <= _hypercube_share(seconds, settings):
             return False
         limited, too_long = self.deadline.moment is not None, expected > 1.0
-        within = self.deadline.share(OTHERS)
+        within = self.deadline.share(settings.later_share)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
         search = CubeSearch(problem, self.allowed, self.requirements, rng, self.progress, within)
         hidden: Bools | None = None
@@ -251,12 +309,10 @@ class _Fast:
         return (too_long and not limited and hidden is not None) or self.deadline.interrupted
 
     def _deviations(self) -> bool:
-        """With a time limit: a pattern of few deviations; True if programs for each level would take too long.
+        """A pattern of few deviations; True if programs for each level would take too long.
 
         How long they would take follows from how long the deviations took, on this machine and with its present load.
         """
-        if self.deadline.moment is None or is_network(self.problem) or not self.problem.is_monotone:
-            return False
         if self.allowed.any() and self.deadline.passed():
             return True
         before, within = self.deadline.left, self.deadline
@@ -323,22 +379,22 @@ class _Fast:
             return by_deviations(
                 self.problem, self.allowed, self.requirements, self.progress, self.deadline, start=start
             )
-        rest = Search(
+        rest = LpConstruction(
             self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.requirements
         )
         rest.construct()
         return rest.hidden if rest.complete else None
 
-    def _try(self, name: str, settings: Mapping[str, Any], share: float) -> None:
-        """A method for at most this share of the time that is left; nothing happens if it does not fit."""
+    def _try(self, chosen: FastMethod, share: float) -> None:
+        """Run a method for at most this share of the time that is left, if it applies."""
         from tablecloak.methods import METHODS
 
-        method, left = METHODS[name], self.deadline.left
+        method, left = METHODS[chosen.name], self.deadline.left
         seconds = None if left == math.inf else share * left
         try:
             found = method.function(
                 self.problem,
-                params=method.make_params({**settings, "seconds": seconds}),
+                params=method.make_params({**chosen.params, "seconds": seconds}),
                 rng=self.rng,
                 progress=self.progress,
                 executor=self.executor,
@@ -350,13 +406,13 @@ class _Fast:
         cost = found.pattern.loss(self.problem)
         if found.status is Status.FEASIBLE:
             self.others.append(found.pattern.touched(self.problem))
-        self.tried[" ".join(["cost by", name, *map(str, settings.values())])] = cost
+        self.tried[f"cost by {chosen}"] = cost
         if self.best is None or cost < self.best.pattern.loss(self.problem):
             self.best = found
 
 
-class _Best:
-    """Passes progress on; the incumbent is the best of all that were told."""
+class BestReport:
+    """Progress whose incumbent is the best of all that were reported."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._best = progress, math.inf

@@ -31,18 +31,15 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, is_network
-from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.methods.base import Proposal, refuse_non_network
+from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import MinCostNetwork
 
 ENOUGH = 1e-9
 """A level is met when no more than this share of it is missing."""
-FREE = 1e-3
-"""A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +60,11 @@ def suppress_cox(
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
     params.check()
-    if not is_network(problem):
-        raise NotApplicable(
-            "suppress-cox looks for cycles of cells, and the equations of this table are not those of a network.",
-            needs="a table with one dimension or two, of which at most one has a hierarchy",
-            instead=["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
-        )
+    refuse_non_network(
+        problem,
+        "suppress-cox looks for cycles of cells",
+        ["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
+    )
 
     def build(requests: Requests) -> Own:
         return _Cox(requests, params).run()
@@ -88,9 +84,7 @@ class _Cox:
         down, up = (side[self.cells] for side in Boxes(problem)[0])
         self.down, self.up, self.room = down, up, np.minimum(down, up)
         self.hidden: Bools = requests.hidden[self.cells]
-        weights = problem.weights[self.cells]
-        least = weights[weights > 0].min() if (weights > 0).any() else 1.0
-        price = np.where(weights > 0, weights, FREE * least)
+        price = positive_weights(problem.weights[self.cells])
         self.share: Floats = price / max(float(price.sum()), float(np.finfo(float).tiny))
         self.cycles = self.given_up = 0
 

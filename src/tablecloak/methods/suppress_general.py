@@ -26,16 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, is_network
-from tablecloak.errors import NotApplicable, counted
-from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
+from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.errors import counted
+from tablecloak.methods.base import Proposal, refuse_non_network
+from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import MinCostNetwork
-
-FREE = 1e-3
-"""A cell of weight zero costs this share of the least weight above zero, so that it is not hidden for nothing."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +49,11 @@ def suppress_general(
     executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
-    if not is_network(problem):
-        raise NotApplicable(
-            "suppress-general looks for cycles of cells, and the equations of this table are not those of a network.",
-            needs="a table with one dimension or two, of which at most one has a hierarchy",
-            instead=["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
-        )
+    refuse_non_network(
+        problem,
+        "suppress-general looks for cycles of cells",
+        ["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
+    )
     return one_by_one(problem, params, rng, progress, _build, "shortest paths")
 
 
@@ -77,9 +73,7 @@ class _General:
         self.bounded = int((np.isfinite(down) | np.isfinite(up)).sum())
         self.capacity: Floats = np.where((down > 0) & (up > 0), 1.0, 0.0)
         self.hidden: Bools = requests.hidden[self.cells]
-        weights = problem.weights[self.cells]
-        least = weights[weights > 0].min() if (weights > 0).any() else 1.0
-        self.price = np.where(weights > 0, weights, FREE * least)
+        self.price = positive_weights(problem.weights[self.cells])
 
     def run(self) -> Own:
         """Each sensitive cell that is not on a cycle yet."""

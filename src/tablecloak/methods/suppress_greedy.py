@@ -21,12 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.attacker import structure_of
-from tablecloak.auditing import audit
-from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
-from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import FIRST_KEPT, Search, first_pattern
-from tablecloak.model import Problem, Status, Suppression, unmet_requirements
+from tablecloak.methods.base import Proposal, refuse_touched_bound
+from tablecloak.methods.heuristics import (
+    WITNESS_SETTINGS,
+    LpConstruction,
+    SuppressionRun,
+    WitnessSettings,
+)
+from tablecloak.model import Problem, Status, Suppression
 from tablecloak.progress import Progress
 
 
@@ -49,37 +51,27 @@ def suppress_greedy(
     rng: np.random.Generator,
     progress: Progress,
     executor: Executor | None,
+    settings: WitnessSettings = WITNESS_SETTINGS,
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""
-    if problem.most_touched is not None:
-        raise NotApplicable(
-            "suppress-greedy cannot honour a bound on the number of touched cells.",
-            needs="a problem without most_touched",
-            instead=["suppress-compact"],
-        )
-    run = Run(params.seconds)
-    allowed = hide_everything(problem, progress)
-    search = Search(problem, allowed, progress, run.deadline, reweight=params.reweight)
-    hidden, notes = allowed, (HIDES_EVERYTHING,)
+    refuse_touched_bound(problem, "suppress-greedy", ["suppress-compact"])
+    run = SuppressionRun(problem, params.seconds, progress)
+    search = LpConstruction(problem, run.allowed, progress, run.deadline, reweight=params.reweight)
     with run.stoppable():
-        requirements = unmet_requirements(
-            problem, audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
-        )
-        first = first_pattern(problem, allowed, requirements, progress, run.deadline)
-        if first is not None:
-            hidden, notes = first, (FIRST_KEPT,)
+        run.prepare()
         search.construct()
         if params.clean_up and not run.deadline.passed():
-            search.clean_up()
+            search.eliminate_redundant(settings)
+    hidden, note = run.fallback
     return Proposal(
         Suppression.copy_of(search.hidden if search.complete else hidden),
         run.status(Status.FEASIBLE, complete=search.complete),
         f"linear programs on {structure_of(problem.table).description}",
         counters={
             "requirements": search.requirements_seen,
-            "deviations": search.routed,
+            "deviations": search.solves,
             "published again": search.published_again,
             "rounds": search.rounds,
         },
-        notes=() if search.complete else notes,
+        notes=() if search.complete else (note,),
     )

@@ -26,9 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.attacker import is_network
-from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import FlowSteps, OneByOneParams, Own, Requests, Terrain, one_by_one
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
@@ -52,12 +50,11 @@ def suppress_kelly(
 ) -> Proposal:
     """The heuristic's pattern, repaired and cleaned up."""
     params.check()
-    if not is_network(problem):
-        raise NotApplicable(
-            "suppress-kelly sends flows through the network of a table, and this table is none.",
-            needs="a two-way table with at most one hierarchy",
-            instead=["suppress-kelly-lp", "suppress-greedy"],
-        )
+    refuse_non_network(
+        problem,
+        "suppress-kelly sends flows through the network of a table",
+        ["suppress-kelly-lp", "suppress-greedy"],
+    )
 
     def build(requests: Requests) -> Own:
         return _kelly(requests, each_side=params.sides == "each")

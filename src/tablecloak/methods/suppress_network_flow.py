@@ -38,8 +38,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
-from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal
+from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import (
     FlowSteps,
     OneByOneParams,
@@ -80,11 +79,12 @@ def suppress_network_flow(
     """The heuristic's pattern, repaired and cleaned up."""
     params.check()
     network = is_network(problem)
-    if params.heuristic == 1 and not network:
-        raise NotApplicable(
-            "Heuristic 1 of suppress-network-flow looks for cycles of cells, and this table is not a network.",
-            needs="a two-way table with at most one hierarchy, or heuristic 2",
-            instead=["suppress-network-flow", "suppress-greedy"],
+    if params.heuristic == 1:
+        refuse_non_network(
+            problem,
+            "Heuristic 1 of suppress-network-flow looks for cycles of cells",
+            ["suppress-network-flow", "suppress-greedy"],
+            needs="heuristic 2 or a network table",
         )
 
     def build(requests: Requests) -> Own:

@@ -43,10 +43,10 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker import Boxes, CellNetwork, is_network, working_equations
+from tablecloak.attacker import Boxes, CellNetwork, working_equations
 from tablecloak.errors import NotApplicable, counted
-from tablecloak.methods.base import Proposal
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, Router, one_by_one
+from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network
+from tablecloak.methods.heuristics import DeviationFinder, OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import StratifiedNetwork
@@ -79,12 +79,11 @@ def suppress_shortest_path(
 ) -> Proposal:
     """An audited suppression of a positive table that is a network."""
     params.check()
-    if not is_network(problem):
-        raise NotApplicable(
-            "suppress-shortest-path walks along the arcs of a network, which this table is not.",
-            needs="a two-way table with a hierarchy in at most one dimension, or other equations that are a network",
-            instead=["suppress-greedy", "suppress-optimal"],
-        )
+    refuse_non_network(
+        problem,
+        "suppress-shortest-path follows the arcs of a network",
+        ["suppress-greedy", "suppress-optimal"],
+    )
     if (problem.table.values < 0).any():
         raise NotApplicable(
             "suppress-shortest-path is for positive tables; this one has negative values.",
@@ -124,7 +123,7 @@ class _Heuristic:
             self.alone,
             by_weight=params.costs == "weight",
         )
-        self.router: Router | None = None
+        self.finder: DeviationFinder | None = None
         self.flows = self.failures = self.through_alone = 0
 
     def run(self) -> Own:
@@ -153,9 +152,7 @@ class _Heuristic:
             before = self._hidden()
             self._trim()
             counters["cells before trimming"] = int(before.sum())
-            counters["cost before trimming"] = float(
-                self.problem.weights[before & ~self.problem.must_hide].sum()
-            )
+            counters["cost before trimming"] = complementary_cost(self.problem, before)
         if requests.deadline.moment is not None:  # else no clock is read
             counters["own seconds"] = self.left - requests.deadline.left
         return Own(self._hidden(), counters, self._notes())
@@ -173,15 +170,15 @@ class _Heuristic:
     def _recover(self, cell: int, levels: dict[Side, float]) -> None:
         """Paths have not met a level of the cell: hide the cells of two minimum cost flows, whole levels."""
         requests, problem = self.requests, self.problem
-        if self.router is None:
+        if self.finder is None:
             equations = working_equations(problem.table)
-            self.router = Router(problem, equations, requests.allowed, requests.deadline)
+            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline)
         self.flows += 1
         for side, level in levels.items():
             if level <= 0:
                 continue
             price = np.where(self._hidden(), 0.0, problem.weights)
-            flow = self.router.cheapest(Requirement(cell, 0, side, level), price)
+            flow = self.finder.cheapest(Requirement(cell, 0, side, level), price)
             if flow is None:
                 self.failures += 1
                 return

@@ -44,7 +44,7 @@ from tablecloak.methods.cuts import (
     rounded_up,
 )
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import NetworkSearch
+from tablecloak.methods.heuristics import NetworkConstruction, floored_weights
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
@@ -131,7 +131,7 @@ class _Solver:
         finders = [patterns.separate, OneWayCuts(self.lines).separate]
         start = patterns.cheapest(FIRST_COLUMNS)
         self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
-        self.search = NetworkSearch(problem, allowed, [], progress, deadline)
+        self.search = NetworkConstruction(problem, allowed, [], progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
         self.clock: dict[str, float] = {}
@@ -268,9 +268,7 @@ class _Solver:
     def _complete(self, hidden: Bools, exposed: Sequence[Requirement]) -> list[Requirement]:
         """Routes for open levels on top of a pattern, then a clean-up. Gives the levels that opened a cell."""
         cells = np.flatnonzero(self.allowed)
-        weights = self.problem.weights[cells]
-        positive = weights[weights > 0]
-        price = np.maximum(weights, 1e-3 * float(np.median(positive)) if positive.size else 1.0)
+        price = floored_weights(self.problem.weights[cells])
         graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
         roads = PathOpeningNetwork(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
@@ -288,7 +286,7 @@ class _Solver:
         completed = hidden.copy()
         completed[cells[roads.is_open]] = True
         self.search.requirements, self.search.hidden = self.requirements, completed
-        self.search.clean_up()
+        self.search.eliminate_redundant()
         self._adopt(self.search.hidden.copy())
         return listed
 

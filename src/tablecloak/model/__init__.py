@@ -1,4 +1,4 @@
-"""What is protected: tables, problems, requirements, patterns, results.
+"""The model: tables, problems, requirements, patterns, results.
 
 Frozen and valid once made. It stands on nothing but arrays, errors and progress.
 """

@@ -191,7 +191,7 @@ def infer_decimals(values: Floats) -> int:
 
 
 def enough_decimals(values: Floats) -> int:
-    """As many decimals as make up nine digits of the largest value, for values that have no last decimal."""
+    """Number of decimals for nine digits of the largest value, for values that have no last decimal."""
     size = np.abs(values[values != 0])
     if not size.size:
         return 0
@@ -270,7 +270,7 @@ _FOUND = "Columns found:"
 
 
 def _code_fault(code: Any, dimension: Dimension, hinted: bool) -> str:
-    """What is wrong with a code that the dimension does not have."""
+    """The fault of a code that the dimension does not have."""
     if code is None or code != code or not str(code).strip():
         return f"the code of dimension {dimension.name!r} is missing"
     hint = near(code, dimension.codes) if hinted else ""

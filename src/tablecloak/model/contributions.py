@@ -41,7 +41,7 @@ class Contributions:
     top_unit: Ints
     """(cells, n): their numbers, `NO_UNIT` where there is none or none is known."""
     unwaived: Ints
-    """How many units of each cell have not waived their protection."""
+    """Number of units of each cell that have not waived their protection."""
     largest_unwaived: Floats
     """The largest contribution of a unit that has not waived its protection, zero where there is none."""
     largest_unwaived_unit: Ints
@@ -65,7 +65,7 @@ class Contributions:
     def of_cells(
         cls, count: ArrayLike, top: ArrayLike, total: ArrayLike, *, level: str = "respondents"
     ) -> Contributions:
-        """From figures by cell: counts, the largest contributions (cells, n), totals. Units stay unknown."""
+        """Contributions from figures by cell: counts, the largest ones (cells, n), totals. Units stay unknown."""
         sizes, totals, number = floats(top), floats(total), np.asarray(count, dtype=np.int64)
         cells, n = sizes.shape if sizes.ndim == 2 else (-1, 0)
         if number.shape != (cells,) or totals.shape != (cells,):

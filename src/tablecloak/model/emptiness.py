@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 KNOWN, CELLS = "known", "cells"
 EMPTY = (KNOWN, CELLS)
-"""What an empty combination is: printed as empty, or a cell of value zero that may be hidden."""
+"""Meanings of an empty combination: printed as empty, or a cell of value zero that may be hidden."""
 
 
 @dataclass(frozen=True, eq=False)
 class Emptiness:
-    """What is known about each cell because empty combinations are printed as such."""
+    """Public knowledge about each cell, because empty combinations are printed as such."""
 
     counted: Bools
     """Cells whose value is an unweighted number of units."""
@@ -47,7 +47,7 @@ class Emptiness:
 
     @classmethod
     def of(cls, table: Table) -> Emptiness:
-        """That of a table: what linking has found, or what follows from the kind of the table."""
+        """The public knowledge of a table: found by linking, or by the kind of the table."""
         if table.emptiness is not None:
             return table.emptiness
         counted = np.full(len(table), table.counts and not table.weighted) & ~table.is_virtual
@@ -55,7 +55,7 @@ class Emptiness:
         return cls(frozen(counted), frozen(present), frozen(np.zeros(len(table), dtype=bool)))
 
     def extended(self, count: int) -> Emptiness:
-        """The same with further cells at the end about which nothing is known."""
+        """The knowledge with further cells at the end about which nothing is known."""
         nothing = np.zeros(count, dtype=bool)
         masks = (self.counted, self.present, self.absent)
         counted, present, absent = (frozen(np.concatenate([mask, nothing])) for mask in masks)
@@ -125,7 +125,7 @@ def with_public_knowledge(problem: Problem, hide_zeros: bool) -> Problem:
 
 
 def linked(tables: Sequence[Table], places: Sequence[Ints], absent: Bools) -> Emptiness:
-    """That of several tables in one, where cell i of table t is places[t][i]: the knowledge of any of them."""
+    """The public knowledge of several tables in one, where cell i of table t is places[t][i]: that of any of them."""
     masks = np.zeros((2, absent.size), dtype=bool)
     for table, at in zip(tables, places, strict=True):
         own = Emptiness.of(table)
@@ -157,14 +157,14 @@ def check_counts(table: Table) -> None:
 
 
 def gap_meaning(table: Table) -> str:
-    """What an absent combination of codes means, for the legend of a publication."""
+    """The meaning of an absent combination of codes, for the legend of a publication."""
     if table.weighted:
         return "no respondent there: the true value need not be zero"
     return _zero(table) if table.complete else "no such cell"
 
 
 def part_gap_meanings(table: Table) -> dict[tuple[str, ...], str]:
-    """The same for single tables of a linked one, by their dimensions, names in order."""
+    """Meanings of absent combinations in single tables of a linked one, by their dimensions, names in order."""
     parts = () if table.emptiness is None else table.emptiness.complete
     return {names: gap_meaning(table) if table.weighted else _zero(table) for names in parts}
 

@@ -40,7 +40,7 @@ class Packing:
 
     @property
     def span(self) -> int:
-        """How many cells there could be."""
+        """Number of possible keys."""
         return prod(self.sizes)
 
     @property

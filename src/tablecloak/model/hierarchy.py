@@ -50,7 +50,7 @@ class Hierarchy:
     codes: tuple[str, ...]
     parent: Codes
     depth: Codes = field(init=False)
-    """How far each code lies below the total, which has depth 0."""
+    """The depth of each code below the total, which has depth 0."""
     index: Mapping[str, int] = field(init=False)
     """The position of each code in `codes`."""
     _by_parent: NDArray[np.intp] = field(init=False)
@@ -196,7 +196,7 @@ class Hierarchy:
 
     @classmethod
     def from_hrc(cls, text_or_path: str | PathLike[str], total: str = "Total", lead: str = "@") -> Self:
-        """The .hrc format of τ-ARGUS: a code a line, after one `lead` for each level below the first.
+        """The .hrc format of τ-ARGUS: one code on each line, after one `lead` for each level below the first.
 
         A str is the text itself, a `Path` a file in UTF-8 or else Latin-1. The total is not listed. Blanks
         around codes and empty lines are skipped; a lead of blanks reads indented text.
@@ -280,7 +280,7 @@ def _code_fault(code: object) -> str:
 
 
 def _row_faults(rows: Iterable[_Row], total: str | None) -> list[str]:
-    """What is wrong with single codes: not text, empty, there already."""
+    """Faults of single codes: not text, empty, there already."""
     fault = "" if total is None else _code_fault(total)
     faults, first = [f"the total: {fault}"] if fault else [], dict[str, tuple[str, object]]()
     for where, code, parent in rows:

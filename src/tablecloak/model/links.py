@@ -157,7 +157,7 @@ def _absent(table: Table, at: Ints, codes: Codes, dimensions: Sequence[Dimension
 
 
 def _moved(matrix: csr_array, at: Ints, size: int) -> csr_array:
-    """The same equations over `size` cells, where old cell i is now cell at[i]."""
+    """Equations over `size` cells, where old cell i is now cell at[i]."""
     return csr_array(
         (matrix.data, np.asarray(at)[matrix.indices], matrix.indptr), shape=(matrix.shape[0], size)
     )
@@ -257,7 +257,7 @@ class _Carried(TypedDict):
 
 
 def _carried(tables: Sequence[Table], places: Sequence[Ints], size: int) -> _Carried:
-    """What a linked table keeps of its parts; contributors only where all parts know them."""
+    """Fields that a linked table takes from its parts; contributors only where all parts know them."""
     responses = list(dict.fromkeys(table.response for table in tables))
     kinds = {table.frame_kind for table in tables}
     respondents = [table.respondents for table in tables if table.respondents is not None]

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Mark(IntEnum):
-    """What may and must be done with a cell."""
+    """The mark of a cell: what may and must be done with it."""
 
     FREE = 0
     SENSITIVE = 1
@@ -26,4 +26,4 @@ class Reason:
     kind: str
     """``frequency``, ``dominance``, ``p-percent``, ``request``, ``zero``, ``manual``, ``union``."""
     why: str
-    """What was found, in words without figures of the cell."""
+    """The finding, in words without figures of the cell."""

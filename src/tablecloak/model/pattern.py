@@ -1,4 +1,4 @@
-"""Patterns: the four ways to publish a table, and what each lets an outsider know.
+"""Patterns: the five ways to publish a table (suppression, intervals, rounding, perturbation, a mix), and their views.
 
 Every pattern states an interval for every cell, its `View`. The audit judges the view and nothing else.
 A pattern is checked when it is made; applied to a table of another size it raises an `InputError`.
@@ -21,7 +21,7 @@ from tablecloak.model.table import Table
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What the publication states: each cell lies in low..high; `shown` is printed for it (NaN: nothing)."""
+    """The statement of a publication: each cell lies in low..high; `shown` is printed for it (NaN: nothing)."""
 
     shown: Floats
     low: Floats
@@ -36,7 +36,7 @@ class View:
 
 
 class Pattern(Protocol):
-    """What every pattern can do."""
+    """The interface of all patterns."""
 
     def view(self, problem: Problem) -> View:
         """The statement of this pattern about the problem's table."""
@@ -50,7 +50,7 @@ class Pattern(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Suppression:
-    """Some cells are hidden: nothing is stated about them."""
+    """A pattern that hides some cells: nothing is stated about them."""
 
     hidden: Bools
 
@@ -61,7 +61,7 @@ class Suppression:
 
     @classmethod
     def of(cls, table: Table, cells: ArrayLike) -> Suppression:
-        """From a mask or a list of hidden cells."""
+        """The pattern of a mask or a list of hidden cells."""
         return cls(mask(cells, len(table)))
 
     @classmethod
@@ -98,7 +98,7 @@ class Intervals:
     low: Floats
     high: Floats
     touch: float = 0.0
-    """What it costs to touch a cell at all, in units of its weight, beside the width."""
+    """The cost of touching a cell at all, in units of its weight, beside the width."""
 
     def __post_init__(self) -> None:
         _check_shapes("Intervals", self.low, self.high)

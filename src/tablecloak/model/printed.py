@@ -16,8 +16,8 @@ hidden         nothing                                     nothing
 Half a unit goes to the even multiple, so that values are not pushed up on average. All this is computed in whole data
 units, so that a half is a half and 2.675 is one.
 
-The audit judges what the reader knows, who may know the data unit and where halves go: a published value is one of
-those that are printed as v. Whole numbers in units of two: 4 is printed for 3, 4 and 5, but 6 for 6 alone.
+The audit judges the knowledge of a reader, the data unit and the rounding of halves included: a published value is
+one of those that are printed as v. Whole numbers in units of two: 4 is printed for 3, 4 and 5, but 6 for 6 alone.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class PrintedUnit:
 
     numerator: int
     decimals: int
-    """How many decimals multiples of it are printed with."""
+    """Number of printed decimals."""
     data_decimals: int
-    """Those of the table: its data unit is 10^-data_decimals."""
+    """Decimals of the table: its data unit is 10^-data_decimals."""
 
     @classmethod
     def of(cls, table: Table, decimals: int | None = None, unit: float | None = None) -> PrintedUnit:
-        """From a number of decimals or from the unit itself; it must be a whole multiple of the data unit."""
+        """The unit by its number of decimals or by its size; it must be a whole multiple of the data unit."""
         fault, own = "", Fraction(1, 10**table.decimals)
         requested = Fraction(0)
         if (decimals is None) == (unit is None):
@@ -79,7 +79,7 @@ class PrintedUnit:
 
     @property
     def steps(self) -> int:
-        """How many data units it has."""
+        """Number of data units in it."""
         return self.numerator * int(10 ** (self.data_decimals - self.decimals))
 
     @property
@@ -155,7 +155,7 @@ class Printed:
         return made
 
     def view(self, problem: Problem) -> View:
-        """What the reader knows: what is printed, and for published cells which values are printed like that.
+        """The knowledge of the reader: what is printed, and for published cells which values are printed like that.
 
         It contains what the pattern states, and so the true table.
         """
@@ -167,11 +167,11 @@ class Printed:
         return View(stated.shown, frozen(low), frozen(high))
 
     def statement(self, problem: Problem) -> View:
-        """What is printed, in multiples of the unit; published values within half a unit of what is shown."""
+        """The printed numbers, in multiples of the unit; published values within half a unit of what is shown."""
         return self._stated(problem)[0]
 
     def reach(self, problem: Problem) -> Floats:
-        """How far the number printed may be from the truth; zero where it is exact or there is none."""
+        """Maximum distance of the printed number from the truth; zero where it is exact or there is none."""
         return self._stated(problem)[1]
 
     def touched(self, problem: Problem) -> Bools:
@@ -188,8 +188,8 @@ class Printed:
     def only_widens(self) -> bool:
         """Whether what is printed is safe wherever the pattern is: true unless numbers are perturbed.
 
-        The printed view contains the view of the pattern cell by cell. So every deviation that an attacker cannot
-        exclude by the one he cannot exclude by the other: intervals only get wider, and so do conditional widths.
+        The printed view contains the view of the pattern cell by cell. So every deviation that is feasible by the view
+        is feasible by what is printed: intervals only get wider, and so do conditional widths.
         Touched cells are the same. Only the distance of a perturbed number from the truth can become smaller.
         """
         return _only_widens(self.pattern)
@@ -267,7 +267,7 @@ def rounded_cells(pattern: Pattern, size: int) -> Bools:
 
 
 def stated_reach(pattern: Pattern, view: View) -> Floats:
-    """How far a rounding or perturbation says that its numbers may be off; for others, half the width stated."""
+    """Maximum distance of shown numbers that a rounding or perturbation states; for others, half the stated width."""
     match pattern:
         case Rounding():
             return pattern.base

@@ -80,7 +80,7 @@ class Attacker:
 class Problem:
     """A table with sensitive cells, protection levels, attackers and weights. Confidential.
 
-    `outsider_low..outsider_high` is what everybody knows beforehand about each cell (a-priori bounds);
+    `outsider_low..outsider_high` are the a-priori bounds of each cell, known to all attackers;
     attackers tighten it. Attacker 0 is the outsider. Make one with `Problem.of`, which validates everything.
     """
 

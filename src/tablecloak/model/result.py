@@ -1,4 +1,4 @@
-"""What methods and audits return: Status, Report, Result, Audit."""
+"""Results of methods and audits: Status, Report, Result, Audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERYTHING = "everything that may be hidden is hidden"
 
 
 class Status(StrEnum):
-    """How a method ended. *Cannot* is an exception instead."""
+    """The status of a method at its end. A refusal is an exception instead."""
 
     OPTIMAL = "optimal"
     """Proven: no safe pattern costs less."""
@@ -33,7 +33,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """How a result came about. Confidential, like the result."""
+    """The report on the run of a method. Confidential, like the result."""
 
     method: str
     params: Mapping[str, Any]
@@ -44,14 +44,14 @@ class Report:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
-    """How cost and bound went: (seconds, cost so far, bound so far), a row where one of them changed."""
+    """Cost and bound over time: (seconds, cost so far, bound so far), a row where one of them changed."""
     stopped_by: str = ""
-    """What ended the run: proven, finished, gap, work limit, time limit or interrupt."""
+    """The reason why the run ended: proven, finished, gap, work limit, time limit or interrupt."""
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What each attacker can infer about each cell, beside what was required. Confidential.
+    """The verdict: what each attacker can infer about each cell, beside what was required. Confidential.
 
     One row for each cell and attacker. With `exact`, `low..high` is the exact feasibility interval; without,
     it is an inner estimate that was pushed just far enough to decide `safe`.
@@ -75,15 +75,15 @@ class Audit:
     """Cells treated against their mark: forced but not published, or to be hidden but published."""
     counters: Mapping[str, float] = field(default_factory=dict)
     subject: tuple[Problem, Pattern] | None = None
-    """What was judged: this verdict is about no other problem and pattern."""
+    """The problem and the pattern that this verdict is about."""
     unmet: Bools | None = None
-    """By kind (lower, upper, sliding) and row: whether this requirement is not shown to be met."""
+    """Requirements that are not shown to be met, by kind (lower, upper, sliding) and row."""
     undecided: Bools | None = None
     """Rows for which neither a deviation nor a bound was found: they count as open."""
     low_proven: Bools | None = None
     """Rows whose lower end is proven: a deviation reaches it and multipliers bound it, in exact arithmetic."""
     high_proven: Bools | None = None
-    """The same for the upper end."""
+    """Rows whose upper end is proven."""
 
     @property
     def safe(self) -> bool:
@@ -102,7 +102,7 @@ class Audit:
         return np.asarray(self.low == self.high)
 
     def shortfalls(self, problem: Problem) -> dict[str, float]:
-        """By how much each open cell misses its worst requirement, by label (at most, in large components)."""
+        """The largest shortfall of each open cell, by label (an upper bound, in large components)."""
         a = problem.table.values[self.cells]
         short = np.maximum.reduce(
             [
@@ -150,7 +150,7 @@ class Audit:
 
 
 def _counts(pattern: Pattern, touched: Bools, problem: Problem) -> str:
-    """How many cells are touched: of hidden ones those that need not be apart from those that must."""
+    """Number of touched cells in words: of hidden ones those that need not be apart from those that must."""
     if not isinstance(pattern, Suppression):
         return f"{counted(int(touched.sum()), 'cell')} touched"
     complementary = counted(int((touched & ~problem.must_hide).sum()), "complementary cell")

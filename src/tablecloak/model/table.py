@@ -36,7 +36,7 @@ from tablecloak.model.units import amounts, checked_units, residuals, unit_of
 class Table:
     """Cells with values a_i, and equations: `equations` @ values = rhs.
 
-    Confidential: it carries true values. Cells are numbered 0..n-1 and named by their codes, one a dimension.
+    Confidential: it carries true values. Cells are numbered 0..n-1 and named by their codes, one for each dimension.
     `columns` holds further numbers a cell (contributors, another variable, the largest contribution).
     """
 
@@ -51,11 +51,11 @@ class Table:
     complete: bool = False
     """Whether combinations of codes without a cell are zero (a table from cells), or just not shown."""
     response: str = "value"
-    """What the values measure, for headings."""
+    """The name of what the values measure, for headings."""
     respondents: Contributions | None = None
     """Contributors of each cell, where they are known."""
     holdings: Contributions | None = None
-    """The same by holding: respondents that belong together count as one."""
+    """Contributors by holding: respondents that belong together count as one."""
     frame_kind: str | None = None
     """The dataframe library the data came from; frames made of the table are of the same kind."""
     virtual: int = 0
@@ -69,7 +69,7 @@ class Table:
     weighted: bool = False
     """Whether sampling weights are in the values, so that an empty combination only has no respondent."""
     empty: str = KNOWN
-    """What empty combinations are: "known" (printed as empty), or "cells" of value zero that may be hidden."""
+    """The meaning of empty combinations: "known" (printed as empty), or "cells" of value zero that may be hidden."""
     emptiness: Emptiness | None = None
     """Knowledge of linked tables about each other's cells; None: it follows from the fields above."""
 
@@ -211,7 +211,7 @@ class Table:
 
     @cached_property
     def cell_steps(self) -> Ints:
-        """How many units make up the data unit of each cell's own table: 1 unless linked tables differ in theirs."""
+        """Number of units in the data unit of each cell's own table: 1 unless linked tables differ in theirs."""
         if self.cell_decimals is None:
             return frozen(np.ones(len(self), dtype=np.int64))
         return frozen(10 ** (self.decimals - self.cell_decimals.astype(np.int64)))

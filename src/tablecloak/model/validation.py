@@ -86,7 +86,7 @@ def shape_faults(problem: Problem) -> Iterator[str]:
 
 
 def number_faults(problem: Problem, wanted: Levels) -> Iterator[str]:
-    """Levels, weights and boxes that are no numbers or contradict each other; `wanted`: levels before rounding."""
+    """Levels, weights and boxes that are invalid or contradict each other; `wanted`: levels before rounding."""
     table = problem.table
     for name, array in (*problem.levels.named(), ("weights", problem.weights)):
         for label in table.labels(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
@@ -107,14 +107,14 @@ def number_faults(problem: Problem, wanted: Levels) -> Iterator[str]:
 
 
 def _outside(problem: Problem, low: Floats, high: Floats, cells: Ints) -> Bools:
-    """Where the true value is not in low..high."""
+    """Cells whose true value is not in low..high."""
     least, most = _inward(problem, low, high, cells)
     a = problem.table.values[cells]
     return np.asarray(~((least <= a) & (a <= most)))
 
 
 def _narrow(problem: Problem, wanted: Levels) -> Bools:
-    """Where the outsider's box is narrower than a level, both before they are rounded."""
+    """Cells whose outsider's box is narrower than a level, both before they are rounded."""
     a, levels = problem.table.values, wanted
     with np.errstate(invalid="ignore"):
         width = problem.outsider_high - problem.outsider_low

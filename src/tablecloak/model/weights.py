@@ -1,4 +1,4 @@
-"""What hiding a cell costs. Plain arrays: combine them with arithmetic (``0.5 * value(t) + 9 * unit(t)``)."""
+"""Weights: the cost of hiding a cell. Plain arrays: combine them with arithmetic (``0.5 * value(t) + 9 * unit(t)``)."""
 
 from __future__ import annotations
 

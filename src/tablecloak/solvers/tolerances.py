@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 LEVEL_NOISE = 1e-9
-"""Amounts below this share of a protection level are rounding noise, if they are also below `UNIT_NOISE`."""
-UNIT_NOISE = 0.5
+"""Amounts below this share of a protection level are rounding noise, if they are also below `HALF_UNIT`."""
+HALF_UNIT = 0.5
 """Amounts below this number of data units are rounding noise, if they are also below `LEVEL_NOISE`."""
 CUT_RESIDUAL = 1e-9
 """Residual capacities below this share of the required flow are zero in minimum cuts."""
@@ -32,15 +32,21 @@ OPTIMALITY = 1e-9
 """Cost and bound are equal up to this share of the cost."""
 GAP_CLOSED = 1e-7
 """A gap between cost and bound below this share of the cost counts as closed."""
-INTEGRAL_MOVE = 1e-6
-"""A change of a cell, in data units, counts as integral, or as none, up to this."""
 ADDITIVE_ABSOLUTE, ADDITIVE_RELATIVE = 1e-6, 1e-9
 """What may be left of an equation of shown values: this many data units, and this share of the sum of its terms."""
-UNIT_MULTIPLE = 1e-9
-"""A multiple of the data unit is one up to this many units, or this share of itself if it is above one."""
 DECIMAL_NOISE = 8 * 2.0**-52
 """By how much a float may differ, relative to itself, from the decimal number that it stands for."""
 MOVE_FEASIBILITY = 1e-6
 """What a solver may leave of an equation or a range, as a share of the changes in it."""
 STATED_NOISE = 1e-9
 """A statement contains the true value up to this share of it, as in the audit."""
+INTEGER_QUOTIENT = 1e-9
+"""A quotient this near to an integer is one: of a value and its base, of an end and its grid."""
+LP_PRECISION = 1e-6
+"""Objectives and lengths of linear programs are trusted up to this share."""
+NEGLIGIBLE_LENGTH = 1e-7
+"""Lengths below this share of the largest level are noise of linear programs."""
+REDUCED_COST_MARGIN = 1e-6
+"""Variables are fixed if their reduced cost exceeds the gap by more than this share of the limit."""
+UNIT_NOISE = 1e-6
+"""Less than this share of a data unit is rounding noise."""

@@ -1,4 +1,4 @@
-"""From microdata or ready cells to a table with all its totals and the contributors of each cell."""
+"""Tabulation: a table with all its totals and the contributors of each cell, from microdata or ready cells."""
 
 from tablecloak.tabulation.duckdb import Part, csv_fault, file_parts, read_columns, session
 from tablecloak.tabulation.sources import CellData, Layout, Microdata

@@ -97,7 +97,7 @@ def _columns(source: CellData) -> tuple[dict[str, NDArray[Any]], list[Part]]:
 
 
 def _by_line(error: InputError, parts: Sequence[Part]) -> InputError:
-    """The same error with the lines of a text file instead of the rows of its cells."""
+    """An error with the lines of a text file instead of the rows of its cells."""
     if len(parts) != 1 or parts[0].lines is None:
         return error
     found = [re.match(r"(rows?) ([\d, ]+)", fault) for fault in error.faults]
@@ -176,7 +176,7 @@ def _total_faults(table: Table, totals: Floats, name: str) -> Iterator[str]:
 
 
 def _faults(table: Table, totals: Floats, count: str, top: Sequence[str]) -> Iterator[str]:
-    """Counts that are no counts, and contributions that cannot be the largest of their cells."""
+    """Invalid counts, and contributions that cannot be the largest of their cells."""
     number = table.column(count)
     integral = (number >= 0) & (number < tolerances.EXACT_INTEGER) & (number == np.floor(number))
     for cell in np.flatnonzero(~integral):

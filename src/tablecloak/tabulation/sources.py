@@ -1,4 +1,4 @@
-"""Where tables come from: records (`Microdata`) or ready cells (`CellData`), and what to make of them (`Layout`)."""
+"""Sources of tables: records (`Microdata`) or ready cells (`CellData`), and the tables made of them (`Layout`)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CellData:
 
     data: Any
     count: str | None = None
-    """How many respondents contribute to each cell."""
+    """The column of numbers of respondents that contribute to each cell."""
     top: tuple[str, ...] = ()
     """The largest contributions, largest first."""
     shadow: str | None = None
@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def empty_cells(self) -> EmptyCells:
-        """What becomes of empty combinations."""
+        """The treatment of empty combinations."""
         return EmptyCells(self.empty, self.impossible, self.most_cells)
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ def _check_names(what: str, names: dict[str, Any]) -> None:
 
 @contextmanager
 def naming(data: Any) -> Iterator[None]:
-    """Where the data are in files, errors inside say in which."""
+    """Name the files of the data in errors inside."""
     try:
         yield
     except InputError as error:

@@ -57,7 +57,7 @@ from tablecloak.tabulation.sources import CellData, Layout, Microdata, is_path, 
 from tablecloak.tabulation.totals import Spread
 
 COUNT = "count"
-"""What a table without a response measures."""
+"""The response of a table without one."""
 CONTRIBUTORS = "contributors"
 
 
@@ -250,7 +250,7 @@ def _table(connection: Any, loaded: Loaded, layout: Layout, shape: Shape, top: i
 
 
 def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -> int:
-    """Those given, else those of the data, else as many as the values show."""
+    """Decimals: the given ones, else those of the data, else as many as the values have."""
     if given is not None:
         return int(given)
     column = None if shape.response is None else loaded.scales.columns[shape.response]
@@ -263,7 +263,7 @@ def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -
 
 
 def _contributions(level: str, found: ContributorSummary, totals: Floats) -> Contributions:
-    """What was found, with the shares as matrices of units and cells."""
+    """The contributions at one level, with the shares as matrices of units and cells."""
     shape, at = (found.units.size, found.count.size), (found.share_unit, found.share_cell)
     weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # there is none for NO_UNIT
     return Contributions(

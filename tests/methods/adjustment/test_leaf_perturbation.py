@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
-from tablecloak.methods.adjustment import ReachRule, fewest_digits_until, ranges_of
+from tablecloak.methods.adjustment import IntegerUnits, ReachRule, ranges_of
 from tablecloak.methods.adjustment.leaf_perturbation import (
     LeafShifts,
     leaf_move,
@@ -127,7 +127,7 @@ def test_fractions_become_whole_by_free_cells_after_an_interrupt(fixture: str) -
     assert deadline.interrupt is not None
     deadline.interrupt.raised = True
     noise = np.random.default_rng(0).uniform(-0.4, 0.4, first.size)
-    found, whole = fewest_digits_until(problem, first + noise, low, high, deadline)
+    found, whole = IntegerUnits(problem).fewest_digits_until(first + noise, (low, high), deadline)
     assert whole and (found == np.rint(found)).all() and not (problem.table.equations @ found).any()
     assert ((found >= low) & (found <= high)).all()
     nowhere = np.full(first.size, 1e6)

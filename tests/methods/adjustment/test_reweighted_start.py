@@ -15,11 +15,10 @@ from tablecloak.methods.adjustment import (
     AdjustmentSettings,
     ReachRule,
     ranges_of,
-    reweighted_start,
 )
 from tablecloak.methods.adjustment.distance_bound import distance_bound
 from tablecloak.methods.adjustment.feasibility_pump import pump_senses
-from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.integer_units import IntegerUnits
 from tablecloak.methods.adjustment.reweighted_start import annealed_senses, quick_move
 from tablecloak.methods.adjustment.settings import ProgramSettings, PumpSettings
 from tablecloak.model import Levels, Problem, Table
@@ -98,7 +97,8 @@ def test_annealed_senses_leave_little_imbalance():
 @pytest.mark.parametrize("seconds", [1.0, 0.0])
 def test_a_move_also_when_the_time_is_up(seconds, monkeypatch):
     """With a second the linear program is solved all the same; without it least squares are, in whole units."""
-    monkeypatch.setattr(reweighted_start, "integer_units", _in_time)
+    near = IntegerUnits.near
+    monkeypatch.setattr(IntegerUnits, "near", lambda self, moved, ends, seconds: near(self, moved, ends))
     settings = AdjustmentSettings(program=ProgramSettings(sifted_columns=100, least_seconds=seconds))
     problem = two_way(25, 120)
     ranges = ranges_of("test", problem, ReachRule(0.5, 0.0))
@@ -162,7 +162,3 @@ def test_slow_pumps_give_nearer_moves():
             assert move is not None and adjustment.holds(move.moved)
             totals[number] += move.cost
     assert totals[0] < 0.95 * totals[1]
-
-
-def _in_time(*given, seconds, **options):
-    return integer_units(*given, **options)

@@ -8,14 +8,14 @@ import pytest
 from fixtures import FIXTURES, fifty_attackers
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics import Router, met_by
+from tablecloak.methods.heuristics import DeviationFinder, met_by
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_000, TwoWay
 
 
-def router_of(problem: Problem) -> Router:
-    return Router(problem, working_equations(problem.table), ~problem.forced)
+def finder_of(problem: Problem) -> DeviationFinder:
+    return DeviationFinder(problem, working_equations(problem.table), ~problem.forced)
 
 
 def tasks_of(problem: Problem) -> list[Requirement]:
@@ -44,9 +44,9 @@ def check(problem: Problem, requirement: Requirement, witness) -> None:
 )
 def test_a_witness_is_a_deviation_the_attacker_cannot_exclude(fixture):
     problem = FIXTURES[fixture]()
-    router, price = router_of(problem), problem.weights + 1.0
+    finder, price = finder_of(problem), problem.weights + 1.0
     for requirement in tasks_of(problem):
-        witness = router.cheapest(requirement, price, reweight=2)
+        witness = finder.cheapest(requirement, price, reweight=2)
         assert witness is not None
         check(problem, requirement, witness)
         assert requirement in met_by(problem, witness, requirement.attacker, [requirement])
@@ -56,21 +56,21 @@ def test_the_cheapest_deviation_of_the_literature_s_table():
     grid = TwoWay(FIGURE_000)
     problem = grid.problem([(1, 1)], 15, 15)
     up, down = tasks_of(problem)
-    router = router_of(problem)
+    finder = finder_of(problem)
     for requirement in (up, down):
-        witness = router.cheapest(requirement, problem.weights, reweight=3)
+        witness = finder.cheapest(requirement, problem.weights, reweight=3)
         assert problem.weights[witness.cells].sum() <= 100 + 58
 
 
 def test_a_closed_cell_is_not_moved_and_impossible_tasks_have_no_witness():
     grid = TwoWay(FIGURE_000)
     problem = grid.problem([(1, 1)], 15, 15)
-    router, (requirement, _) = router_of(problem), tasks_of(problem)
-    router.allowed[grid.cells([(1, 2), (1, 3)])] = False
-    witness = router.cheapest(requirement, problem.weights)
+    finder, (requirement, _) = finder_of(problem), tasks_of(problem)
+    finder.allowed[grid.cells([(1, 2), (1, 3)])] = False
+    witness = finder.cheapest(requirement, problem.weights)
     assert not set(grid.cells([(1, 2), (1, 3)])) & set(witness.cells.tolist())
-    router.allowed[grid.cells([(1, 4), (1, -1)])] = False
-    assert router.cheapest(requirement, problem.weights) is None
+    finder.allowed[grid.cells([(1, 4), (1, -1)])] = False
+    assert finder.cheapest(requirement, problem.weights) is None
 
 
 def test_tasks_of_weaker_attackers_are_left_to_the_stronger_ones():
@@ -98,9 +98,9 @@ def test_protecting_the_kept_tasks_protects_the_dropped_ones(kind, seed):
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     problem = random_problem(kind, rng, insiders=4)
     hidden = problem.must_hide.copy()
-    router = router_of(problem)
+    finder = finder_of(problem)
     for requirement in tasks_of(problem):
-        witness = router.cheapest(requirement, problem.weights)
+        witness = finder.cheapest(requirement, problem.weights)
         if witness is None:
             return
         hidden[witness.cells] = True

@@ -12,6 +12,7 @@ from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods import METHODS, largest_pattern
 from tablecloak.methods.heuristics import CubeSearch
+from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
 from tablecloak.model import (
     Attacker,
     Dimension,
@@ -110,20 +111,17 @@ def test_what_it_does_not_take() -> None:
     assert not CubeSearch.fits(FIXTURES["conditional"]())
 
 
-def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest(monkeypatch) -> None:
-    from importlib import import_module
-
-    auto = import_module("tablecloak.methods.suppress_auto")
+def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest() -> None:
     problem = problem_of(1)
     plain = protect(problem, "suppress-auto", params={"nodes": 5})
     assert "cost by hypercubes" not in plain.report.counters
-    monkeypatch.setattr(auto, "MUCH", -1.0)  # hypercubes in any case
-    both = protect(problem, "suppress-auto", params={"nodes": 5})
+    always = partial(suppress_auto, settings=AutoSettings(program_share=-1.0))
+    both = protect(problem, replace(METHODS["suppress-auto"], function=always), params={"nodes": 5})
     assert "cost by hypercubes" in both.report.counters
     assert both.cost <= both.report.counters["cost by hypercubes"]
     assert both.cost <= plain.cost + 1e-9
-    monkeypatch.setattr(auto, "PROGRAM_SECONDS", 1e9)  # no time for linear programs
-    fast = partial(auto.suppress_auto, settings=auto.AutoSettings(exact_levels=0))
+    no_programs = AutoSettings(exact_levels=0, program_seconds=1e9)
+    fast = partial(suppress_auto, settings=no_programs)
     alone = protect(problem, replace(METHODS["suppress-auto"], function=fast))
     assert alone.report.stopped_by == "work limit" and "`seconds` would buy" in alone.report.notes[-1]
     assert alone.cost == alone.report.counters["cost by hypercubes"]
@@ -133,11 +131,9 @@ def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest(monkeypatch) 
 
 
 def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
-    from importlib import import_module
-
-    auto = import_module("tablecloak.methods.suppress_auto")
-    monkeypatch.setattr(auto, "PROGRAM_SECONDS", 1e9)
     problem = problem_of(1)
+    no_programs = partial(suppress_auto, settings=AutoSettings(program_seconds=1e9))
+    method = replace(METHODS["suppress-auto"], function=no_programs)
 
     def interrupt(phase, done, total, incumbent=None, bound=None):
         if phase == "exchanges":
@@ -146,9 +142,9 @@ def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
     def amid_an_exchange(self, requirements, left_out, most):
         raise KeyboardInterrupt
 
-    result = protect(problem, "suppress-auto", progress=interrupt)
+    result = protect(problem, method, progress=interrupt)
     monkeypatch.setattr(CubeSearch, "_routed", amid_an_exchange)
-    amid = protect(problem, "suppress-auto")
+    amid = protect(problem, method)
     for each in (result, amid):
         assert each.status is Status.INTERRUPTED
         assert_protected(problem, each.pattern)

@@ -1,4 +1,4 @@
-"""The greedy search on networks: what its cuts say, and large levels."""
+"""The construction on networks: remembered minimum cuts, and large levels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import pytest
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.heuristics import FlowFinder, NetworkSearch, network_construction
-from tablecloak.methods.heuristics.network_construction import _Flows
-from tablecloak.model import Suppression, unmet_requirements
+from tablecloak.methods.heuristics import (
+    WITNESS_SETTINGS,
+    FlowWitnesses,
+    NetworkConstruction,
+    WitnessSettings,
+)
+from tablecloak.model import Requirement, Suppression, unmet_requirements
 from tablecloak.model.requirement import undominated
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers.graphs import PathOpeningNetwork
@@ -26,12 +30,12 @@ def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
     return with_levels(table, sorted({grand, *some.tolist()}), share=0.15)
 
 
-def searched(problem: Problem) -> NetworkSearch:
+def searched(problem: Problem, settings: WitnessSettings = WITNESS_SETTINGS) -> NetworkConstruction:
     first = audit(problem, Suppression.copy_of(problem.must_hide))
     requirements = undominated(problem, unmet_requirements(problem, first))
-    search = NetworkSearch(problem, largest_pattern(problem, silent), requirements, silent, NEVER)
+    search = NetworkConstruction(problem, largest_pattern(problem, silent), requirements, silent, NEVER)
     search.construct()
-    search.clean_up()
+    search.eliminate_redundant(settings)
     return search
 
 
@@ -40,40 +44,40 @@ def test_cuts_change_no_pattern(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     problem = problem_with_total(9, 8, seed)
     with_cuts = searched(problem).hidden
     said = []
-    monkeypatch.setattr(_Flows, "_is_cut_off", lambda self, t: said.append(t))
+    monkeypatch.setattr(FlowWitnesses, "_is_cut_off", lambda self, t: said.append(t))
     assert np.array_equal(with_cuts, searched(problem).hidden)
     assert said
     assert audit(problem, Suppression.copy_of(with_cuts)).safe
 
 
 def test_few_cuts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    most, real = [0], _Flows._remember
+    most, real = [0], FlowWitnesses._remember
 
-    def remember(self: _Flows, t: int, side: np.ndarray) -> None:
+    def remember(self: FlowWitnesses, t: Requirement, side: np.ndarray) -> None:
         real(self, t, side)
         most[0] = max(most[0], len(self.cuts))
 
-    monkeypatch.setattr(_Flows, "_remember", remember)
+    monkeypatch.setattr(FlowWitnesses, "_remember", remember)
     problem = problem_with_total(9, 8, 1)
     before = searched(problem).hidden
     assert most[0] > 1
-    monkeypatch.setattr(network_construction, "CUT_ENTRIES", 0)
+    forgetful = WitnessSettings(max_cut_bytes=0)
     most[0] = 0
-    assert np.array_equal(searched(problem).hidden, before)
+    assert np.array_equal(searched(problem, forgetful).hidden, before)
     assert most[0] == 1
 
 
 def test_cuts_save_flows(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, real = [0], _Flows._witness
+    counted, real = [0], FlowWitnesses.find
 
-    def counting(self: _Flows, t: int) -> list[int] | None:
+    def counting(self: FlowWitnesses, t: Requirement, *, limited: bool) -> np.ndarray | None:
         counted[0] += 1
-        return real(self, t)
+        return real(self, t, limited=limited)
 
-    monkeypatch.setattr(_Flows, "_witness", counting)
+    monkeypatch.setattr(FlowWitnesses, "find", counting)
     searched(problem_with_total(20, 20, 1))
     with_cuts, counted[0] = counted[0], 0
-    monkeypatch.setattr(_Flows, "_is_cut_off", lambda self, t: False)
+    monkeypatch.setattr(FlowWitnesses, "_is_cut_off", lambda self, t: False)
     searched(problem_with_total(20, 20, 1))
     assert with_cuts < counted[0]
 
@@ -90,12 +94,12 @@ def test_levels_that_are_lost_in_rounding_cost_cells_and_nothing_else(
 ) -> None:
     problem = problem_with_total(5, 4, 2)
     usual = searched(problem).hidden
-    monkeypatch.setattr(NetworkSearch, "_routed", lambda *_: False)
+    monkeypatch.setattr(NetworkConstruction, "_open_flow", lambda *_: False)
     lost = searched(problem).hidden
     assert audit(problem, Suppression.copy_of(lost)).safe
-    assert (lost < largest_pattern(problem, silent)).any(), "the clean-up publishes what is not needed"
+    assert (lost < largest_pattern(problem, silent)).any(), "the elimination publishes what is not needed"
     monkeypatch.undo()
-    monkeypatch.setattr(_Flows, "_witness", lambda *_: None)
+    monkeypatch.setattr(FlowWitnesses, "find", lambda *_, **__: None)
     kept = searched(problem).hidden
     assert (kept >= usual).all() and audit(problem, Suppression.copy_of(kept)).safe
 
@@ -106,5 +110,5 @@ def test_methods_do_not_give_up_where_routes_and_witnesses_are_lost(
 ) -> None:
     problem = problem_with_total(5, 4, 2)
     monkeypatch.setattr(PathOpeningNetwork, "route", lambda *_: False)
-    monkeypatch.setattr(FlowFinder, "find", lambda *_, **__: None)
+    monkeypatch.setattr(FlowWitnesses, "find", lambda *_, **__: None)
     assert protect(problem, method).audit.safe

@@ -146,14 +146,17 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     problem = FIXTURES["three way"]()
     moments, audited = iter(range(10**6)), []
     monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: float(next(moments)))
-    module = import_module("tablecloak.methods.heuristics.sequential")
-    judge = module.audit
+    modules = [
+        import_module(f"tablecloak.methods.heuristics.{name}") for name in ("sequential", "suppression_run")
+    ]
+    judge = modules[0].audit
 
     def counted(*given, **named):
         audited.append(given)
         return judge(*given, **named)
 
-    monkeypatch.setattr(module, "audit", counted)
+    for module in modules:
+        monkeypatch.setattr(module, "audit", counted)
 
     def late(requests):
         while not requests.deadline.passed():

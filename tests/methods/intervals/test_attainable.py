@@ -6,9 +6,9 @@ import numpy as np
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods.heuristics import Router
+from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.methods.intervals import on_grid, skewed, snapped, stated, tightened
-from tablecloak.methods.intervals.attainable import Widener, repaired
+from tablecloak.methods.intervals.repair import Widener, repaired
 from tablecloak.model import Intervals, Levels, Problem, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals
@@ -17,11 +17,12 @@ from two_way import FIGURE_004, TwoWay
 
 def test_what_is_open_is_repaired_and_nothing_is_given_when_there_is_no_time() -> None:
     problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12)
-    room = repaired(problem, np.zeros(16), np.zeros(16), silent)
-    assert room is not None
-    assert_protected(problem, stated(problem, *room))
-    assert repaired(problem, *room, silent, Deadline.after(0.0)) is not None, "it is safe as it is"
-    assert repaired(problem, np.zeros(16), np.zeros(16), silent, Deadline.after(0.0)) is None
+    allowed, nothing = ~problem.forced, (np.zeros(16), np.zeros(16))
+    bounds = repaired(problem, allowed, nothing, silent)
+    assert bounds is not None
+    assert_protected(problem, stated(problem, *bounds))
+    assert repaired(problem, allowed, bounds, silent, Deadline.after(0.0)) is not None, "it is safe as it is"
+    assert repaired(problem, allowed, nothing, silent, Deadline.after(0.0)) is None
 
 
 def test_tightened_intervals_are_attainable_and_say_the_same() -> None:
@@ -99,7 +100,7 @@ def test_a_widener_that_is_late_asks_for_no_exact_deviations(monkeypatch):
     """Exact deviations take seconds each on large tables, and no program looks at the clock in them."""
     problem = FIXTURES["three way"]()
     asked = []
-    monkeypatch.setattr(Router, "any_deviation", lambda self, requirement: asked.append(requirement))
+    monkeypatch.setattr(DeviationFinder, "any_deviation", lambda self, requirement: asked.append(requirement))
     zero = np.zeros(len(problem.table))
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     assert Widener(problem, problem.weights, Deadline.after(0.0)).widen(zero, zero, requirements) is None

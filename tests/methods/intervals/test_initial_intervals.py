@@ -1,4 +1,4 @@
-"""First intervals: safe, with ends, and what stopped interval methods fall back on."""
+"""Initial intervals: safe, with ends, and what stopped interval methods fall back on."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.intervals import first_intervals, stated
-from tablecloak.methods.intervals.attainable import lengthened
+from tablecloak.methods.intervals import stated
+from tablecloak.methods.intervals.blur import lengthened
+from tablecloak.methods.intervals.initial_intervals import initial_intervals
 from tablecloak.model import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
@@ -24,13 +25,13 @@ METHODS = ["interval-partial", "interval-combined"]
 @pytest.mark.parametrize("fixture", MONOTONE)
 def test_they_are_safe_and_have_ends(fixture):
     problem, told = FIXTURES[fixture](), []
-    room = first_intervals(
+    bounds = initial_intervals(
         problem, largest_pattern(problem), NEVER, lambda *step: told.append((step[0], *step[3:]))
     )
-    assert room is not None
-    assert all(np.isfinite(side).all() and (side >= 0).all() for side in room)
-    assert not any(side[problem.forced].any() for side in room)
-    pattern = stated(problem, *room)
+    assert bounds is not None
+    assert all(np.isfinite(side).all() and (side >= 0).all() for side in bounds)
+    assert not any(side[problem.forced].any() for side in bounds)
+    pattern = stated(problem, *bounds)
     assert told[-1] == ("first intervals", pattern.loss(problem))
     assert_protected(problem, pattern)
 
@@ -38,9 +39,9 @@ def test_they_are_safe_and_have_ends(fixture):
 def test_where_there_are_none():
     problem = FIXTURES["three way"]()
     allowed = largest_pattern(problem)
-    assert first_intervals(problem, allowed, Deadline.after(0.0), silent) is None
+    assert initial_intervals(problem, allowed, Deadline.after(0.0), silent) is None
     bounded = replace(problem, most_touched=len(problem.table))
-    assert first_intervals(bounded, allowed, NEVER, silent) is None
+    assert initial_intervals(bounded, allowed, NEVER, silent) is None
 
 
 @pytest.mark.parametrize("fixture", ["two way several", "three way", "any equations"])
@@ -83,8 +84,8 @@ def test_an_interrupt_at_any_report_after_the_feasibility_check_does_not_escape(
 
 def test_longer_intervals_contain_the_shorter_ones_within_the_box():
     problem = FIXTURES["two way several"]()
-    room = first_intervals(problem, largest_pattern(problem), NEVER, silent)
-    pattern = stated(problem, *room)
+    bounds = initial_intervals(problem, largest_pattern(problem), NEVER, silent)
+    pattern = stated(problem, *bounds)
     longer = lengthened(problem, pattern, 1.0, np.random.default_rng(1))
     assert (longer.low <= pattern.low).all() and (longer.high >= pattern.high).all()
     assert ((longer.low < longer.high) == (pattern.low < pattern.high)).all()

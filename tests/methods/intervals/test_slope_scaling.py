@@ -9,9 +9,9 @@ from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.intervals import Touching, hidden_by_mark, stated
-from tablecloak.methods.intervals.attainable import repaired
-from tablecloak.methods.intervals.slope_scaling import with_switches
+from tablecloak.methods.intervals import SlopeScaling, hidden_by_mark, stated
+from tablecloak.methods.intervals.repair import repaired
+from tablecloak.methods.intervals.slope_scaling import point_of
 from tablecloak.methods.unified import Formulation, combined_formulation
 from tablecloak.model import Problem, all_requirements, box_deviation_bounds
 from tablecloak.progress import NEVER, silent
@@ -40,24 +40,25 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
             continue
         far = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
         formulation = form_of(problem, allowed, far)
-        points = Touching(problem, formulation, TOUCH, far, all_requirements(problem), NEVER).start(allowed)
+        scaling = SlopeScaling(problem, formulation, (TOUCH, far), all_requirements(problem), NEVER)
+        points = scaling.start(allowed, all_cells=True)
         params = {"grid": 0.0, "asymmetry": 0.0, "touch": TOUCH, "seconds": 10.0}
         bound = protect(problem, "interval-combined", params=params).bound
         paid = TOUCH * float(problem.weights[problem.sensitive].sum())
         for x in points:
             most = box_deviation_bounds(problem)
             below, above = (
-                np.minimum(room, most)
-                for room, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)
+                np.minimum(bounds, most)
+                for bounds, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)
             )
-            room = repaired(problem, below, above, silent)
-            assert room is not None
+            bounds = repaired(problem, allowed, (below, above), silent)
+            assert bounds is not None
             unit = problem.table.unit  # fractions of a unit protect nothing: values are whole units
-            for now, before in zip(room, (below, above), strict=True):
+            for now, before in zip(bounds, (below, above), strict=True):
                 whole = np.ceil(before / unit - 1e-4) * unit
                 assert (now >= before * (1 - 1e-4) - 1e-4).all()
                 assert (now <= whole * (1 + 1e-4) + 1e-4).all(), "nothing else was open"
-            assert audit(problem, stated(problem, *room)).safe
+            assert audit(problem, stated(problem, *bounds)).safe
             assert bound is not None and formulation.cost @ x - paid >= bound * (1 - 1e-6) - 1e-6
             compared += 1
     assert compared
@@ -68,9 +69,9 @@ def test_switches_are_on_where_there_is_length_and_too_much_length_is_refused() 
     formulation = form_of(problem, ~problem.forced, 12.0)
     below, above = np.zeros((2, 16))
     below[3], above[5] = 4.0, 6.0
-    x = with_switches(formulation, below, above)
+    x = point_of(formulation, below, above)
     assert x is not None
     assert np.flatnonzero(formulation.touched.at(x)).tolist() == [3, 5]
     assert np.allclose(formulation.below.at(x), below) and np.allclose(formulation.above.at(x), above)
     above[5] = 13.0
-    assert with_switches(formulation, below, above) is None
+    assert point_of(formulation, below, above) is None

@@ -43,7 +43,7 @@ def first_of(problem: Problem, seconds: float | None, **more: Any) -> InitialRou
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that are interrupted before they have anything."""
 
-    def interrupted(self: CuttingPlaneModel) -> Outcome:
+    def interrupted(self: CuttingPlaneModel, known: object) -> Outcome:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CuttingPlaneModel, "_relax", interrupted)

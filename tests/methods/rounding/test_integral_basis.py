@@ -12,7 +12,7 @@ from fixtures import FIXTURES
 from tablecloak.formats import read_jj
 from tablecloak.methods.rounding import AnnealingSettings, IntegralBasis, eliminated_basis, integer_table
 from tablecloak.methods.rounding.annealing import annealed_rounding
-from tablecloak.methods.rounding.settings import BasisSettings
+from tablecloak.methods.rounding.settings import IntegralBasisSettings
 from tablecloak.model import Dimension, Levels, Problem, Table, link
 from tablecloak.progress import Deadline, silent
 
@@ -102,7 +102,7 @@ def test_it_says_where_there_is_no_order_of_whole_numbers() -> None:
     assert halved is not None and halved.matrix.toarray().tolist() == [[1, 0], [-2, 0], [0, 1]]
     later = found([2, 3, 0], [0, 1, -2])  # y = 2 z makes it x + 3 z
     assert later is not None and later.matrix.toarray().ravel().tolist() == [-3, 2, 1]
-    small = BasisSettings(largest=2)
+    small = IntegralBasisSettings(largest=2)
     assert found([2, 3, 0], [0, 1, -2], settings=small) is None
     assert found([1, 3, 0], settings=small) is None
     assert found([1, -1, 0], stop=lambda: True) is None

@@ -1,4 +1,4 @@
-"""The second model: rows of one size of the levels start another, guesses find the optimum, time is kept."""
+"""The cutting-plane model: cuts for one size of the levels start another, gap limits find the optimum, time is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tablecloak.methods.unified import CuttingPlaneModel, combined_formulation, interval_formulation
+from tablecloak.methods.cuts import GapLimitSettings
+from tablecloak.methods.unified import (
+    CuttingPlaneModel,
+    CuttingPlaneSettings,
+    combined_formulation,
+    interval_formulation,
+)
+from tablecloak.methods.unified.cut_pool import SeparationSettings, ShiftStage
+from tablecloak.methods.unified.reduced_cost_fixing import ReducedCostFixing
 from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
@@ -26,31 +34,28 @@ def larger(problem: Problem) -> Problem:
     return replace(problem, levels=replace(levels, lower=1.3 * levels.lower, upper=1.7 * levels.upper))
 
 
-def partial(problem: Problem, first: CuttingPlaneModel | None = None) -> CuttingPlaneModel:
+def partial(problem: Problem) -> CuttingPlaneModel:
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
-    known = () if first is None else first.tight_cuts()
-    return CuttingPlaneModel(problem, formulation, all_requirements(problem), [], NEVER, silent, known)
+    return CuttingPlaneModel(problem, formulation, all_requirements(problem), [], NEVER, silent)
 
 
-def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
+def test_cuts_for_other_levels_save_rounds_and_change_no_optimum() -> None:
     saved = 0
     for seed in range(5):
         problem = table(seed)
         first = partial(problem)
         assert first.solve().outcome is Outcome.OPTIMAL
         assert first.tight_cuts()
-        cold, warm = partial(larger(problem)).solve(), partial(larger(problem), first).solve()
+        cold, warm = partial(larger(problem)).solve(), partial(larger(problem)).solve(first.tight_cuts())
         assert cold.outcome is warm.outcome is Outcome.OPTIMAL
         assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
         saved += cold.rounds - warm.rounds
     assert saved > 0
 
 
-@pytest.mark.parametrize("guess", [1e-6, 0.02, 100.0])
-def test_whatever_gap_is_guessed_the_optimum_is_the_same(
-    guess: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("gap", [1e-6, 0.02, 100.0])
+def test_whatever_the_first_gap_limit_the_optimum_is_the_same(gap: float) -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = combined_formulation(
@@ -60,9 +65,9 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
     expected = CuttingPlaneModel(
         problem, whole, all_requirements(problem), [], Deadline.after(60.0), silent
     ).solve()
-    monkeypatch.setattr("tablecloak.methods.unified.cutting_plane_model.FIRST_GUESS", guess)
+    settings = CuttingPlaneSettings(gap_limits=GapLimitSettings(first=gap, largest=4.0))
     answer = CuttingPlaneModel(
-        problem, formulation, all_requirements(problem), [], Deadline.after(60.0), silent
+        problem, formulation, all_requirements(problem), [], Deadline.after(60.0), silent, settings
     ).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe
@@ -78,3 +83,36 @@ def test_no_time_proves_nothing() -> None:
         problem, formulation, all_requirements(problem), [], Deadline.after(0.0), silent
     ).solve()
     assert answer.outcome is Outcome.TIME_LIMIT and not answer.safe
+
+
+def test_separation_at_the_point_itself_finds_the_same_optimum() -> None:
+    problem = table()
+    none = np.zeros(len(problem.table), dtype=bool)
+    formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
+    plain = CuttingPlaneSettings(separation=SeparationSettings(stages=(ShiftStage(0.0, 0.0),), depth=1))
+    shifted, unshifted = (
+        CuttingPlaneModel(
+            problem, formulation, all_requirements(problem), [], NEVER, silent, settings
+        ).solve()
+        for settings in (CuttingPlaneSettings(), plain)
+    )
+    assert shifted.outcome is unshifted.outcome is Outcome.OPTIMAL
+    assert shifted.objective == pytest.approx(unshifted.objective, rel=1e-6)
+
+
+def test_reduced_costs_fix_switches_and_what_they_switch() -> None:
+    problem = table()
+    none = np.zeros(len(problem.table), dtype=bool)
+    formulation = combined_formulation(
+        problem, ~problem.forced, none, problem.weights, problem.weights, 30 * problem.weights, 25.0
+    )
+    reduced = np.where(formulation.integral, np.arange(formulation.size, dtype=float), 0.0)
+    fixing = ReducedCostFixing(formulation, 100.0, reduced)
+    kept = fixing.kept(110.5)
+    binary = np.flatnonzero(formulation.integral)
+    assert np.array_equal(kept[binary], reduced[binary] <= 10.5)
+    linked = formulation.switch >= 0
+    assert np.array_equal(kept[linked], kept[formulation.switch[linked]])
+    assert 110.5 < fixing.extended(110.5) < 111.0
+    assert np.array_equal(fixing.kept(fixing.extended(110.5)), kept)
+    assert fixing.kept(np.inf).all() and fixing.extended(1e6) == np.inf

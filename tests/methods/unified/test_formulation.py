@@ -1,4 +1,4 @@
-"""The first and the second model of every form agree, and brute force agrees with both."""
+"""The compact and the cutting-plane model of every formulation agree, and enumeration agrees with both."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LIMIT = 2.0
 """Seconds that each model has; where one of them is not done by then nothing is compared."""
 
 
-def second(problem: Problem, formulation: Formulation) -> ModelSolution:
+def cutting_plane(problem: Problem, formulation: Formulation) -> ModelSolution:
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
     return CuttingPlaneModel(
         problem, formulation, all_requirements(problem), widths, Deadline.after(LIMIT), silent
@@ -55,11 +55,11 @@ def second(problem: Problem, formulation: Formulation) -> ModelSolution:
 
 
 def agree(problem: Problem, formulation: Formulation) -> tuple[Outcome, float]:
-    """Both models on a form; what they agree on."""
+    """Solve a formulation by both models; what they agree on."""
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
     one, other = (
         solve_compact_model(problem, formulation, all_requirements(problem), widths, LIMIT),
-        second(problem, formulation),
+        cutting_plane(problem, formulation),
     )
     if Outcome.TIME_LIMIT in (one.outcome, other.outcome):
         return Outcome.TIME_LIMIT, np.nan
@@ -75,7 +75,7 @@ def summed(problem: Problem, shown: ShownFormulation) -> Formulation:
     return shown.formulation.with_constraints(additivity(problem, shown.value))
 
 
-def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Formulation]:
+def formulations(problem: Problem, rng: np.random.Generator) -> dict[str, Formulation]:
     cells, none = ~problem.forced, np.zeros(len(problem.table), dtype=bool)
     price: Floats = rng.integers(1, 6, none.size).astype(float)
     largest = max((float(level.max()) for _, level in problem.levels.named()), default=1.0)
@@ -98,12 +98,12 @@ def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Formulation]:
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_first_and_second_models_agree(kind: str, option: str) -> None:
+def test_compact_and_cutting_plane_models_agree(kind: str, option: str) -> None:
     compared = 0
     for seed in range(3):
         rng = np.random.default_rng([seed, 5])
         problem = random_problem(kind, rng, **OPTIONS[option])
-        for name, formulation in forms(problem, rng).items():
+        for name, formulation in formulations(problem, rng).items():
             if name == "interval" and problem.levels.conditional.any():
                 continue  # a pure linear program does not know whether a cell is touched
             outcome, _ = agree(problem, formulation)
@@ -111,7 +111,7 @@ def test_first_and_second_models_agree(kind: str, option: str) -> None:
     assert compared > 6
 
 
-def test_the_suppression_form_is_suppress_compact() -> None:
+def test_the_suppression_formulation_is_suppress_compact() -> None:
     grid = TwoWay(FIGURE_004)
     problem = grid.problem([(2, 3)], 10, 12, known=(np.zeros(16), 2 * grid.table.values))
     found = agree(problem, suppression_formulation(problem, ~problem.forced))
@@ -136,7 +136,7 @@ def test_rounding_agrees_with_all_roundings_there_are() -> None:
     assert cost == best
 
 
-def test_joined_forms_speak_for_their_cells() -> None:
+def test_joined_formulations_speak_for_their_cells() -> None:
     """Intervals for inner cells and rounded totals in one program, and the sum of the parts where they do not meet."""
     grid = TwoWay(FIGURE_004)
     problem = grid.problem([(2, 3)], 10, 12, weights=np.ones(16))
@@ -146,7 +146,7 @@ def test_joined_forms_speak_for_their_cells() -> None:
     formulation = joined([(leaves, inner), (~leaves, totals.formulation)])
     outcome, cost = agree(problem, formulation)
     assert outcome is Outcome.OPTIMAL
-    alone = second(problem, inner).objective
+    alone = cutting_plane(problem, inner).objective
     rounded = float(np.abs(grid.table.values - 10 * np.rint(grid.table.values / 10))[~leaves].sum())
     assert cost < alone + rounded + 1e-9, "rounded totals leave room that intervals need not"
     assert cost >= rounded - 1e-9

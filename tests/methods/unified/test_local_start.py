@@ -56,7 +56,7 @@ def test_one_program_of_all_levels_and_equations_needs_no_more_rows_for_its_boun
     def tell(phase: str, done: int, total: int, incumbent: float | None = None, bound: float = 0.0) -> None:
         bounds.append(bound)
 
-    answer = CuttingPlaneModel(problem, formulation, requirements, [], NEVER, tell, cuts).solve()
+    answer = CuttingPlaneModel(problem, formulation, requirements, [], NEVER, tell).solve(cuts)
     assert bounds[1] == pytest.approx(answer.objective, rel=1e-6)
 
 

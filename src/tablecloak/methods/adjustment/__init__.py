@@ -1,14 +1,13 @@
 """Parts of the perturbation methods: controlled tabular adjustment, ranges, integer units."""
 
-from tablecloak.methods.adjustment.block_descent import is_closed
 from tablecloak.methods.adjustment.formulation import formulate, price_unit
-from tablecloak.methods.adjustment.integer_units import fewest_digits, fewest_digits_until, is_additive
+from tablecloak.methods.adjustment.integer_units import IntegerUnits, is_additive
 from tablecloak.methods.adjustment.least_squares import (
     least_squares_move,
     square_sum,
     towards_least_squares,
 )
-from tablecloak.methods.adjustment.model import Move
+from tablecloak.methods.adjustment.model import Move, is_closed
 from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.protected import (
     COUNTED_ON,
@@ -33,14 +32,13 @@ __all__ = [
     "AdjustmentSearch",
     "AdjustmentSettings",
     "Attempt",
+    "IntegerUnits",
     "Move",
     "Perturber",
     "Ranges",
     "ReachRule",
     "check_shown",
     "cost_of",
-    "fewest_digits",
-    "fewest_digits_until",
     "formulate",
     "is_additive",
     "is_closed",

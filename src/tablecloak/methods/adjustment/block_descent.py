@@ -16,15 +16,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.methods.adjustment.model import Move
-from tablecloak.methods.adjustment.programs import Adjustment, Effort
+from tablecloak.methods.adjustment.model import Move, is_closed
+from tablecloak.methods.adjustment.programs import Adjustment, ProgramLimits
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import GAP_CLOSED, Outcome
-
-
-def is_closed(cost: float, bound: float) -> bool:
-    """Whether the gap between cost and bound is closed."""
-    return cost - bound <= GAP_CLOSED * max(abs(cost), 1e-300)
+from tablecloak.solvers import Outcome
 
 
 class Descent:
@@ -98,9 +93,9 @@ class Descent:
         given = np.where(chosen, -1, adjustment.senses(best.moved))
         cells = self._moving() if self.wide else self._company(adjustment.choice[chosen])
         nodes = settings.wide_nodes if self.wide else settings.nodes
-        effort = Effort(self.deadline.left, nodes, settings.gap, presolve=True)
+        limits = ProgramLimits(self.deadline.left, nodes, settings.gap, presolve=True)
         start = best.moved if self.wide else None
-        found, _, _ = adjustment.block(cells, given, best.moved, effort, start=start)
+        found, _, _ = adjustment.block(cells, given, best.moved, limits, start=start)
         if found is None or found.cost >= best.cost * (1 - 1e-10):
             return False
         self.best = found

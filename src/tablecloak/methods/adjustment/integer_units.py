@@ -24,73 +24,7 @@ from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
 from tablecloak.methods.rounding import integer_matrix, is_noise
 from tablecloak.model import LARGEST_UNITS, Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers import INTEGRAL_MOVE, MipOptions, solve_mip
-
-
-def fewest_digits(
-    problem: Problem,
-    moved: Floats,
-    low: Floats,
-    high: Floats,
-    *,
-    squares: bool = False,
-    seconds: float = math.inf,
-    settings: IntegerUnitsSettings = IntegerUnitsSettings(),
-) -> tuple[Floats, bool]:
-    """`moved` in integer units (True), else in tenths, hundredths or thousandths, else as it is, clipped to low..high.
-
-    Where programs find no integer units near by, leaves are rounded and totals added up (`leaf_perturbation`). What was
-    clipped need not be additive any more: see `is_additive`. `seconds` is the limit for integer units, and again for
-    all other attempts together.
-    """
-    for digits in range(settings.max_digits + 1):
-        if digits == 1:
-            added = round_leaves(problem.table, moved, low, high)
-            if added is not None:
-                return added, True
-        fine, most = 10.0**digits, seconds / (settings.max_digits if digits else 1)
-        found = integer_units(
-            problem, moved * fine, low * fine, high * fine, squares=squares, seconds=most, settings=settings
-        )
-        if found is not None:
-            return found / fine, digits == 0
-    return np.clip(moved, low, high), False
-
-
-def fewest_digits_until(
-    problem: Problem,
-    moved: Floats,
-    low: Floats,
-    high: Floats,
-    deadline: Deadline,
-    *,
-    squares: bool = False,
-    settings: IntegerUnitsSettings = IntegerUnitsSettings(),
-) -> tuple[Floats, bool]:
-    """`fewest_digits` within half of the time left, or a moment if it is up: fractions would betray which cells moved.
-
-    After that, after an interrupt, and where a program with a time limit finds none, leaves or free cells are rounded
-    and totals added up where possible; only then more digits are tried.
-    """
-    found: list[tuple[Floats, bool]] = []
-    added = round_without_program(problem, moved, low, high) if deadline.passed() else None
-    with deadline.stoppable():
-        if deadline.moment is not None and not deadline.passed():
-            seconds = max(deadline.left / 2, settings.least_seconds)
-            added = integer_units(
-                problem, moved, low, high, squares=squares, seconds=seconds, settings=settings
-            )
-            added = round_without_program(problem, moved, low, high) if added is None else added
-        if added is None and not deadline.interrupted:
-            seconds = max(deadline.left / 2, settings.least_seconds)
-            found.append(
-                fewest_digits(problem, moved, low, high, squares=squares, seconds=seconds, settings=settings)
-            )
-    if added is None and deadline.interrupted and not found:
-        added = round_without_program(problem, moved, low, high)
-    if added is not None:
-        return added, True
-    return found[0] if found else (np.clip(moved, low, high), False)
+from tablecloak.solvers import UNIT_NOISE, MipOptions, solve_mip
 
 
 def is_additive(problem: Problem, moved: Floats) -> bool:
@@ -100,59 +34,79 @@ def is_additive(problem: Problem, moved: Floats) -> bool:
     return is_noise(equations @ moved, size)
 
 
-def integer_units(
-    problem: Problem,
-    moved: Floats,
-    low: Floats,
-    high: Floats,
-    *,
-    squares: bool = False,
-    seconds: float = math.inf,
-    settings: IntegerUnitsSettings = IntegerUnitsSettings(),
-) -> Floats | None:
-    """`moved` in integer units, exactly additive and within low..high; None if none was found near it.
-
-    `squares`: prices are those of w d^2 instead of w |d|.
-    """
-    equations = integer_matrix(working_equations(problem.table))
-    if equations is None:
-        return None
-    program = _Correction(problem, squares, Deadline.after(seconds), settings)
-    largest = float(LARGEST_UNITS)
-    units = np.clip(np.rint(np.clip(moved, -largest, largest)), low, high)
-    fractions = np.abs(moved - units) > INTEGRAL_MOVE
-    among = is_network(problem) and bool(fractions.any())
-    for _ in range(settings.rounds):
-        missing = -_sums(equations, units)
-        if not missing.any():
-            return units
-        correction = None
-        if among:  # cells of a network that are integral already need not change
-            few = np.where(fractions, low, units), np.where(fractions, high, units)
-            correction = program.solve(units, missing, few)
-        if correction is None:
-            correction = program.solve(units, missing, (low, high))
-        if correction is None:
-            return None
-        units = units + correction
-    return None if _sums(equations, units).any() else units
-
-
-def _sums(equations: csr_array, units: Floats) -> Ints:
-    """M k in integers."""
-    return np.asarray(equations @ units.astype(np.int64))
-
-
 @dataclass(frozen=True, eq=False)
-class _Correction:
-    """The program of the cheapest change of integer units that balances the equations. Confidential."""
+class IntegerUnits:
+    """Moves of one problem in integer units, near moves in fractions and within ranges `ends`. Confidential."""
 
     problem: Problem
-    squares: bool
-    deadline: Deadline
-    settings: IntegerUnitsSettings
+    settings: IntegerUnitsSettings = IntegerUnitsSettings()
+    squares: bool = False
+    """Whether prices are those of w d^2 instead of w |d|."""
 
-    def solve(self, units: Floats, missing: Ints, ends: Range) -> Floats | None:
+    def fewest_digits(self, moved: Floats, ends: Range, seconds: float = math.inf) -> tuple[Floats, bool]:
+        """A move in integer units (True), else in tenths, hundredths or thousandths, else as it is, clipped to `ends`.
+
+        Where programs find no integer units near by, leaves are rounded and totals added up (`leaf_perturbation`). What
+        was clipped need not be additive any more: see `is_additive`. `seconds` is the limit for integer units, and
+        again for all other attempts together.
+        """
+        most = self.settings.max_digits
+        for digits in range(most + 1):
+            if digits == 1:
+                added = round_leaves(self.problem.table, moved, *ends)
+                if added is not None:
+                    return added, True
+            fine, (low, high) = 10.0**digits, ends
+            found = self.near(moved * fine, (low * fine, high * fine), seconds / (most if digits else 1))
+            if found is not None:
+                return found / fine, digits == 0
+        return np.clip(moved, *ends), False
+
+    def fewest_digits_until(self, moved: Floats, ends: Range, deadline: Deadline) -> tuple[Floats, bool]:
+        """`fewest_digits` within half of the time left, or a moment if it is up: fractions betray which cells moved.
+
+        After that, after an interrupt, and where a program with a time limit finds none, leaves or free cells are
+        rounded and totals added up where possible; only then more digits are tried.
+        """
+        least, found = self.settings.least_seconds, list[tuple[Floats, bool]]()
+        added = round_without_program(self.problem, moved, *ends) if deadline.passed() else None
+        with deadline.stoppable():
+            if deadline.moment is not None and not deadline.passed():
+                added = self.near(moved, ends, max(deadline.left / 2, least))
+                added = round_without_program(self.problem, moved, *ends) if added is None else added
+            if added is None and not deadline.interrupted:
+                found.append(self.fewest_digits(moved, ends, max(deadline.left / 2, least)))
+        if added is None and deadline.interrupted and not found:
+            added = round_without_program(self.problem, moved, *ends)
+        if added is not None:
+            return added, True
+        return found[0] if found else (np.clip(moved, *ends), False)
+
+    def near(self, moved: Floats, ends: Range, seconds: float = math.inf) -> Floats | None:
+        """A move in integer units, exactly additive and within `ends`; None if none was found near the given one."""
+        equations = integer_matrix(working_equations(self.problem.table))
+        if equations is None:
+            return None
+        deadline, largest, (low, high) = Deadline.after(seconds), float(LARGEST_UNITS), ends
+        units = np.clip(np.rint(np.clip(moved, -largest, largest)), low, high)
+        fractions = np.abs(moved - units) > UNIT_NOISE
+        among = is_network(self.problem) and bool(fractions.any())
+        for _ in range(self.settings.rounds):
+            missing = -_sums(equations, units)
+            if not missing.any():
+                return units
+            correction = None
+            if among:  # cells of a network that are integral already need not change
+                few = np.where(fractions, low, units), np.where(fractions, high, units)
+                correction = self._correction(units, missing, few, deadline)
+            if correction is None:
+                correction = self._correction(units, missing, ends, deadline)
+            if correction is None:
+                return None
+            units = units + correction
+        return None if _sums(equations, units).any() else units
+
+    def _correction(self, units: Floats, missing: Ints, ends: Range, deadline: Deadline) -> Floats | None:
         """The cheapest change within `ends` that adds `missing` to the equations; None if none was found."""
         size, network = float(np.abs(missing).max()), is_network(self.problem)
         columns = working_columns(self.problem.table)
@@ -169,7 +123,7 @@ class _Correction:
                 self._prices(free, units[free]),
                 np.full(2 * free.size, not network),
                 MipOptions(
-                    seconds=self.deadline.left,
+                    seconds=deadline.left,
                     nodes=self.settings.max_nodes,
                     presolve=not network,  # sums are checked in integers, whatever a solver claims
                     root_share=None,
@@ -180,7 +134,7 @@ class _Correction:
                 steps_up, steps_down = np.split(np.rint(solution.values * scale), 2)
                 change[free] = np.clip(steps_up - steps_down, -down[free], up[free])
                 return change
-            if network or self.deadline.passed():
+            if network or deadline.passed():
                 return None  # a wider box would not help: rounding between neighbours is always possible
         return None
 
@@ -191,3 +145,8 @@ class _Correction:
         if self.squares:
             return np.concatenate([weight * (2 * k + 1), weight * (1 - 2 * k)])
         return np.concatenate([weight * (np.abs(k + 1) - np.abs(k)), weight * (np.abs(k - 1) - np.abs(k))])
+
+
+def _sums(equations: csr_array, units: Floats) -> Ints:
+    """M k in integers."""
+    return np.asarray(equations @ units.astype(np.int64))

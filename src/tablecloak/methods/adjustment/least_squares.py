@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.integer_units import IntegerUnits
 from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import pattern_of
 from tablecloak.methods.timed_audit import audit_within
@@ -172,20 +172,12 @@ def towards_least_squares(
     problem, ranges, settings = adjustment.problem, adjustment.ranges, adjustment.settings
     same = Adjustment(problem, ranges.with_senses(safe > 0), adjustment.deadline, settings=settings)
     least = least_squares_move(same, safe, deadline, progress).moved
-    low, high = adjustment.ends(adjustment.senses(safe))
+    ends = adjustment.ends(adjustment.senses(safe))
+    units = IntegerUnits(problem, settings.integer_units, squares=True)
     for share in settings.least_squares.towards:
         if deadline.passed():
             break
-        mixed = share * least + (1 - share) * safe
-        moved = integer_units(
-            problem,
-            mixed,
-            low,
-            high,
-            squares=True,
-            seconds=deadline.left,
-            settings=settings.integer_units,
-        )
+        moved = units.near(share * least + (1 - share) * safe, ends, deadline.left)
         if moved is None or square_sum(problem, moved) >= square_sum(problem, safe):
             continue
         verdict = audit_within(problem, pattern_of(problem, ranges, moved), deadline, progress)

@@ -27,7 +27,7 @@ from tablecloak.attacker import working_columns
 from tablecloak.methods.adjustment.reach import Range, Ranges
 from tablecloak.methods.adjustment.settings import AdjustmentSettings
 from tablecloak.model import Problem
-from tablecloak.solvers import MOVE_FEASIBILITY, independent
+from tablecloak.solvers import GAP_CLOSED, MOVE_FEASIBILITY, independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,11 @@ class Move:
     prices: Floats
     bound: float = -math.inf
     """A lower bound on the cost with the given senses, where one was proven."""
+
+
+def is_closed(cost: float, bound: float) -> bool:
+    """Whether the gap between cost and bound is closed."""
+    return cost - bound <= GAP_CLOSED * max(abs(cost), 1e-300)
 
 
 class AdjustmentModel:

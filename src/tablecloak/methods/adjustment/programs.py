@@ -29,7 +29,7 @@ from tablecloak.solvers import (
 
 
 @dataclass(frozen=True)
-class Effort:
+class ProgramLimits:
     """Limits of an integer program."""
 
     seconds: float
@@ -173,8 +173,8 @@ class Adjustment(AdjustmentModel):
 
     def decided(self) -> Move | None:
         """All senses by an integer program, until it has a solution. None: there is no solution."""
-        effort = Effort(self.least_seconds, None, self.settings.program.any_move_gap)
-        found, _, finished = self.integer(effort)
+        limits = ProgramLimits(self.least_seconds, None, self.settings.program.any_move_gap)
+        found, _, finished = self.integer(limits)
         if found is None and not finished:
             raise SolverError(self.too_late())
         return found
@@ -203,24 +203,26 @@ class Adjustment(AdjustmentModel):
 
     # ------------------------------------------------------------------ integer programs
 
-    def integer(self, effort: Effort, *, start: Floats | None = None) -> tuple[Move | None, float, bool]:
+    def integer(
+        self, limits: ProgramLimits, *, start: Floats | None = None
+    ) -> tuple[Move | None, float, bool]:
         """The best move over all cells and senses, the proven bound, and whether the program ran to its end.
 
         `start`: a known move.
         """
         free = np.full(self.choice.size, -1)
-        return self.block(np.arange(self.size), free, np.zeros(self.size), effort, start=start)
+        return self.block(np.arange(self.size), free, np.zeros(self.size), limits, start=start)
 
     def block(
-        self, cells: Ints, given: Ints, moved: Floats, effort: Effort, *, start: Floats | None = None
+        self, cells: Ints, given: Ints, moved: Floats, limits: ProgramLimits, *, start: Floats | None = None
     ) -> tuple[Move | None, float, bool]:
         """The best move of some cells, all others and all sums as they are; bound and whether it ran to its end.
 
         `given` are senses of the cells with a choice, -1 where a binary column decides. A move that is not additive, or
         with a cell that rises and falls, is dropped (see `holds`).
         """
-        block = _Block(self, cells, given)
-        solution = block.solve(moved, effort, start)
+        block = _SenseBlock(self, cells, given)
+        solution = block.solve(moved, limits, start)
         bound = self.cost_of_objective(solution.bound, cells)
         finished = not solution.outcome.undecided
         if solution.values.size == 0:
@@ -231,7 +233,7 @@ class Adjustment(AdjustmentModel):
         return Move(new, cost_of(self.problem, new), np.zeros(0)), bound, finished
 
 
-class _Block:
+class _SenseBlock:
     """The integer program over some cells: columns r, f (in units of the scale) and y of the choices among them."""
 
     def __init__(self, adjustment: Adjustment, cells: Ints, given: Ints) -> None:
@@ -243,7 +245,7 @@ class _Block:
         self.given = given[self.mine]
         self.binary: Bools = self.given < 0
 
-    def solve(self, moved: Floats, effort: Effort, start: Floats | None) -> Solution:
+    def solve(self, moved: Floats, limits: ProgramLimits, start: Floats | None) -> Solution:
         """Solve from a move whose other cells stay; `start` is a known move."""
         whole, cells, mine, size = self.adjustment, self.cells, self.mine, self.cells.size
         place = np.searchsorted(cells, whole.choice[mine])
@@ -268,10 +270,10 @@ class _Block:
             np.concatenate([cost[cells], cost[cells], cost[2 * whole.size :][mine] * middle]),
             np.concatenate([np.zeros(2 * size, dtype=bool), self.binary]),
             MipOptions(
-                seconds=effort.seconds,
-                nodes=effort.nodes,
-                gap=effort.gap,
-                presolve=effort.presolve,
+                seconds=limits.seconds,
+                nodes=limits.nodes,
+                gap=limits.gap,
+                presolve=limits.presolve,
                 start=None if start is None else self._point(start),
                 root_share=None,
             ),

@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods.adjustment.formulation import formulate, in_costs, price_unit
-from tablecloak.methods.adjustment.integer_units import fewest_digits_until, is_additive
+from tablecloak.methods.adjustment.integer_units import IntegerUnits, is_additive
 from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
 from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import Range, Ranges, ReachRule, cost_of, pattern_of, ranges_of
@@ -146,9 +146,7 @@ class Perturber:
         if compact:
             self.progress("first model", 0, 1)
             found = solve_compact_model(problem, formulation, levels, widths, limit.left)
-            there = found.values.size == formulation.size
-            objective = found.objective if there else math.inf
-            solution = ModelSolution(found.outcome, found.values, there, objective, found.bound, 0, 0)
+            solution = replace(found, rounds=0)  # no cuts were separated
         else:
             reported = in_costs(problem, self.progress)
             solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
@@ -169,12 +167,12 @@ class Perturber:
             found = Attempt(outcome, np.zeros(0), None, False, math.inf, bound)
         else:
             found = replace(found, bound=max(solution.bound * unit, 0.0))
-        return replace(found, rounds=solution.rounds, rows=solution.rows)
+        return replace(found, rounds=solution.rounds, rows=solution.cuts)
 
     def _finished(self, moved: Floats, ends: Range, outcome: Outcome, deadline: Deadline) -> Attempt | None:
         """A move in integer units, audited; None if it is not additive. Integer units have a moment in any case."""
-        problem, settings = self.problem, self.settings.integer_units
-        moved, whole = fewest_digits_until(problem, moved, *ends, deadline, settings=settings)
+        problem, units = self.problem, IntegerUnits(self.problem, self.settings.integer_units)
+        moved, whole = units.fewest_digits_until(moved, ends, deadline)
         if not is_additive(problem, moved):
             return None
         pattern = pattern_of(problem, self.ranges, moved)

@@ -29,7 +29,7 @@ from tablecloak.errors import InputError
 from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
 from tablecloak.methods.rounding import check_none_hidden
 from tablecloak.model import Perturbation, Problem
-from tablecloak.solvers import UNIT_MULTIPLE
+from tablecloak.solvers import INTEGER_QUOTIENT
 
 Range = tuple[Floats, Floats]
 """low, high of every cell."""
@@ -171,19 +171,19 @@ def _own_room(problem: Problem, own: Floats, rate: Floats, low: Floats, high: Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         least = np.where(rate > 0, np.maximum(least, short / rate), least)
         most = np.where(rate < 0, np.minimum(most, short / rate), most)
-    most = np.where((rate == 0) & (short > UNIT_MULTIPLE * np.maximum(1.0, own)), -np.inf, most)
+    most = np.where((rate == 0) & (short > INTEGER_QUOTIENT * np.maximum(1.0, own)), -np.inf, most)
     sensitive = problem.sensitive
     return np.where(sensitive, least, low), np.where(sensitive, most, high)
 
 
 def _up(distance: Floats, unit: float) -> Floats:
     """In data units, rounded up."""
-    return np.asarray(np.ceil(distance / unit * (1 - 1e-13) - UNIT_MULTIPLE))
+    return np.asarray(np.ceil(distance / unit * (1 - 1e-13) - INTEGER_QUOTIENT))
 
 
 def _down(distance: Floats, unit: float) -> Floats:
     """In data units, rounded down."""
-    return np.asarray(np.floor(distance / unit * (1 + 1e-13) + UNIT_MULTIPLE))
+    return np.asarray(np.floor(distance / unit * (1 + 1e-13) + INTEGER_QUOTIENT))
 
 
 def shown_values(
@@ -194,7 +194,7 @@ def shown_values(
     sums = table.values + moved * table.unit
     for digits in range(settings.max_digits + 1):
         fine = moved * 10.0**digits
-        if (np.abs(fine - np.rint(fine)) <= UNIT_MULTIPLE * np.maximum(1.0, np.abs(fine))).all():
+        if (np.abs(fine - np.rint(fine)) <= INTEGER_QUOTIENT * np.maximum(1.0, np.abs(fine))).all():
             sums = np.round(sums, table.decimals + digits) + 0.0
             break
     return np.where(moved == 0, table.values, sums)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.adjustment.feasibility_pump import pump_senses
-from tablecloak.methods.adjustment.integer_units import integer_units
+from tablecloak.methods.adjustment.integer_units import IntegerUnits
 from tablecloak.methods.adjustment.model import Move
 from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import cost_of
@@ -48,15 +48,8 @@ def quick_move(adjustment: Adjustment, rng: np.random.Generator, progress: Progr
 
 def _rounded(adjustment: Adjustment, senses: Ints, near: Floats) -> Move | None:
     """The least-squares move in integer units: additive also when there was no time for a linear program."""
-    low, high = adjustment.ends(senses)
-    moved = integer_units(
-        adjustment.problem,
-        near,
-        low,
-        high,
-        seconds=adjustment.least_seconds,
-        settings=adjustment.settings.integer_units,
-    )
+    units = IntegerUnits(adjustment.problem, adjustment.settings.integer_units)
+    moved = units.near(near, adjustment.ends(senses), adjustment.least_seconds)
     if moved is None:
         return None
     return Move(moved, cost_of(adjustment.problem, moved), np.zeros(0))

@@ -17,11 +17,11 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.methods.adjustment.block_descent import Descent, is_closed
+from tablecloak.methods.adjustment.block_descent import Descent
 from tablecloak.methods.adjustment.distance_bound import distance_bound
 from tablecloak.methods.adjustment.feasibility_pump import pump_senses
-from tablecloak.methods.adjustment.model import Move
-from tablecloak.methods.adjustment.programs import Adjustment, Effort
+from tablecloak.methods.adjustment.model import Move, is_closed
+from tablecloak.methods.adjustment.programs import Adjustment, ProgramLimits
 from tablecloak.methods.adjustment.protected import out_of_reach
 from tablecloak.methods.adjustment.reweighted_start import quick_move
 from tablecloak.progress import Deadline, Progress
@@ -152,8 +152,8 @@ class AdjustmentSearch:
         assert self.best is not None
         self.progress("integer program", 0, 1, self.best.cost, self.bound)
         nodes = None if self.limited else self.settings.max_nodes
-        effort = Effort(seconds, nodes, GAP_CLOSED / 2, presolve=True)
-        found, bound, _ = self.adjustment.integer(effort, start=self.best.moved)
+        limits = ProgramLimits(seconds, nodes, GAP_CLOSED / 2, presolve=True)
+        found, bound, _ = self.adjustment.integer(limits, start=self.best.moved)
         self._offer(found)
         self.raise_bound(bound, self.best.cost)
 

@@ -16,7 +16,7 @@ from tablecloak.attacker import Boxes, is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
 from tablecloak.methods.cuts import Aggregation, weight_unit
-from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
+from tablecloak.model import Problem, Requirement, Suppression, conditional_widths, unmet_requirements
 from tablecloak.progress import Progress
 
 
@@ -41,7 +41,7 @@ class SuppressionModel:
     deviation_bounds: Boxes
     is_network: bool
     has_tied_weights: bool
-    """Whether this is a network with so many equal weights that patterns of the same cost abound."""
+    """Whether this is a network most of whose weights are equal: patterns of the same cost abound."""
 
     @classmethod
     def of(
@@ -115,13 +115,5 @@ class SuppressionModel:
 def _requirements(problem: Problem, free: Bools, progress: Progress) -> list[Requirement]:
     """The requirements that the cells hidden anyway do not meet, and conditional ones, by decreasing level."""
     found = audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
-    requirements = unmet_requirements(problem, found)
-    cells = np.flatnonzero(free & (problem.levels.conditional > 0))
-    for attacker in range(len(problem.attacker_names) if cells.size else 0):
-        _, _, widths = problem.required(attacker, cells)
-        requirements += [
-            Requirement(cell, attacker, Side.SLIDE, width)
-            for cell, width in zip(cells.tolist(), widths.tolist(), strict=True)
-            if width > 0
-        ]
+    requirements = [*unmet_requirements(problem, found), *conditional_widths(problem, free)]
     return sorted(requirements, key=lambda each: (-each.level, each.attacker, each.cell, each.side.value))

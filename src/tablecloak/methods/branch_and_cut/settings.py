@@ -51,7 +51,7 @@ class RootSettings:
     during the root: not before, for they need its reduced costs. Untested default."""
     star_cut_work: int = 50_000_000
     """Networks with more requirements times cells, where minimum cuts have many cells, begin with the cuts of single
-    equations. Supported by benchmark part exact (Class II)."""
+    equations. Untested default."""
     tailing_off: float = 1e-4
     """A round that raises the bound by less than this share has stalled. Untested default."""
     stalled_rounds: int = 10
@@ -77,8 +77,8 @@ class TreeSettings:
     thorough: SeparationEffort = SeparationEffort((Shift(0.01, 100), NO_SHIFT), 60, 5, 1)
     """On networks, and on other tables with many requirements. Supported by benchmark part study."""
     plain: SeparationEffort = SeparationEffort((NO_SHIFT,), 10, 5, 0)
-    """With tied weights where only connectivity matters: very many patterns have it, so nodes must be fast. Supported
-    by benchmark part exact (unit weights)."""
+    """With tied weights where only connectivity matters: very many patterns have it, so nodes must be fast. Untested
+    default."""
     light: SeparationEffort = SeparationEffort((NO_SHIFT,), 20, 2, 0)
     """On non-network tables with few requirements: the root's cuts say nearly all, and many nodes are needed. Untested
     default."""
@@ -113,7 +113,7 @@ class DecompositionSettings:
 
 @dataclass(frozen=True)
 class NeighbourhoodSettings:
-    """Large-neighbourhood search: better patterns against time for the bound. Supported by benchmark part study."""
+    """Large-neighbourhood search: better patterns against time for the bound. Benchmark part study is without it."""
 
     offered: int = 100
     """Maximum number of published cells that a neighbourhood may hide instead. Untested default."""
@@ -144,14 +144,14 @@ class NeighbourhoodSettings:
     """Maximum number of these times requirements. Untested default."""
     large_network_cells: int = 100_000
     """Networks with more cells below the incumbent's cost have early neighbourhoods too: nodes take long there.
-    Supported by benchmark part exact (Class II)."""
+    Untested default."""
     early_per_percent_on_networks: float = 0.4
-    """The same as `early_per_percent`, on these. Supported by benchmark part exact (Class II)."""
+    """The same as `early_per_percent`, on these. Untested default."""
 
 
 @dataclass(frozen=True)
 class RestrictedSettings:
-    """Restricted programs on large networks. Supported by benchmark part exact (Class II)."""
+    """Restricted programs on large networks."""
 
     first_cells: int = 500
     """Number of cells of least reduced cost in the first program. Untested default."""
@@ -165,7 +165,7 @@ class RestrictedSettings:
 
 @dataclass(frozen=True)
 class IteratedGreedySettings:
-    """Iterated greedy and CMSA on non-network tables. Supported by benchmark part study."""
+    """Iterated greedy and CMSA on non-network tables. Benchmark part study is without merges."""
 
     rebuilt: tuple[float, float] = (0.1, 0.5)
     """The smallest and the largest share of a pattern that is built anew. Untested default."""
@@ -196,7 +196,7 @@ class IteratedGreedySettings:
 
 @dataclass(frozen=True)
 class EdgeExchangeSettings:
-    """Edge exchange with tied weights. Supported by benchmark part exact (unit weights)."""
+    """Edge exchange with tied weights."""
 
     offered: int = 2000
     """Number of cells beside those of the relaxation in the program that proposes starts. Untested default."""
@@ -239,8 +239,7 @@ class ExactSettings:
     """Gap limits on non-network tables, where the time below a limit grows so fast with it that many small steps are
     better. Supported by benchmark part study."""
     tied_limits: GapLimitSettings = GapLimitSettings(units=None)
-    """With tied weights the limit is the bound itself: a unit more would fix no cell. Supported by benchmark part exact
-    (unit weights)."""
+    """With tied weights the limit is the bound itself: a unit more would fix no cell. Untested default."""
     first_limit_cells: int = 1000
     """On networks the first gap limit is enlarged as long as it leaves no more cells. Untested default."""
     max_restart_cells: int = 100_000

@@ -62,8 +62,8 @@ class Relaxation:
         self.place = np.full(weights.size, -1, dtype=np.int64)
         self.pool: list[Cut] = []
         self._seen: set[tuple[bytes, bytes, float]] = set()
-        self._inside: list[int] = []
-        self._age: list[int] = []
+        self._slack_rounds: dict[int, int] = {}
+        """The cuts in the program, in its order: number in the pool, and rounds in a row in which it was slack."""
         self.master = RestrictedMaster(
             scale=max(float(weights[free].max(initial=0.0)) / settings.largest_cost, 1.0)
         )
@@ -85,7 +85,7 @@ class Relaxation:
             return
         self.place[cells] = self.columns.size + np.arange(cells.size)
         self.columns = np.concatenate([self.columns, cells])
-        inside = self.matrix([self.pool[k] for k in self._inside])
+        inside = self.matrix([self.pool[k] for k in self._slack_rounds])
         self.master.add_columns(self.weights[cells], csc_array(inside[:, cells]))
 
     def add(self, cuts: Iterable[Cut]) -> int:
@@ -105,19 +105,19 @@ class Relaxation:
     def _enter(self, numbers: list[int]) -> None:
         """Cuts of the pool enter the program."""
         if numbers:
-            self._inside += numbers
-            self._age += [0] * len(numbers)
+            self._slack_rounds |= dict.fromkeys(numbers, 0)
             right, matrix = self.system([self.pool[k] for k in numbers], self.columns)
             self.master.add_rows(right, csr_array(matrix))
 
     def active_cuts(self) -> list[Cut]:
         """The cuts that matter at the last solution: those in the program, and the newest of the pool."""
-        inside = set(self._inside)
         newest = max(len(self.pool) - self.settings.newest_cuts, 0)
         return [
             cut
             for k, cut in enumerate(self.pool)
-            if k in inside or k >= newest or cut.kind == "most touched"  # no separator would find that again
+            if k in self._slack_rounds
+            or k >= newest
+            or cut.kind == "most touched"  # no separator would find that again
         ]
 
     def matrix(self, cuts: Sequence[Cut]) -> csr_array:
@@ -151,14 +151,17 @@ class Relaxation:
         return self.columns.size > before
 
     def _drop_slack_cuts(self) -> None:
-        active = self._duals > ACTIVE_DUAL
-        self._age = [0 if used else age + 1 for used, age in zip(active.tolist(), self._age, strict=True)]
-        old = np.flatnonzero(np.array(self._age) > self.settings.slack_rounds)
-        if old.size > self.settings.slack_share * len(self._age):
+        slack = (self._duals <= ACTIVE_DUAL).tolist()
+        rounds = [
+            before + 1 if is_slack else 0
+            for before, is_slack in zip(self._slack_rounds.values(), slack, strict=True)
+        ]
+        self._slack_rounds = dict(zip(self._slack_rounds, rounds, strict=True))
+        old = np.flatnonzero(np.array(rounds) > self.settings.slack_rounds)
+        if old.size > self.settings.slack_share * len(rounds):
             self.master.drop_rows(old)
-            gone = set(old.tolist())
-            self._inside = [k for n, k in enumerate(self._inside) if n not in gone]
-            self._age = [age for n, age in enumerate(self._age) if n not in gone]
+            for number in np.array(list(self._slack_rounds))[old].tolist():
+                del self._slack_rounds[number]
             self._duals = np.delete(self._duals, old)
 
     def price(self) -> bool:
@@ -182,7 +185,8 @@ class Relaxation:
     def _bound_by(self, duals: Floats) -> tuple[float, Floats]:
         """The bound that duals of the cuts in the program prove, and the reduced costs."""
         used = np.flatnonzero(duals > 0)
-        cuts = [self.pool[self._inside[k]] for k in used]
+        inside = list(self._slack_rounds)
+        cuts = [self.pool[inside[k]] for k in used]
         reduced = self.weights - self.matrix(cuts).T @ duals[used]
         right = float(np.array([cut.rhs for cut in cuts]) @ duals[used])
         bound = right + float(np.minimum(reduced[self.free], 0.0).sum())
@@ -206,8 +210,7 @@ class Relaxation:
 
     def violated_in_pool(self, x: Floats) -> list[Cut]:
         """Cuts of the pool that are not in the program and violated at x: they enter the program again."""
-        inside = set(self._inside)
-        outside = [k for k in range(len(self.pool)) if k not in inside]
+        outside = [k for k in range(len(self.pool)) if k not in self._slack_rounds]
         if not outside:
             return []
         cuts = [self.pool[k] for k in outside]

@@ -1,46 +1,73 @@
 """Heuristics of cell suppression: construction by cheapest deviations, and elimination of redundant suppressions."""
 
-from tablecloak.methods.heuristics.deviation import NEAR, SUPPORT, WIDER, Router, Witness, met_by
-from tablecloak.methods.heuristics.elimination import Elimination
+from tablecloak.methods.heuristics.construction import construct_pattern, construction_of
+from tablecloak.methods.heuristics.deviation import (
+    DeviationFinder,
+    DeviationProgram,
+    DeviationSettings,
+    RequirementQueue,
+    Witness,
+    floored_weights,
+    met_by,
+    positive_weights,
+)
+from tablecloak.methods.heuristics.elimination import Elimination, by_decreasing_weight
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, by_deviations, eliminated, first_pattern
-from tablecloak.methods.heuristics.lp_construction import Search
+from tablecloak.methods.heuristics.lp_construction import LpConstruction
 from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.methods.heuristics.redundancy import Thinner
+from tablecloak.methods.heuristics.network_construction import NetworkConstruction, by_decreasing_level
 from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, one_by_one
-from tablecloak.methods.heuristics.witnesses import FlowFinder
+from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, SafeAttempt, one_by_one
+from tablecloak.methods.heuristics.suppression_run import SuppressionRun
+from tablecloak.methods.heuristics.witnesses import (
+    WITNESS_SETTINGS,
+    FlowWitnesses,
+    NullSpaceWitnesses,
+    WitnessSettings,
+    engine_of,
+)
 
 __all__ = [
     "FIRST_KEPT",
-    "NEAR",
     "ROUNDS",
-    "SUPPORT",
-    "WIDER",
+    "WITNESS_SETTINGS",
     "CubeSearch",
+    "DeviationFinder",
+    "DeviationProgram",
+    "DeviationSettings",
     "Elimination",
-    "FlowFinder",
     "FlowSteps",
-    "NetworkSearch",
+    "FlowWitnesses",
+    "LpConstruction",
+    "NetworkConstruction",
+    "NullSpaceWitnesses",
     "OneByOneParams",
     "Own",
     "ProgramSteps",
     "QuickDeviations",
     "Requests",
-    "Router",
-    "Search",
+    "RequirementQueue",
+    "SafeAttempt",
     "Steps",
+    "SuppressionRun",
     "Terrain",
-    "Thinner",
     "Witness",
+    "WitnessSettings",
+    "by_decreasing_level",
+    "by_decreasing_weight",
     "by_deviations",
+    "construct_pattern",
+    "construction_of",
     "eliminated",
+    "engine_of",
     "first_pattern",
+    "floored_weights",
     "lengthened",
     "met_by",
     "missing_deviations",
     "one_by_one",
+    "positive_weights",
     "repair",
 ]

@@ -1,8 +1,8 @@
-"""The cheapest deviation that gives one cell its room: the step that Kelly-type heuristics repeat.
+"""The cheapest deviation that meets one requirement: the step that Kelly-type heuristics repeat.
 
 For cell p and an attacker's box, find d with M d = 0, low <= d <= high, d_p = level (up) or -level (down), and the
 least  sum_i c_i |d_i|.  Hidden cells are free; the others cost the fixed-charge slope
-c_i = w_i / min(level, capacity_i): what hiding i costs for each unit it can carry. A sliding level uses two
+c_i = w_i / min(level, capacity_i): what hiding i costs for each unit of its capacity. A sliding level uses two
 deviations f, g with f_p - g_p = level.
 
 Reference: Kelly, Golden & Assad (1992), Cell suppression: disclosure protection for sensitive tabular data.
@@ -10,28 +10,55 @@ Reference: Kelly, Golden & Assad (1992), Cell suppression: disclosure protection
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csc_array, csr_array, hstack
 from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import WitnessFinder, without_empty_rows
+from tablecloak.attacker import WitnessFinder, tolerances, without_empty_rows
 from tablecloak.model import Problem, Requirement, Side, box_deviation_bounds
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import DUAL, LEVEL_NOISE, UNIT_NOISE, LinearProgram, Outcome, SimplexOptions
-
-NEAR, WIDER = 800, 2
-"""How many cells a program starts with, and how much larger the next one is."""
-REWEIGHTED = 2000
-"""Larger programs are not solved again at other prices."""
-SUPPORT = 1e-7
-"""A cell takes part in a deviation when it moves by more than this share of the level."""
+from tablecloak.solvers import DUAL, HALF_UNIT, LEVEL_NOISE, LinearProgram, Outcome, SimplexOptions
 
 
-FURTHEST = (100.0, np.inf)
-"""Other cells deviate by at most these multiples of the level; the last one is no limit."""
+@dataclass(frozen=True)
+class DeviationSettings:
+    """Sizes of the programs, and the prices of cells of weight zero."""
+
+    first_cells: int = 800
+    """Number of cells of the first program of a search: larger ones find cheaper deviations and take longer.
+    Untested default."""
+    growth: int = 2
+    """Factor of the number of cells of the next program, where one is infeasible. Untested default."""
+    max_reweighted_cells: int = 2000
+    """Maximum number of cells of a program that is solved again at other prices. Untested default."""
+    least_share: float = 1e-3
+    """In prices w / |d| a cell counts as moved by at least this share of the level. Untested default."""
+    unmoved_factor: float = 2.0
+    """Factor of the price of cells that the last deviation does not move. Untested default."""
+    furthest: tuple[float, ...] = (100.0, np.inf)
+    """Other cells deviate by at most these multiples of the level, one after the other: a limit keeps the numbers of a
+    program together. The last one is no limit. Untested default."""
+
+
+SETTINGS = DeviationSettings()
+
+
+def floored_weights(weights: Floats, share: float = 1e-3) -> Floats:
+    """Weights of at least this share of the median one: cells of weight zero are not hidden for nothing."""
+    positive = weights[weights > 0]
+    return np.maximum(weights, share * float(np.median(positive)) if positive.size else 1.0)
+
+
+def positive_weights(weights: Floats, share: float = 1e-3) -> Floats:
+    """Weights with this share of the least positive one in the place of zero: the order of all others stays."""
+    positive = weights > 0
+    least = weights[positive].min() if positive.any() else 1.0
+    return np.where(positive, weights, share * least)
 
 
 def negligible(requirement: Requirement) -> float:
@@ -39,7 +66,7 @@ def negligible(requirement: Requirement) -> float:
 
     On networks in whole data units nothing is missing then; levels of other problems are met up to noise.
     """
-    return min(LEVEL_NOISE * requirement.level, UNIT_NOISE)
+    return min(LEVEL_NOISE * requirement.level, HALF_UNIT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +112,69 @@ def exact_witness(problem: Problem, allowed: Bools, requirement: Requirement) ->
     return Witness(cells, *(deviation[cells] for deviation in found))
 
 
-class Router:
-    """Finds cheapest deviations, looking near the cell first: programs stay small however large the table is.
+def outsider_first(requirements: Iterable[Requirement]) -> list[Requirement]:
+    """The outsider's requirements before those of all other attackers, each by decreasing level."""
+    return sorted(requirements, key=lambda one: (one.attacker > 0, -one.level, one.attacker, one.cell))
+
+
+class RequirementQueue:
+    """Requirements in the order in which they are met, and which of them have no witness yet."""
+
+    def __init__(self, requirements: Sequence[Requirement]) -> None:
+        self.all = requirements
+        self._waiting: dict[int, list[Requirement]] = {}
+        for requirement in self.all:
+            self._waiting.setdefault(requirement.cell, []).append(requirement)
+
+    def __iter__(self) -> Iterator[tuple[int, Requirement]]:
+        """The requirements that still wait when their turn comes, with their numbers."""
+        for number, requirement in enumerate(self.all):
+            if requirement in self:
+                yield number, requirement
+
+    def __contains__(self, requirement: Requirement) -> bool:
+        return requirement in self._waiting.get(requirement.cell, ())
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @property
+    def unmet(self) -> list[Requirement]:
+        """The requirements that still wait."""
+        return [requirement for requirement in self.all if requirement in self]
+
+    def of(self, cells: Iterable[int]) -> list[Requirement]:
+        """The requirements of these cells that still wait."""
+        return [requirement for cell in cells for requirement in self._waiting.get(cell, ())]
+
+    def settle(self, requirement: Requirement) -> None:
+        """A requirement has a witness."""
+        self._waiting[requirement.cell].remove(requirement)
+
+
+class DeviationFinder:
+    """Finds cheapest deviations in the neighbourhood of the cell: programs stay small however large the table is.
 
     Distances between equations are those of the cheapest chain of cells from one to the next. The program of a
     requirement takes the nearest equations and all cells that lie entirely in them; if it is infeasible it is widened.
     """
 
     def __init__(
-        self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline = NEVER
+        self,
+        problem: Problem,
+        equations: csr_array,
+        allowed: Bools,
+        deadline: Deadline = NEVER,
+        settings: DeviationSettings = SETTINGS,
     ) -> None:
-        self.problem = problem
+        self.problem, self.settings = problem, settings
         self.deadline, self.late = deadline, False
-        """`late`: a solver ran out of time, whatever our own clock says."""
+        """`late`: a solver ran out of time, whatever the clock says."""
         self.allowed = allowed.copy()
         self.columns = csc_array(equations)
-        self.solves = 0
-        self.first_size = self.last_size = NEAR
+        self.solves = self.programs = 0
+        """Number of neighbourhoods searched, and of linear programs solved."""
+        self.first_size = self.last_size = settings.first_cells
         """Number of cells of the first program of a search, and of the one that ended the last search."""
         lengths = np.diff(self.columns.indptr)
         self._starts, self._isolated = self.columns.indptr[:-1], lengths == 0
@@ -114,39 +187,100 @@ class Router:
             self._capacity[attacker] = box_deviation_bounds(self.problem, attacker)
         return self._capacity[attacker]
 
+    def slopes(self, requirement: Requirement, price: Floats) -> tuple[Floats, Floats]:
+        """The cost of a unit up and of a unit down by cell; infinite or undefined where there is no capacity."""
+        down, up = self.capacity(requirement.attacker)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return price / np.minimum(requirement.level, up), price / np.minimum(requirement.level, down)
+
     def cheapest(
         self, requirement: Requirement, price: Floats, *, reweight: int = 0, widest: int | None = None
     ) -> Witness | None:
         """The cheapest deviation for a requirement at these prices (a weight a cell, 0 where hidden).
 
         None if there is none, or when the deadline passes. `reweight` solves again at prices w / |d|, which
-        concentrates the deviation on fewer cells; `widest` bounds the number of cells looked at.
+        concentrates the deviation on fewer cells; `widest` bounds the number of cells of the programs.
         """
-        down, up = self.capacity(requirement.attacker)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope_up = price / np.minimum(requirement.level, up)
-            slope_down = price / np.minimum(requirement.level, down)
-        rank = self._rank(requirement.cell, np.fmin(slope_up, slope_down))
+        slopes, (down, up) = self.slopes(requirement, price), self.capacity(requirement.attacker)
+        rank = self._rank(requirement.cell, np.fmin(*slopes))
         usable = np.flatnonzero(self.allowed & np.isfinite(rank) & ((up > 0) | (down > 0)))
         order = usable[np.argsort(rank[usable], kind="stable")]
-        size, furthest = self.first_size, list(FURTHEST)
+        size, furthest = self.first_size, list(self.settings.furthest)
         while True:
             self.last_size = size
             last = rank[order[min(size, order.size) - 1]] if order.size else 0.0
             cells = np.sort(order[: np.searchsorted(rank[order], last, side="right")])
-            near = _Neighbourhood(self, requirement, cells, furthest[0])
-            witness = near.solve(slope_up, slope_down, price, reweight)
+            program = self.program(cells, requirement)
+            reweighted = reweight if cells.size <= self.settings.max_reweighted_cells else 0
             self.solves += 1
+            witness = self.solve(
+                program, cells, requirement, price, slopes, reweight=reweighted, furthest=furthest[0]
+            )
             if witness is not None or self.is_late():
                 return witness
             if widest is not None and (size >= widest or cells.size == order.size):
                 return None
             if cells.size < order.size:
-                size *= WIDER
+                size *= self.settings.growth
             elif len(furthest) > 1:
                 furthest.pop(0)
             else:
                 return self.any_deviation(requirement)
+
+    def program(self, cells: Ints, requirement: Requirement) -> DeviationProgram:
+        """The program of a requirement over some cells."""
+        sliding = requirement.side is Side.SLIDE
+        place = int(np.searchsorted(cells, requirement.cell)) if sliding else None
+        return DeviationProgram(without_empty_rows(self.columns[:, cells]), place)
+
+    def solve(
+        self,
+        program: DeviationProgram,
+        cells: Ints,
+        requirement: Requirement,
+        price: Floats,
+        slopes: tuple[Floats, Floats],
+        *,
+        reweight: int,
+        furthest: float = np.inf,
+    ) -> Witness | None:
+        """The cheapest deviation over these cells; again at prices w / |d| while that makes the pattern cheaper."""
+        down, up = self.capacity(requirement.attacker)
+        bounds = np.minimum(np.concatenate([up[cells], down[cells]]) / requirement.level, furthest)
+        program.require(int(np.searchsorted(cells, requirement.cell)), requirement.side, bounds)
+        costs = np.concatenate([slope[cells] for slope in slopes])
+        costs[~np.isfinite(costs)] = 0.0  # no capacity on that side: its bound keeps it at zero
+        best = self._witness(program, cells, requirement, costs)
+        for _ in range(reweight):
+            if best is None or not price[best.cells].any():
+                break
+            moved = np.zeros(cells.size)
+            moved[np.searchsorted(cells, best.cells)] = best.furthest
+            least = self.settings.least_share * requirement.level
+            factor = np.where(
+                moved > 0, requirement.level / np.maximum(moved, least), self.settings.unmoved_factor
+            )
+            other = self._witness(program, cells, requirement, costs * np.tile(factor, 2))
+            if other is None or price[other.cells].sum() >= price[best.cells].sum():
+                break
+            best = other
+        return best
+
+    def cost_unit(self, costs: Floats) -> float:
+        """The unit in which costs are passed to the solver."""
+        return float(costs.max(initial=0.0)) or 1.0
+
+    def _witness(
+        self, program: DeviationProgram, cells: Ints, requirement: Requirement, costs: Floats
+    ) -> Witness | None:
+        self.programs += 1
+        outcome, found = program.solve(costs / self.cost_unit(costs), self.deadline.left)
+        self.late |= outcome is Outcome.TIME_LIMIT
+        if outcome is not Outcome.OPTIMAL:
+            return None
+        deviations = [deviation * requirement.level for deviation in found]
+        moved = np.maximum.reduce(np.abs(deviations)) > tolerances.LP_MOVE * requirement.level
+        return Witness(cells[moved], *(deviation[moved] for deviation in deviations))
 
     def any_deviation(self, requirement: Requirement) -> Witness | None:
         """An exact deviation that meets a requirement, whatever it costs; None if there is none."""
@@ -181,65 +315,43 @@ class Router:
         return rank
 
 
-class _Neighbourhood:
-    """The linear program of one requirement over some cells: d+ and d- of each, twice for a sliding level."""
+class DeviationProgram:
+    """The linear program over some cells, in units of the level: d+ and d- of each, twice for a sliding level.
 
-    def __init__(self, router: Router, requirement: Requirement, cells: Ints, furthest: float) -> None:
-        self.requirement, self.cells, self.deadline, self.router = requirement, cells, router.deadline, router
-        self.copies = 2 if requirement.side is Side.SLIDE else 1
-        matrix = without_empty_rows(router.columns[:, cells])
-        half = hstack([matrix, -matrix], format="csr")
-        down, up = router.capacity(requirement.attacker)
-        room = np.concatenate([up[cells], down[cells]]) / requirement.level
-        high = np.tile(np.minimum(room, furthest), self.copies)
+    `sliding`: the place of the cell with a sliding level; other levels are required by bounds alone.
+    """
+
+    def __init__(self, matrix: Any, sliding: int | None = None) -> None:
+        self.count, self.copies = int(matrix.shape[1]), 1 if sliding is None else 2
+        half = hstack([matrix, -matrix], format="csc")
+        both = half if sliding is None else block_diag([half, half], format="csc")
+        zero = np.zeros(2 * self.copies * self.count)
+        self._all = np.arange(zero.size)
+        options = SimplexOptions(strategy=DUAL, presolve=True)
+        self._session = LinearProgram(csc_array(both), zero, zero, options=options)
+        if sliding is not None:
+            places = sliding + self.count * np.arange(4)
+            self._session.add_row(1.0, np.inf, places, np.array([1.0, -1.0, -1.0, 1.0]))
+
+    def require(self, place: int, side: Side, bounds: Floats) -> None:
+        """Require a level of the cell in that place; `bounds` up and down of every cell in levels."""
+        high = np.tile(bounds, self.copies)
         low = np.zeros(high.size)
-        place, count = int(np.searchsorted(cells, requirement.cell)), cells.size
-        if self.copies == 1:
-            forced, fixed = (place, count + place) if requirement.side is Side.UP else (count + place, place)
+        if side is not Side.SLIDE:
+            up, down = place, self.count + place
+            forced, fixed = (up, down) if side is Side.UP else (down, up)
             low[forced] = high[forced] = 1.0
             high[fixed] = 0.0
-        whole = half if self.copies == 1 else block_diag([half, half], format="csr")
-        options = SimplexOptions(strategy=DUAL, presolve=True)
-        self.session = LinearProgram(whole, low, high, options=options)
-        if self.copies == 2:
-            columns = np.array([place, count + place, 2 * count + place, 3 * count + place])
-            self.session.add_row(1.0, np.inf, columns, np.array([1.0, -1.0, -1.0, 1.0]))
+        self._session.set_many_bounds(self._all, low, high)
 
-    def solve(self, slope_up: Floats, slope_down: Floats, price: Floats, reweight: int) -> Witness | None:
-        slopes = np.concatenate([slope_up[self.cells], slope_down[self.cells]])
-        slopes[~np.isfinite(slopes)] = 0.0  # no capacity on that side: its bound keeps it at zero
-        best = self._solve(slopes)
-        if best is None:
-            return None
-        for _ in range(reweight if price[best.cells].any() and self.cells.size <= REWEIGHTED else 0):
-            moved = np.zeros(self.cells.size)
-            moved[np.searchsorted(self.cells, best.cells)] = best.furthest
-            factor = np.where(
-                moved > 0, self.requirement.level / np.maximum(moved, 1e-3 * self.requirement.level), 2.0
-            )
-            sharper = self._solve(slopes * np.tile(factor, 2))
-            if sharper is None or price[sharper.cells].sum() >= price[best.cells].sum():
-                break
-            best = sharper
-        return best
-
-    def _solve(self, slopes: Floats) -> Witness | None:
-        largest = slopes.max(initial=0.0)
-        self.session.set_costs(
-            np.arange(slopes.size * self.copies), np.tile(slopes / (largest or 1.0), self.copies)
-        )
-        solution = self.session.solve(self.deadline.left)
-        self.router.late |= solution.outcome is Outcome.TIME_LIMIT
+    def solve(self, costs: Floats, seconds: float) -> tuple[Outcome, list[Floats]]:
+        """How the program ended, and if optimally the cheapest deviations in levels: one, or f and g."""
+        self._session.set_objective(np.tile(costs, self.copies))
+        solution = self._session.solve(seconds)
         if solution.outcome is not Outcome.OPTIMAL:
-            return None
-        count = self.cells.size
-        values = solution.values * self.requirement.level
-        copies = [
-            values[at : at + count] - values[at + count : at + 2 * count]
-            for at in range(0, values.size, 2 * count)
-        ]
-        moved = np.maximum.reduce([np.abs(copy) for copy in copies]) > SUPPORT * self.requirement.level
-        return Witness(self.cells[moved], *(copy[moved] for copy in copies))
+            return solution.outcome, []
+        parts = solution.values.reshape(2 * self.copies, self.count)
+        return solution.outcome, [parts[at] - parts[at + 1] for at in range(0, 2 * self.copies, 2)]
 
 
 def _pairs(columns: csc_array) -> tuple[Ints, Ints, Ints]:
@@ -278,7 +390,7 @@ def met_by(
         if requirement.attacker not in possible:
             possible[requirement.attacker] = _inside(problem, witness, requirement.attacker)
         if possible[requirement.attacker] and _room(witness, requirement) >= requirement.level * (
-            1 - SUPPORT
+            1 - tolerances.LP_MOVE
         ):
             met.append(requirement)
     return met

@@ -21,6 +21,8 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, EquationBlock, structure_of, working_columns
+from tablecloak.methods.base import complementary_cost
+from tablecloak.methods.heuristics.deviation import floored_weights, outsider_first
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
@@ -29,8 +31,6 @@ STARTS = 4
 """From so many orders of the dimensions a hypercube is sought."""
 ENOUGH = 1 - 1e-12
 """A room is enough for a level up to rounding."""
-FLOOR = 1e-3
-"""Cells of weight zero cost this share of the median weight: they are not hidden for nothing."""
 PASSES = 10
 
 
@@ -64,19 +64,9 @@ class CubeSearch:
         self._cubes = Cubes(block.grid, block.cells, working_columns(problem.table))
         self._seed = int(rng.integers(2**31))
         self._asked, self._forbidden, weights = 0, FORBIDDEN, problem.weights
-        positive = weights[weights > 0]
-        floor = FLOOR * float(np.median(positive)) if positive.size else 1.0
-        self._price = np.where(allowed, np.maximum(weights, floor), FORBIDDEN)
+        self._price = np.where(allowed, floored_weights(weights), FORBIDDEN)
         self._price[problem.must_hide] = 0.0
-        self._queue = sorted(
-            requirements,
-            key=lambda requirement: (
-                requirement.attacker > 0,
-                -requirement.level,
-                requirement.attacker,
-                requirement.cell,
-            ),
-        )
+        self._queue = outsider_first(requirements)
         self._requirements_of: dict[int, list[Requirement]] = {}
         for requirement in self._queue:
             self._requirements_of.setdefault(requirement.cell, []).append(requirement)
@@ -94,7 +84,7 @@ class CubeSearch:
     @staticmethod
     def fits(problem: Problem) -> bool:
         """Whether the table is one grid, with levels that do not depend on what is hidden."""
-        free = problem.most_touched is None and not problem.levels.conditional.any()
+        free = problem.most_touched is None and not problem.has_conditional
         return free and _block(problem) is not None
 
     @property
@@ -105,7 +95,7 @@ class CubeSearch:
     @property
     def cost(self) -> float:
         """The weights of the complementary cells hidden now."""
-        return float(self.problem.weights[self.hidden & ~self.problem.must_hide].sum())
+        return complementary_cost(self.problem, self.hidden)
 
     @property
     def unmet(self) -> list[Requirement]:

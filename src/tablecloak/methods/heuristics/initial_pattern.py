@@ -3,7 +3,7 @@
 Networks get the cheapest routes, one for each level (`network_construction`); other tables that are one grid get
 hypercubes (`hypercubes`). Requirements that no hypercube meets, and tables of all other kinds, get deviations that
 serve many requirements each (`reversible_deviations`). Redundant suppressions are eliminated where that is quick
-(`redundancy`).
+(`elimination`).
 
 Reference: see these modules.
 """
@@ -17,11 +17,13 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network
+from tablecloak.methods.base import complementary_cost
+from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
-from tablecloak.methods.heuristics.redundancy import Thinner, elimination_seconds
+from tablecloak.methods.heuristics.lp_construction import LpConstruction
+from tablecloak.methods.heuristics.network_construction import NetworkConstruction
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
+from tablecloak.methods.heuristics.witnesses import NullSpaceWitnesses, elimination_seconds
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 
@@ -60,7 +62,7 @@ def first_pattern(
 
     `requirements`: what the cells that must be hidden do not meet by themselves. Costs are reported to `progress`.
     """
-    if problem.most_touched is not None or problem.levels.conditional.any():
+    if problem.most_touched is not None or problem.has_conditional:
         return None
     found = _routes if is_network(problem) else _cubes if CubeSearch.fits(problem) else by_deviations
     hidden = found(problem, allowed, requirements, progress, deadline, settings)
@@ -70,7 +72,7 @@ def first_pattern(
 
 
 def _report(problem: Problem, hidden: Bools, progress: Progress) -> None:
-    progress("first pattern", 1, 1, float(problem.weights[hidden & ~problem.must_hide].sum()))
+    progress("first pattern", 1, 1, complementary_cost(problem, hidden))
 
 
 def _routes(
@@ -82,7 +84,7 @@ def _routes(
     settings: FirstPatternSettings,
 ) -> Bools | None:
     """Cheapest routes through a network."""
-    routes = NetworkSearch(problem, allowed, requirements, progress, deadline)
+    routes = NetworkConstruction(problem, allowed, requirements, progress, deadline)
     routes.construct()
     return routes.hidden if routes.complete else None
 
@@ -146,7 +148,7 @@ def _confirmed(
     problem: Problem, allowed: Bools, hidden: Bools, progress: Progress, deadline: Deadline
 ) -> Bools:
     """The pattern, repaired if the audit finds it open; as it was after an interrupt: it has witnesses."""
-    search = Search(problem, allowed, progress, deadline, start=hidden)
+    search = LpConstruction(problem, allowed, progress, deadline, start=hidden)
     with deadline.stoppable():
         search.construct()
     return search.hidden if search.complete else hidden
@@ -164,7 +166,7 @@ def eliminated(
     work = len(requirements) * int(hidden.sum())
     if deadline.moment is None and work > settings.elimination_work:
         return hidden
-    if deadline.left < elimination_seconds(problem, hidden) or not Thinner.fits(
+    if deadline.left < elimination_seconds(problem, hidden) or not NullSpaceWitnesses.fits(
         problem, requirements, hidden
     ):
         return hidden
@@ -180,7 +182,8 @@ def eliminated(
         progress("first pattern", done, total)
 
     with deadline.stoppable():
-        thinner = Thinner(problem, requirements, hidden, within)
-        if thinner.run(report):
-            found = thinner.hidden
+        engine = NullSpaceWitnesses(problem, requirements, hidden)
+        elimination = Elimination(problem, requirements, hidden, engine, within, report)
+        if elimination.run():
+            found = elimination.hidden
     return found

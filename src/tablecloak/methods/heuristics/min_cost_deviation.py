@@ -16,15 +16,11 @@ import numpy as np
 from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, without_empty_rows, working_columns
+from tablecloak.attacker import Boxes, CellNetwork, tolerances, without_empty_rows, working_columns
+from tablecloak.methods.heuristics.deviation import floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 from tablecloak.solvers.graphs import MinCostNetwork
-
-FLOOR = 1e-3
-"""A cell of weight zero costs this share of the median weight, so that it is not hidden for nothing."""
-MOVES = 1e-7
-"""A cell takes part in a deviation of a linear program if it moves by more than this share of the level."""
 
 
 class Terrain:
@@ -40,11 +36,7 @@ class Terrain:
         self.hidden: Bools = requests.hidden[self.cells]
         down, up = Boxes(problem)[0]
         self.down, self.up = down[self.cells], up[self.cells]
-        weights = problem.weights[self.cells]
-        positive = weights[weights > 0]
-        self.weights: Floats = np.maximum(
-            weights, FLOOR * float(np.median(positive)) if positive.size else 1.0
-        )
+        self.weights: Floats = floored_weights(problem.weights[self.cells])
 
     @property
     def price(self) -> Floats:
@@ -162,7 +154,7 @@ class ProgramSteps:
         if solution.outcome is not Outcome.OPTIMAL:
             return None
         moves = solution.values[:count] - solution.values[count:]
-        return np.where(np.abs(moves) > MOVES, moves * need, 0.0)
+        return np.where(np.abs(moves) > tolerances.LP_MOVE, moves * need, 0.0)
 
     def cycles(self, deviation: Floats) -> list[tuple[Ints, Floats]]:
         """None: outside networks a deviation is not a sum of cycles."""

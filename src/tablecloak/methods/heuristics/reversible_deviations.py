@@ -27,7 +27,13 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import working_equations
-from tablecloak.methods.heuristics.deviation import WIDER, Router, Witness
+from tablecloak.methods.heuristics.deviation import (
+    DeviationFinder,
+    RequirementQueue,
+    Witness,
+    floored_weights,
+    outsider_first,
+)
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
@@ -43,8 +49,6 @@ class QuickSettings:
     least_move: float = 1e-4
     """Cells that move by less than this share of the furthest one are not credited: solvers' tolerances are relative
     to the largest numbers of a program."""
-    weight_floor: float = 1e-3
-    """Cells of weight zero cost this share of the median weight, so that they are not hidden for nothing."""
 
 
 SETTINGS = QuickSettings()
@@ -70,7 +74,7 @@ def spanned(count: int, held: Iterable[HeldDeviation]) -> tuple[Floats, Floats]:
     return below, above
 
 
-class _ReversibleFinder(Router):
+class _ReversibleFinder(DeviationFinder):
     """Cheapest deviations whose reverse is possible too."""
 
     def __init__(self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline) -> None:
@@ -106,30 +110,16 @@ class QuickDeviations:
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.held: list[HeldDeviation] = []
         equations = working_equations(problem.table)
-        self._single = Router(problem, equations, allowed, deadline)
+        self._single = DeviationFinder(problem, equations, allowed, deadline)
         self._reversible = _ReversibleFinder(problem, equations, allowed, deadline)
         self._reversible.first_size = settings.first_cells
-        self._queue = sorted(
-            requirements,
-            key=lambda requirement: (
-                requirement.attacker > 0,
-                -requirement.level,
-                requirement.attacker,
-                requirement.cell,
-            ),
-        )
-        self._waiting: dict[int, list[Requirement]] = {}
-        for requirement in self._queue:
-            self._waiting.setdefault(requirement.cell, []).append(requirement)
-        weights = problem.weights
-        positive = weights[weights > 0]
-        floor = settings.weight_floor * float(np.median(positive)) if positive.size else 1.0
-        self._weights = np.maximum(weights, floor)
+        self._queue = RequirementQueue(outsider_first(requirements))
+        self._weights = floored_weights(problem.weights)
 
     @property
     def unmet(self) -> list[Requirement]:
         """Requirements without a witness."""
-        return [requirement for requirement in self._queue if requirement in self._waiting[requirement.cell]]
+        return self._queue.unmet
 
     @property
     def programs(self) -> int:
@@ -142,14 +132,12 @@ class QuickDeviations:
 
     def build(self) -> None:
         """Deviations until every requirement is met, one has none, or the time is up."""
-        for number, requirement in enumerate(self._queue):
-            if requirement not in self._waiting[requirement.cell]:
-                continue
+        for number, requirement in self._queue:
             if self.deadline.passed():
                 return
             self.progress("deviations", number, len(self._queue))
             self._reverse(requirement)
-            if requirement in self._waiting[requirement.cell] and not self._alone(requirement):
+            if requirement in self._queue and not self._alone(requirement):
                 return
 
     def _price(self) -> Floats:
@@ -157,9 +145,8 @@ class QuickDeviations:
 
     def _reverse(self, requirement: Requirement) -> None:
         """One deviation for all requirements of a cell against one attacker, where there is one."""
-        rivals = [
-            other for other in self._waiting[requirement.cell] if other.attacker == requirement.attacker
-        ]
+        waiting = self._queue.of([requirement.cell])
+        rivals = [other for other in waiting if other.attacker == requirement.attacker]
         level = max(other.level / (2.0 if other.side is Side.SLIDE else 1.0) for other in rivals)
         finder = self._reversible
         if finder.capacity(requirement.attacker)[0][requirement.cell] < level:
@@ -168,7 +155,7 @@ class QuickDeviations:
         found = finder.cheapest(
             Requirement(requirement.cell, requirement.attacker, Side.UP, level), self._price(), widest=widest
         )
-        finder.first_size = max(self.settings.first_cells, finder.last_size // WIDER)
+        finder.first_size = max(self.settings.first_cells, finder.last_size // finder.settings.growth)
         if found is not None:
             self._hold(found.cells, found.forward)
 
@@ -178,7 +165,7 @@ class QuickDeviations:
         if found is None:
             return False
         self._hold(found.cells, found.forward)
-        if requirement in self._waiting[requirement.cell]:
+        if requirement in self._queue:
             self._hold_pair(requirement, found)
         return True
 
@@ -188,7 +175,7 @@ class QuickDeviations:
             if moves is not None:
                 self.hidden[found.cells] = True
                 self.held.append(HeldDeviation(found.cells, moves, along=1.0))
-        self._waiting[requirement.cell].remove(requirement)
+        self._queue.settle(requirement)
 
     def _hold(self, cells: Ints, moves: Floats) -> None:
         """Hide the cells that a deviation moves, and credit it to all requirements that its multiples meet."""
@@ -199,15 +186,13 @@ class QuickDeviations:
         least = self.settings.least_move * float(np.abs(moves).max(initial=0.0))
         multiples: dict[int, tuple[float, float]] = {}
         for cell, move in zip(cells.tolist(), moves.tolist(), strict=True):
-            if abs(move) < least or not self._waiting.get(cell):
-                continue
-            for requirement in list(self._waiting[cell]):
+            for requirement in self._queue.of([cell]) if abs(move) >= least else ():
                 if requirement.attacker not in multiples:
                     multiples[requirement.attacker] = self._multiples(cells, moves, requirement.attacker)
                 used = self._used(requirement, move, multiples[requirement.attacker])
                 if used is not None:
                     held.along, held.against = max(held.along, used[0]), max(held.against, used[1])
-                    self._waiting[cell].remove(requirement)
+                    self._queue.settle(requirement)
         if held.along or held.against:
             self.held.append(held)
 

@@ -23,15 +23,13 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import is_network, structure_of
+from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
-from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, wrong_words
+from tablecloak.errors import InputError
+from tablecloak.methods.base import Proposal, refuse_touched_bound, wrong_words
 from tablecloak.methods.cuts import BridgelessCuts, CutProgram, EquationCuts, fixing_cuts
-from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
-from tablecloak.methods.heuristics.lp_construction import Search
-from tablecloak.methods.heuristics.network_construction import NetworkSearch
+from tablecloak.methods.heuristics.construction import Construction, construction_of
+from tablecloak.methods.heuristics.suppression_run import SuppressionRun
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
@@ -101,7 +99,9 @@ class Builder(Protocol):
     def __call__(self, requests: Requests) -> Own: ...
 
 
-class _Attempt(NamedTuple):
+class SafeAttempt(NamedTuple):
+    """A safe pattern, its cost, and what is counted and noted about it."""
+
     hidden: Bools
     cost: float
     counters: dict[str, float]
@@ -123,22 +123,22 @@ def one_by_one(
     `first`: whether to make a quick pattern to begin with; methods as quick as that need none.
     """
     params.check()
-    _check(problem)
-    run = Run(params.seconds)
-    frame = _Frame(problem, params, rng, progress, run.deadline)
-    best: _Attempt | None = None
+    refuse_touched_bound(problem, "Methods that protect one cell after the other")
+    run = SuppressionRun(problem, params.seconds, progress)
+    frame = _Frame(run, params, rng)
+    best: SafeAttempt | None = None
     with run.stoppable():
         frame.prepare(first=first)
         for number in range(params.starts):
             attempt = frame.attempt(build, shuffled=number > 0)
             if attempt is not None and (best is None or attempt.cost < best.cost):
                 best = attempt
-            if frame.deadline.passed():
+            if run.deadline.passed():
                 break
     status = run.status(Status.FEASIBLE, complete=best is not None and not frame.cut_short)
     described = f"{engine} on {structure_of(problem.table).description}"
-    if best is None or (frame.cut_short and frame.has_cheaper(best)):
-        hidden, note = frame.fallback()
+    if best is None or (frame.cut_short and run.has_cheaper_first(best.cost)):
+        hidden, note = run.fallback
         return Proposal(Suppression.copy_of(hidden), status, described, bound=frame.bound, notes=(note,))
     return Proposal(
         Suppression.copy_of(best.hidden),
@@ -150,58 +150,24 @@ def one_by_one(
     )
 
 
-def _check(problem: Problem) -> None:
-    if problem.most_touched is not None:
-        raise NotApplicable(
-            "Methods that protect one cell after the other cannot honour a bound on the number of touched cells.",
-            needs="a problem without most_touched",
-            instead=["suppress-optimal", "suppress-compact"],
-        )
-
-
 class _Frame:
     """What all attempts have in common."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        params: OneByOneParams,
-        rng: np.random.Generator,
-        progress: Progress,
-        deadline: Deadline,
-    ) -> None:
-        self.problem, self.params, self.rng, self.progress = problem, params, rng, progress
-        self.deadline = deadline
-        self.allowed = hide_everything(problem, progress)
+    def __init__(self, run: SuppressionRun, params: OneByOneParams, rng: np.random.Generator) -> None:
+        self.run, self.params, self.rng = run, params, rng
+        self.problem, self.progress, self.deadline = run.problem, run.progress, run.deadline
         self.bound: float | None = None
-        self.hidden: Bools = problem.must_hide.copy()
+        self.hidden: Bools = run.problem.must_hide.copy()
         self.cells: Ints = np.zeros(0, dtype=np.int64)
-        self.requirements: list[Requirement] = []
-        """All levels of all attackers that the cells hidden anyway do not meet."""
-        self.first: Bools | None = None
-        """A safe pattern to fall back on."""
         self.cut_short = False
         """Whether the paper's algorithm was stopped before its end."""
 
     def prepare(self, *, first: bool) -> None:
         """What comes before the first attempt and can be interrupted."""
-        problem = self.problem
-        self.requirements = unmet_requirements(
-            problem, audit(problem, Suppression.copy_of(problem.must_hide), progress=self.progress)
-        )
-        if first:
-            self.first = first_pattern(problem, self.allowed, self.requirements, self.progress, self.deadline)
+        self.run.prepare(first=first)
         if self.params.initial == "bound":
             self._hide_by_bound()
         self.cells = self._cells()
-
-    def has_cheaper(self, best: _Attempt) -> bool:
-        """Whether the quick pattern is cheaper than what a stopped run came to."""
-        return self.first is not None and self._cost(self.first) < best.cost
-
-    def fallback(self) -> tuple[Bools, str]:
-        """What is hidden if no attempt came to its end, and the note that says so."""
-        return (self.allowed, HIDES_EVERYTHING) if self.first is None else (self.first, FIRST_KEPT)
 
     def _cells(self) -> Ints:
         """The sensitive cells whose levels are asked for."""
@@ -211,8 +177,8 @@ class _Frame:
 
     def _hide_by_bound(self) -> None:
         """Hide what the linear program of Kelly's and the volume rows hides whole; its value is a proven bound."""
-        problem, free = self.problem, self.allowed & ~self.problem.must_hide
-        lines, patterns = EquationCuts(problem, self.allowed), BridgelessCuts(problem, self.allowed)
+        problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
+        lines, patterns = EquationCuts(problem, self.run.allowed), BridgelessCuts(problem, self.run.allowed)
         volume = lines.volume_cuts()
         start = patterns.cheapest(FIRST_COLUMNS)
         program = CutProgram(problem.weights, free, start, [patterns.separate], self.deadline, self.progress)
@@ -235,7 +201,7 @@ class _Frame:
         }
         return self.cells[np.argsort(keys[self.params.order], kind="stable")]
 
-    def attempt(self, build: Builder, *, shuffled: bool) -> _Attempt | None:
+    def attempt(self, build: Builder, *, shuffled: bool) -> SafeAttempt | None:
         """The paper's pattern, made safe against everybody and cleaned up. None: not in time."""
         problem, cells = self.problem, self._ordered(shuffled)
         lower, upper, sliding = problem.required(0, cells)
@@ -243,7 +209,7 @@ class _Frame:
         own = build(
             Requests(
                 problem,
-                self.allowed,
+                self.run.allowed,
                 self.hidden,
                 cells,
                 lower,
@@ -257,13 +223,13 @@ class _Frame:
         self.cut_short = self.cut_short or within.passed()
         if self.deadline.passed():
             return None
-        if within.passed() and self.first is not None:
+        if within.passed() and self.run.first is not None:
             return self._united(own)
         found = audit(problem, Suppression.copy_of(own.hidden), progress=self.progress)
         counters = {
             **own.counters,
             "own cells": int(own.hidden.sum()),
-            "own cost": self._cost(own.hidden),
+            "own cost": self.run.cost(own.hidden),
             "own open cells": int(found.open_cells.size),
         }
         repaired = self._repaired(own.hidden, unmet_requirements(problem, found))
@@ -272,44 +238,40 @@ class _Frame:
         before = int(repaired.hidden.sum())
         counters["added by repair"] = before - int(own.hidden.sum())
         if self.params.clean_up:
-            repaired.clean_up()
+            repaired.eliminate_redundant()
             counters["published again"] = before - int(repaired.hidden.sum())
         hidden = repaired.hidden.copy()
-        self.progress("attempt", 1, 1, self._cost(hidden), self.bound)
-        return _Attempt(hidden, self._cost(hidden), counters, own.notes)
+        self.progress("attempt", 1, 1, self.run.cost(hidden), self.bound)
+        return SafeAttempt(hidden, self.run.cost(hidden), counters, own.notes)
 
-    def _united(self, own: Own) -> _Attempt:
+    def _united(self, own: Own) -> SafeAttempt:
         """The pattern of a builder that was cut short together with the quick one, cleaned up: safe without an audit.
 
         An audit of a pattern with many open cells can take longer than the time that is left.
         """
-        assert self.first is not None
-        both: Bools = own.hidden | self.first
-        search = self._repaired(both, [])
-        assert search is not None
+        assert self.run.first is not None
+        both: Bools = own.hidden | self.run.first
+        united = self._repaired(both, [])
+        assert united is not None
         if self.params.clean_up:
-            search.clean_up()
-        hidden = search.hidden.copy()
+            united.eliminate_redundant()
+        hidden = united.hidden.copy()
         counters = {**own.counters, "published again": int(both.sum()) - int(hidden.sum())}
-        return _Attempt(hidden, self._cost(hidden), counters, own.notes)
+        return SafeAttempt(hidden, self.run.cost(hidden), counters, own.notes)
 
-    def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Search | NetworkSearch | None:
-        """A search that starts from this pattern, and has met what it misses. None: not in time."""
-        problem, requirements = self.problem, self.requirements
-        search: Search | NetworkSearch
-        if is_network(problem) and not problem.levels.conditional.any():
-            search = NetworkSearch(
-                problem, self.allowed, missing, self.progress, self.deadline, start=hidden, met=requirements
-            )
-        else:
-            search = Search(
-                problem, self.allowed, self.progress, self.deadline, start=hidden, met=requirements
-            )
+    def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Construction | None:
+        """A construction that starts from this pattern and has met what it misses. None: not in time."""
+        repaired = construction_of(
+            self.problem,
+            self.run.allowed,
+            self.progress,
+            self.deadline,
+            requirements=missing,
+            start=hidden,
+            met=self.run.requirements,
+        )
         if missing:
-            search.construct()
+            repaired.construct()
         else:
-            search.complete = True
-        return search if search.complete else None
-
-    def _cost(self, hidden: Bools) -> float:
-        return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
+            repaired.complete = True
+        return repaired if repaired.complete else None

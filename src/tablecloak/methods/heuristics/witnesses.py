@@ -1,84 +1,137 @@
-"""Witnesses of levels among the cells that are still hidden, by the engine that fits the table.
+"""Witnesses of requirements among the hidden cells, by the engine that fits the table.
 
-A witness of a level is a deviation of hidden cells, M d = 0 within an attacker's box, that takes the sensitive cell as
-far as the level asks; for a sliding level two deviations, one up and one down, as far apart as it asks. Cells are
-closed (published) one after the other; the one closed last may be opened again.
+A witness of a requirement is a deviation of hidden cells, M d = 0 within an attacker's box, that takes the sensitive
+cell as far as its level; for a sliding level two deviations, one up and one down, that far apart. Cells are closed
+(published) one after the other; the one closed last may be opened again.
 
-Engines: maximum flows on networks; elimination of small systems (`redundancy`); else linear programs that look near the
-cell first (`deviation`).
+Engines: maximum flows on networks; the null space of the equations on small systems (`attacker.null_space`); else
+linear programs over the neighbourhood of the cell (`deviation`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, is_network, unpicked, working_equations
-from tablecloak.methods.heuristics.deviation import Router, Witness, met_by, negligible
-from tablecloak.methods.heuristics.lp_construction import CLEAN_UP_WIDTH
-from tablecloak.methods.heuristics.redundancy import SHRUNK, Thinner, elimination_seconds
+from tablecloak.attacker import (
+    MOST_ENTRIES,
+    Attack,
+    Boxes,
+    CellNetwork,
+    attack_on,
+    is_network,
+    tolerances,
+    unpicked,
+    without_empty_rows,
+    working_columns,
+    working_equations,
+)
+from tablecloak.methods.heuristics.deviation import DeviationFinder, Witness, met_by, negligible
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
 
 
-class Finder(Protocol):
+@dataclass(frozen=True)
+class WitnessSettings:
+    """Sizes of the engines."""
+
+    refactor_share: float = 0.8
+    """Share of the cells: when fewer are left the equations are eliminated anew, which shortens the simplex steps that
+    follow. Untested default."""
+    entries_per_second: float = 1e7
+    """Entries of a dense system that are eliminated in a second on a busy machine: no deadline is checked meanwhile, so
+    systems that would take longer than the time left go to linear programs."""
+    max_program_cells: int = 1600
+    """Maximum number of cells of a program that seeks a witness without a cell: larger ones publish more cells and take
+    longer. Untested default."""
+    max_cut_bytes: int = 50_000_000
+    """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows."""
+
+
+WITNESS_SETTINGS = WitnessSettings()
+
+
+class WitnessEngine(Protocol):
     """Finds witnesses among the cells that are not closed."""
 
-    engine: str
+    name: str
+    credits: bool
+    """Whether a witness is credited to other requirements that it meets too."""
 
     def close(self, cell: int) -> None:
-        """From now on the cell is published."""
+        """Publish the cell."""
 
     def open(self, cell: int) -> None:
-        """The cell closed last is hidden after all."""
+        """Hide the cell closed last again."""
 
-    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
-        """The cells that a witness of the level moves; None if there is none.
+    def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
+        """The cells that a witness of the requirement moves; None if there is none.
 
-        Without `far` an engine may give up before it has looked at the whole table.
+        With `limited` an engine may give up before it has searched the whole table.
         """
 
-    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
-        """Which of these levels the last witness meets too, as far as that can be told without work."""
+    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+        """The requirements that the last witness meets too."""
 
-    def gives_away(self, cells: Ints) -> bool:
-        """Whether single equations determine one of the cells now: no need to ask for witnesses then."""
+    def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
+        """Whether one of these requirements is known, without a search, to have no witness without the closed cell."""
 
 
-def finder_of(
-    problem: Problem, requirements: Sequence[Requirement], allowed: Bools, deadline: Deadline
-) -> Finder:
-    """The engine that fits the table and the number of levels; `allowed` are the cells hidden to begin with."""
+def engine_of(
+    problem: Problem,
+    requirements: Sequence[Requirement],
+    hidden: Bools,
+    deadline: Deadline,
+    settings: WitnessSettings = WITNESS_SETTINGS,
+) -> WitnessEngine:
+    """The engine that fits the table, the number of requirements and the time left; `hidden`: the cells at first."""
     if is_network(problem):
-        return FlowFinder(problem, requirements, allowed)
-    if Thinner.fits(problem, requirements, allowed) and deadline.left >= elimination_seconds(
-        problem, allowed
+        return FlowWitnesses(problem, requirements, hidden, settings=settings)
+    if NullSpaceWitnesses.fits(problem, requirements, hidden) and deadline.left >= elimination_seconds(
+        problem, hidden, settings
     ):
-        return TableauFinder(problem, requirements, allowed, deadline)
-    return ProgramFinder(problem, working_equations(problem.table), allowed, deadline)
+        return NullSpaceWitnesses(problem, requirements, hidden, settings)
+    return ProgramWitnesses(problem, hidden, deadline, settings)
 
 
-class FlowFinder:
-    """Maximum flows, one network an attacker."""
+class FlowWitnesses:
+    """Maximum flows, one network an attacker.
 
-    engine = "network flow"
+    A flow that falls short leaves a minimum cut. While what leaves its source side stays below the level, the
+    requirement has no witness, and no further flow is computed.
+    """
 
-    def __init__(self, problem: Problem, requirements: Sequence[Requirement], allowed: Bools) -> None:
-        self.cells = np.flatnonzero(allowed)
-        self.place = np.full(allowed.size, -1, dtype=np.int64)
+    name, credits = "network flow", False  # a flow of its own is as quick
+
+    def __init__(
+        self,
+        problem: Problem,
+        requirements: Sequence[Requirement],
+        hidden: Bools,
+        *,
+        graph: CellNetwork | None = None,
+        boxes: Boxes | None = None,
+        settings: WitnessSettings = WITNESS_SETTINGS,
+    ) -> None:
+        graph, boxes, self.settings = graph or CellNetwork(problem), boxes or Boxes(problem), settings
+        self.cells = np.flatnonzero(hidden)
+        self.place = np.full(hidden.size, -1, dtype=np.int64)
         self.place[self.cells] = np.arange(self.cells.size)
-        graph, boxes = CellNetwork(problem), Boxes(problem)
-        self.rooms: dict[int, tuple[Floats, Floats]] = {}
+        self.bounds: dict[int, tuple[Floats, Floats]] = {}
+        """Deviation bounds up and down by attacker."""
         self.networks: dict[int, Network] = {}
+        self.cuts: dict[Requirement, Bools] = {}
+        """The source side of the last minimum cut, by requirement."""
         for attacker in sorted({requirement.attacker for requirement in requirements}):
             down, up = (side[self.cells] for side in boxes[attacker])
             ends = graph.tail[self.cells], graph.head[self.cells]
-            self.rooms[attacker] = (up, down)
+            self.bounds[attacker] = (up, down)
             self.networks[attacker] = Network(graph.nodes, *ends, up, down)
 
     def close(self, cell: int) -> None:
@@ -88,10 +141,10 @@ class FlowFinder:
     def open(self, cell: int) -> None:
         arc = int(self.place[cell])
         for attacker, network in self.networks.items():
-            up, down = self.rooms[attacker]
+            up, down = self.bounds[attacker]
             network.set_capacity(arc, float(up[arc]), float(down[arc]))
 
-    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
+    def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
         moves = self.deviations(requirement)
         if moves is None:
             return None
@@ -99,83 +152,162 @@ class FlowFinder:
         return np.asarray(self.cells[places])
 
     def deviations(self, requirement: Requirement) -> list[Floats] | None:
-        """The flows that meet a level, over `cells`; None if it is not met."""
-        arc, missing = int(self.place[requirement.cell]), requirement.level
+        """The flows that meet a requirement, over `cells`; None if it is not met."""
+        network, bounds = self.networks[requirement.attacker], self.bounds[requirement.attacker]
+        arc, missing, directions = (
+            int(self.place[requirement.cell]),
+            requirement.level,
+            requirement.directions,
+        )
         moves = []
-        for upward in requirement.directions:
+        for upward in directions:
             if missing > 0:
-                found = self.networks[requirement.attacker].max_deviation(arc, upward, missing)
+                found = network.max_deviation(arc, upward, missing)
                 moves.append(found.deviation)
                 missing -= min(found.value, missing)
+                short = missing > negligible(requirement) and found.value < bounds[not upward][arc]
+                if short and len(directions) == 1:  # two cuts of a sliding level say nothing together
+                    self._remember(requirement, found.source_side)
         return None if missing > negligible(requirement) else moves
 
-    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
-        return []  # a flow of its own is as quick
+    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+        return []
 
-    def gives_away(self, cells: Ints) -> bool:
-        return False  # so is a flow that fails
+    def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
+        return any(self._is_cut_off(requirement) for requirement in requirements)
+
+    def _remember(self, requirement: Requirement, source_side: Bools) -> None:
+        """Keep the cut; beyond the memory limit the oldest one is dropped."""
+        self.cuts.pop(requirement, None)
+        self.cuts[requirement] = source_side
+        if len(self.cuts) > max(1, self.settings.max_cut_bytes // source_side.size):
+            del self.cuts[next(iter(self.cuts))]
+
+    def _is_cut_off(self, requirement: Requirement) -> bool:
+        """Whether the capacity of the remembered cut, as the network is now, is below the level."""
+        source_side = self.cuts.get(requirement)
+        if source_side is None:
+            return False
+        network, own = self.networks[requirement.attacker], int(self.place[requirement.cell])
+        starts, ends, capacity = source_side[network.tail], source_side[network.head], network.capacity
+        starts[own] = ends[own] = False
+        leaves = capacity[0::2][starts & ~ends].sum() + capacity[1::2][ends & ~starts].sum()
+        return bool(leaves < requirement.level - negligible(requirement))
 
 
-class TableauFinder(Thinner):
-    """Elimination of a small system; warm linear programs while too much of it is hidden."""
+def elimination_seconds(
+    problem: Problem, hidden: Bools, settings: WitnessSettings = WITNESS_SETTINGS
+) -> float:
+    """Estimated time of the elimination of the equations of these cells; no deadline is checked meanwhile."""
+    part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
+    return np.unique(part.indices).size * part.shape[1] / settings.entries_per_second
 
-    engine = "compiled tableaus"
+
+class NullSpaceWitnesses:
+    """A simplex method in the null space of the equations; warm linear programs where it has many dimensions."""
+
+    name, credits = "compiled tableaus", False  # a search of its own is as quick
+
+    def __init__(
+        self,
+        problem: Problem,
+        requirements: Sequence[Requirement],
+        hidden: Bools,
+        settings: WitnessSettings = WITNESS_SETTINGS,
+    ) -> None:
+        self.hidden, self.settings, self._boxes = hidden.copy(), settings, Boxes(problem)
+        self._columns = working_columns(problem.table)
+        watched = np.unique([requirement.cell for requirement in requirements]).astype(np.int64)
+        self._watched: Ints = watched[problem.must_hide[watched]]
+        self._eliminate()
+
+    @staticmethod
+    def fits(problem: Problem, requirements: Sequence[Requirement], hidden: Bools) -> bool:
+        """Whether the system is small enough to be eliminated."""
+        part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
+        equations = np.unique(part.indices).size
+        return (
+            len(requirements) * hidden.size <= 4 * MOST_ENTRIES and part.shape[1] * equations <= MOST_ENTRIES
+        )
+
+    def _eliminate(self) -> None:
+        self.cells: Ints = np.flatnonzero(self.hidden)
+        self._attack: Attack = attack_on(without_empty_rows(csc_array(self._columns[:, self.cells])))
+        self._tied = np.zeros(self.hidden.size, dtype=bool)
+        if self._watched.size:
+            self._tied[self.cells] = self._attack.tied(np.searchsorted(self.cells, self._watched))
 
     def close(self, cell: int) -> None:
-        if self.hidden[self.cells].sum() < SHRUNK * self.cells.size:
+        if self.hidden[self.cells].sum() < self.settings.refactor_share * self.cells.size:
             self._eliminate()  # with the cell, which may be opened again
         self.hidden[cell] = False
 
     def open(self, cell: int) -> None:
         self.hidden[cell] = True
 
-    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
-        self.requirements = [requirement]
-        moved = self._witness(0)
-        return None if moved is None else np.flatnonzero(moved)
+    def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
+        place, shown = int(np.searchsorted(self.cells, requirement.cell)), ~self.hidden[self.cells]
+        down, up = (side[self.cells] / requirement.level for side in self._boxes[requirement.attacker])
+        down[shown] = up[shown] = 0.0
+        self._attack.set_bounds(-down, up)
+        moved, missing = np.zeros(self.cells.size, dtype=bool), 1.0
+        for upward in requirement.directions:
+            if missing > tolerances.WITNESS_MET:
+                missing -= self._attack.reach(place, upward, missing)
+                moved |= np.abs(self._attack.value) > tolerances.NULL_SPACE_MOVE
+        return None if missing > tolerances.WITNESS_MET else np.asarray(self.cells[moved])
 
-    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         return []
 
-    def gives_away(self, cells: Ints) -> bool:
-        return False
+    def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
+        return bool(self._tied[closed])  # it moves in proportion with a cell that has a level
 
 
-class ProgramFinder(Router):
-    """Linear programs that look near the cell first.
+class ProgramWitnesses:
+    """Linear programs over the neighbourhood of the cell.
 
     Cells that some witness has moved are free, others cost their weight: so witnesses have many cells in common, and
-    one often meets other levels too.
+    one often meets other requirements too.
     """
 
-    engine = "linear programs"
+    name, credits = "linear programs", True
 
-    def __init__(self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline) -> None:
-        super().__init__(problem, equations, allowed, deadline)
+    def __init__(
+        self,
+        problem: Problem,
+        hidden: Bools,
+        deadline: Deadline,
+        settings: WitnessSettings = WITNESS_SETTINGS,
+    ) -> None:
+        self.problem, self.settings = problem, settings
+        self.finder = DeviationFinder(problem, working_equations(problem.table), hidden, deadline)
         self._price: Floats = np.where(problem.must_hide, 0.0, problem.weights)
         self._last: tuple[Requirement, Witness] | None = None
 
     def close(self, cell: int) -> None:
-        self.allowed[cell] = False
+        self.finder.allowed[cell] = False
 
     def open(self, cell: int) -> None:
-        self.allowed[cell] = True
+        self.finder.allowed[cell] = True
 
-    def find(self, requirement: Requirement, *, far: bool) -> Ints | None:
-        witness = self.cheapest(requirement, self._price, widest=None if far else CLEAN_UP_WIDTH)
+    def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
+        widest = self.settings.max_program_cells if limited else None
+        witness = self.finder.cheapest(requirement, self._price, widest=widest)
         if witness is None:
             return None
         self._last = (requirement, witness)
         self._price[witness.cells] = 0.0
         return witness.cells
 
-    def also(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         if self._last is None:
             return []
         requirement, witness = self._last
         return met_by(self.problem, witness, requirement.attacker, list(requirements))
 
-    def gives_away(self, cells: Ints) -> bool:
-        hidden = np.flatnonzero(self.allowed)
-        gone = hidden[~unpicked(self.columns[:, hidden])]
-        return bool(np.isin(cells, gone).any())
+    def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
+        """Whether single equations determine a cell with a level now."""
+        hidden = np.flatnonzero(self.finder.allowed)
+        determined = hidden[~unpicked(self.finder.columns[:, hidden])]
+        return bool(np.isin([requirement.cell for requirement in requirements], determined).any())

@@ -1,36 +1,38 @@
-"""Parts of the interval methods: attainable intervals, blur for print, starts."""
+"""Parts of the interval methods: attainable intervals, repair, blur for print, starts."""
 
 from tablecloak.methods.intervals.attainable import (
-    HAIR,
-    LEAST_ASYMMETRY,
-    Room,
-    check_blur,
+    SideBounds,
     hidden_by_mark,
-    may_be_touched,
-    on_grid,
-    repaired_in_time,
-    skewed,
     snapped,
     stated,
     tightened,
 )
-from tablecloak.methods.intervals.blur import blurred, proposal_of
-from tablecloak.methods.intervals.initial_intervals import first_intervals
-from tablecloak.methods.intervals.slope_scaling import Touching
+from tablecloak.methods.intervals.blur import BlurSettings, check_blur, on_grid, skewed
+from tablecloak.methods.intervals.recipe import (
+    IntervalOptimiser,
+    IntervalSettings,
+    IntervalStrategy,
+    OptimalIntervals,
+    is_feasibility_checked,
+    optimised_and_blurred,
+    proposal_of,
+)
+from tablecloak.methods.intervals.slope_scaling import SlopeScaling
 
 __all__ = [
-    "HAIR",
-    "LEAST_ASYMMETRY",
-    "Room",
-    "Touching",
-    "blurred",
+    "BlurSettings",
+    "IntervalOptimiser",
+    "IntervalSettings",
+    "IntervalStrategy",
+    "OptimalIntervals",
+    "SideBounds",
+    "SlopeScaling",
     "check_blur",
-    "first_intervals",
     "hidden_by_mark",
-    "may_be_touched",
+    "is_feasibility_checked",
     "on_grid",
+    "optimised_and_blurred",
     "proposal_of",
-    "repaired_in_time",
     "skewed",
     "snapped",
     "stated",

@@ -1,6 +1,6 @@
 """Parts of mixed-joint: the plan of ways, all of them as one formulation, and its cheapest publication."""
 
-from tablecloak.methods.mixed.formulation import Plan, joint_of
+from tablecloak.methods.mixed.formulation import joint_formulation
 from tablecloak.methods.mixed.initial_solution import (
     AdditiveNumbers,
     check_in_time,
@@ -10,11 +10,11 @@ from tablecloak.methods.mixed.initial_solution import (
     stated_wider,
 )
 from tablecloak.methods.mixed.model import MixedModel
-from tablecloak.methods.mixed.plan import MixedParams, cannot_add_up, check_divisible, plan_of
+from tablecloak.methods.mixed.plan import MixedParams, Plan, cannot_add_up, check_divisible, plan_of
 from tablecloak.methods.mixed.settings import MixedSettings
 from tablecloak.methods.mixed.solution import (
     UNDECIDED,
-    Publication,
+    MixedPublication,
     accepted_with,
     notes_of,
     of_true_cells,
@@ -26,15 +26,15 @@ __all__ = [
     "AdditiveNumbers",
     "MixedModel",
     "MixedParams",
+    "MixedPublication",
     "MixedSettings",
     "Plan",
-    "Publication",
     "accepted_with",
     "cannot_add_up",
     "check_divisible",
     "check_in_time",
     "initial_numbers",
-    "joint_of",
+    "joint_formulation",
     "notes_of",
     "numbers_by_annealing",
     "of_true_cells",

@@ -27,17 +27,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.arrays import Bools, Floats, frozen
 from tablecloak.errors import SolverError
 from tablecloak.methods.adjustment import (
+    IntegerUnits,
     Ranges,
-    ReachRule,
-    fewest_digits,
     formulate,
     pattern_of,
     price_unit,
     ranges_of,
 )
+from tablecloak.methods.mixed.plan import Plan
 from tablecloak.methods.rounding import in_data_units, is_noise
 from tablecloak.methods.unified import (
     Affine,
@@ -65,75 +65,9 @@ from tablecloak.model import (
     amounts,
 )
 
-WAYS = ("exact", "suppress", "interval", "round", "perturb")
-
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """Which way each cell goes: the masks make up the whole table, each cell in one of them. Confidential."""
-
-    problem: Problem
-    exact: Bools
-    published: Bools
-    """Published already, from `low` to `high`; those that were published exactly are in `exact`."""
-    hidden: Bools
-    """Hidden in any case."""
-    suppress: Bools
-    """Hidden or published exactly: that is decided."""
-    interval: Bools
-    rounded: Bools
-    perturbed: Bools
-    low: Floats
-    high: Floats
-    base: Floats
-    rule: ReachRule
-
-    @classmethod
-    def of(
-        cls, problem: Problem, ways: Ints, base: Floats, rule: ReachRule, low: Floats, high: Floats
-    ) -> Plan:
-        """From the number of each cell's way in `WAYS`, and what was published already (NaN: nothing was)."""
-        stated = np.isfinite(low) & np.isfinite(high)
-        exact = problem.forced | (stated & (low == high)) | (~stated & (ways == WAYS.index("exact")))
-        exact |= ~stated & (ways == WAYS.index("round")) & (base == 0)
-        hidden = (problem.marks == Mark.HIDDEN) | (problem.table.is_virtual & ~stated & ~problem.forced)
-        hidden |= (ways == WAYS.index("suppress")) & problem.sensitive & ~stated
-        exact &= ~hidden
-        published = stated & ~exact & ~hidden
-        rest = ~(exact | hidden | published)
-        suppress, interval, rounded, perturbed = (rest & (ways == WAYS.index(way)) for way in WAYS[1:])
-        return cls(
-            problem, exact, published, hidden, suppress, interval, rounded, perturbed, low, high, base, rule
-        )
-
-    @property
-    def numbers(self) -> Bools:
-        """Cells that show a number by their way."""
-        return self.exact | self.rounded | self.perturbed
-
-    @property
-    def changed(self) -> Bools:
-        """Cells that show a number which need not be the true one: their way may not be able to protect them."""
-        return self.rounded | self.perturbed
-
-    @property
-    def fixed(self) -> Bools:
-        """Cells about which nothing is decided any more."""
-        return self.exact | self.published
-
-    def summing(self) -> csr_array:
-        """The equations in which every cell shows a number by its way, and not all of them are true."""
-        equations = self.problem.table.equations
-        silent = abs(equations) @ (~self.numbers).astype(float)
-        moving = abs(equations) @ self.changed.astype(float)
-        return csr_array(equations[np.flatnonzero((silent == 0) & (moving > 0))])
-
-    def __repr__(self) -> str:
-        return f"<confidential Plan: {self.exact.size} cells>"
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
+class JointFormulation:
     """All ways as one formulation, what is shown as a function of its columns, and its patterns. Confidential."""
 
     plan: Plan
@@ -200,7 +134,7 @@ class Joint:
         low, high = np.where(still & plan.perturbed, 0.0, low), np.where(still & plan.perturbed, 0.0, high)
         sums = plan.summing()
         smaller = replace(table, equations=sums, rhs=amounts(sums @ table.units, table.decimals))
-        return fewest_digits(replace(self.problem, table=smaller), moved, low, high)[0]
+        return IntegerUnits(replace(self.problem, table=smaller)).fewest_digits(moved, (low, high))[0]
 
     def _check_sums(self, pattern: Mixed) -> None:
         sums, shown = self.plan.summing(), pattern.view(self.problem).shown
@@ -212,10 +146,10 @@ class Joint:
             )
 
     def __repr__(self) -> str:
-        return f"<confidential Joint: {self.formulation.size} columns>"
+        return f"<confidential JointFormulation: {self.formulation.size} columns>"
 
 
-def joint_of(plan: Plan, steps: int) -> Joint:
+def joint_formulation(plan: Plan, steps: int) -> JointFormulation:
     """The formulation of a plan with a number of steps of rounding."""
     problem, size = plan.problem, len(plan.problem.table)
     parts = [(plan.fixed | plan.hidden, _fixed_formulation(plan))]
@@ -249,7 +183,7 @@ def joint_of(plan: Plan, steps: int) -> Joint:
         formulation = replace(formulation, switches=None)
     free = formulation.with_constraints(_adding_up(plan, value))
     formulation = free.at_most_touched(problem.most_touched)
-    return Joint(plan, formulation, free, value, reach, steps, np.concatenate(vague), ranges)
+    return JointFormulation(plan, formulation, free, value, reach, steps, np.concatenate(vague), ranges)
 
 
 # ---------------------------------------------------------------------- the parts

@@ -17,8 +17,8 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import SolverError
 from tablecloak.methods.base import GRACE
 from tablecloak.methods.intervals import skewed
-from tablecloak.methods.mixed.formulation import Joint, Plan, joint_of
-from tablecloak.methods.mixed.plan import check_possible
+from tablecloak.methods.mixed.formulation import JointFormulation, joint_formulation
+from tablecloak.methods.mixed.plan import Plan, check_possible
 from tablecloak.methods.rounding import (
     AnnealedRounding,
     AnnealingSettings,
@@ -35,7 +35,7 @@ from tablecloak.solvers import watched
 class AdditiveNumbers:
     """A formulation, and columns whose numbers add up. Confidential."""
 
-    joint: Joint
+    joint: JointFormulation
     x: Floats
     bound: float = 0.0
     """A lower bound on the cost of any numbers."""
@@ -86,7 +86,7 @@ def annealed_numbers(
     steps = _steps(found, problem.table.values, plan.rounded, float(bases[0]))
     if most is not None and steps > most:
         return None
-    joint, units = joint_of(plan, steps), found.units
+    joint, units = joint_formulation(plan, steps), found.units
     distance = np.where(plan.rounded, units.amounts(units.distances()), 0.0)
     bound = float(problem.weights @ distance)
     return AdditiveNumbers(joint, columns_showing(joint, found.shown), bound, found.tied)
@@ -134,12 +134,12 @@ def stated_wider(numbers: AdditiveNumbers) -> AdditiveNumbers:
     joint, plan = numbers.joint, numbers.joint.plan
     if not plan.rounded.any() or plan.perturbed.any() or not plan.problem.is_monotone:
         return numbers
-    wider = joint_of(plan, max(joint.steps, reach_of_hiding(plan.problem, plan.base[plan.rounded])))
+    wider = joint_formulation(plan, max(joint.steps, reach_of_hiding(plan.problem, plan.base[plan.rounded])))
     shown = np.where(plan.rounded, joint.value.at(numbers.x), plan.problem.table.values)
     return replace(numbers, joint=wider, x=columns_showing(wider, shown))
 
 
-def columns_showing(joint: Joint, shown: Floats) -> Floats:
+def columns_showing(joint: JointFormulation, shown: Floats) -> Floats:
     """The columns of rounded cells for what they show, and of their distances to the truth; all others at zero."""
     matrix, rows = joint.value.matrix, joint.free.constraints
     moving = np.flatnonzero((np.diff(matrix.indptr) == 1) & joint.plan.rounded)

@@ -18,17 +18,17 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.adjustment import raised
 from tablecloak.methods.heuristics import ROUNDS, lengthened, missing_deviations
-from tablecloak.methods.intervals import HAIR, snapped
+from tablecloak.methods.intervals import snapped
 from tablecloak.methods.intervals import stated as stated_intervals
-from tablecloak.methods.mixed.formulation import Joint
+from tablecloak.methods.mixed.formulation import JointFormulation
 from tablecloak.methods.mixed.plan import MixedParams
 from tablecloak.methods.mixed.settings import MixedSettings
-from tablecloak.methods.mixed.solution import Publication, accepted_with, attainable, refusal_of
+from tablecloak.methods.mixed.solution import MixedPublication, accepted_with, attainable, refusal_of
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution, length_unit, solve_compact_model
 from tablecloak.model import Intervals, Mixed, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import Outcome
+from tablecloak.solvers import LP_PRECISION, Outcome
 
 Requirements = tuple[list[Requirement], list[Requirement]]
 """Levels, and widths of cells if they are touched."""
@@ -38,7 +38,7 @@ Requirements = tuple[list[Requirement], list[Requirement]]
 class MixedModel:
     """A formulation and the requirements that are imposed on it. Confidential."""
 
-    joint: Joint
+    joint: JointFormulation
     params: MixedParams
     requirements: Requirements
     left_open: bool
@@ -49,7 +49,7 @@ class MixedModel:
 
     # ------------------------------------------------------------------ programs
 
-    def solve(self, start: Floats, least: float, *, last: bool) -> Publication | Outcome:
+    def solve(self, start: Floats, least: float, *, last: bool) -> MixedPublication | Outcome:
         """The cheapest publication, audited, or why there is none: infeasible only if that is proven.
 
         `least` is a lower bound on the cost; `last`: no other requirements are tried after these.
@@ -91,9 +91,9 @@ class MixedModel:
     def _integral(self, x: Floats) -> Floats:
         return np.where(self.joint.formulation.integral, np.rint(x), x)
 
-    def _publication(self, x: Floats, intervals: Intervals, solution: ModelSolution) -> Publication:
+    def _publication(self, x: Floats, intervals: Intervals, solution: ModelSolution) -> MixedPublication:
         pattern = self.joint.pattern(x, intervals)
-        return Publication(self.joint, x, pattern, intervals, solution, self.left_open)
+        return MixedPublication(self.joint, x, pattern, intervals, solution, self.left_open)
 
     def _solved(self, share: float, units: float, offer: Floats | None) -> ModelSolution:
         """The optimum for levels raised by a share and by data units, or what there is when the time is up."""
@@ -103,9 +103,7 @@ class MixedModel:
         if self.params.model == "first" and not deadline.passed():
             found = solve_compact_model(problem, formulation, levels, widths, deadline.left)
             if found.values.size or not found.outcome.undecided or offer is None:
-                there = found.values.size == formulation.size
-                safe = there and (found.outcome is Outcome.OPTIMAL or found.outcome.undecided)
-                return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+                return found
         model = CuttingPlaneModel(problem, formulation, levels, widths, deadline, self.progress)
         if offer is not None:
             model.offer(offer)
@@ -129,10 +127,10 @@ class MixedModel:
         problem, unit = self.joint.problem, length_unit(self.joint.problem)
         most, lengthenings = box_deviation_bounds(problem), self.settings.lengthenings
         for times in lengthenings if self.joint.plan.interval.any() else lengthenings[:1]:
-            hair = times * HAIR
+            hair = times * LP_PRECISION
             if hair and self.deadline.passed():
                 break
-            least = min(HAIR * unit, problem.table.unit / 2)
+            least = min(LP_PRECISION * unit, problem.table.unit / 2)
             longer = (
                 np.where(bound > least, bound + hair * unit, 0.0) for bound in self.joint.deviation_bounds(x)
             )

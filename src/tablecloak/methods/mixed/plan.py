@@ -15,7 +15,6 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, counted, listed, near
 from tablecloak.methods.adjustment import ReachRule
 from tablecloak.methods.feasibility import forced_in_the_way
-from tablecloak.methods.mixed.formulation import WAYS, Plan
 from tablecloak.methods.rounding import are_multiples_of_unit, indivisible_cells
 from tablecloak.model import (
     Audit,
@@ -30,6 +29,8 @@ from tablecloak.model import (
 )
 from tablecloak.progress import Progress
 from tablecloak.solvers import STATED_NOISE
+
+WAYS = ("exact", "suppress", "interval", "round", "perturb")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class MixedParams:
     least: float = 0.0
     """It is at least this much."""
     published_low: Sequence[float] | None = None
-    """Lower ends of what was published before, one a cell (NaN: nothing was); equal ends: the exact value was."""
+    """Lower ends of what was published before, for each cell (NaN: nothing was); equal ends: the exact value was."""
     published_high: Sequence[float] | None = None
     """Upper ends."""
     grid: float | None = None
@@ -64,6 +65,70 @@ class MixedParams:
     """How much larger chance makes the levels of sensitive intervals, against the midpoint attack; 0: not at all."""
     model: Literal["second", "first"] = "second"
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which way each cell goes: the masks make up the whole table, each cell in one of them. Confidential."""
+
+    problem: Problem
+    exact: Bools
+    published: Bools
+    """Published already, from `low` to `high`; those that were published exactly are in `exact`."""
+    hidden: Bools
+    """Hidden in any case."""
+    suppress: Bools
+    """Hidden or published exactly: that is decided."""
+    interval: Bools
+    rounded: Bools
+    perturbed: Bools
+    low: Floats
+    high: Floats
+    base: Floats
+    rule: ReachRule
+
+    @classmethod
+    def of(
+        cls, problem: Problem, ways: Ints, base: Floats, rule: ReachRule, low: Floats, high: Floats
+    ) -> Plan:
+        """From the number of each cell's way in `WAYS`, and what was published already (NaN: nothing was)."""
+        stated = np.isfinite(low) & np.isfinite(high)
+        exact = problem.forced | (stated & (low == high)) | (~stated & (ways == WAYS.index("exact")))
+        exact |= ~stated & (ways == WAYS.index("round")) & (base == 0)
+        hidden = (problem.marks == Mark.HIDDEN) | (problem.table.is_virtual & ~stated & ~problem.forced)
+        hidden |= (ways == WAYS.index("suppress")) & problem.sensitive & ~stated
+        exact &= ~hidden
+        published = stated & ~exact & ~hidden
+        rest = ~(exact | hidden | published)
+        suppress, interval, rounded, perturbed = (rest & (ways == WAYS.index(way)) for way in WAYS[1:])
+        return cls(
+            problem, exact, published, hidden, suppress, interval, rounded, perturbed, low, high, base, rule
+        )
+
+    @property
+    def numbers(self) -> Bools:
+        """Cells that show a number by their way."""
+        return self.exact | self.rounded | self.perturbed
+
+    @property
+    def changed(self) -> Bools:
+        """Cells that show a number which need not be the true one: their way may not be able to protect them."""
+        return self.rounded | self.perturbed
+
+    @property
+    def fixed(self) -> Bools:
+        """Cells about which nothing is decided any more."""
+        return self.exact | self.published
+
+    def summing(self) -> csr_array:
+        """The equations in which every cell shows a number by its way, and not all of them are true."""
+        equations = self.problem.table.equations
+        silent = abs(equations) @ (~self.numbers).astype(float)
+        moving = abs(equations) @ self.changed.astype(float)
+        return csr_array(equations[np.flatnonzero((silent == 0) & (moving > 0))])
+
+    def __repr__(self) -> str:
+        return f"<confidential Plan: {self.exact.size} cells>"
 
 
 # ---------------------------------------------------------------------- reading
@@ -175,7 +240,7 @@ def _published_faults(problem: Problem, low: Floats, high: Floats) -> Iterator[t
 
 
 def _numbers(name: str, given: Any, size: int, faults: list[str]) -> Floats:
-    """Numbers one a cell, from a list, an array, or a text with commas (an empty place: NaN)."""
+    """Numbers, one for each cell, from a list, an array, or a text with commas (an empty place: NaN)."""
     try:
         numbers = np.array([math.nan if entry in ("", None) else float(entry) for entry in _entries(given)])
     except (TypeError, ValueError):

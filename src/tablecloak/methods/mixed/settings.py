@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tablecloak.methods.intervals import BlurSettings
 from tablecloak.methods.rounding import RoundingSettings
 
 
@@ -33,5 +34,7 @@ class MixedSettings:
     """Maximum share of the time for the audit of the widest publication, where additive numbers exist."""
     exact_share: float = 0.5
     """Share of the time for the levels as they are, where intervals are blurred afterwards."""
+    blur: BlurSettings = BlurSettings()
+    """Asymmetry and grid of intervals."""
     rounding: RoundingSettings = RoundingSettings()
     """Steps of rounding, and annealing."""

@@ -12,13 +12,12 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.adjustment import COUNTED_ON, FRACTIONS
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.intervals import HAIR
-from tablecloak.methods.mixed.formulation import Joint, Plan
-from tablecloak.methods.mixed.plan import MixedParams
+from tablecloak.methods.mixed.formulation import JointFormulation
+from tablecloak.methods.mixed.plan import MixedParams, Plan
 from tablecloak.methods.unified import FormulationSettings, ModelSolution
 from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
-from tablecloak.solvers import INTEGRAL_MOVE, Outcome
+from tablecloak.solvers import LP_PRECISION, UNIT_NOISE, Outcome
 
 UNDECIDED = (
     "no publication in these ways was found that the audit accepts, and none is proven to be impossible; publish more "
@@ -27,10 +26,10 @@ UNDECIDED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Publication:
+class MixedPublication:
     """A publication, how its program ended, and whether cells with numbers may be open. Confidential."""
 
-    joint: Joint
+    joint: JointFormulation
     x: Floats
     pattern: Mixed
     intervals: Intervals
@@ -49,7 +48,9 @@ def of_true_cells(plan: Plan, requirements: list[Requirement]) -> list[Requireme
     return [requirement for requirement in requirements if not plan.changed[requirement.cell]]
 
 
-def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress) -> Intervals | None:
+def attainable(
+    joint: JointFormulation, x: Floats, intervals: Intervals, progress: Progress
+) -> Intervals | None:
     """Intervals of cells without weight cut to what the outsider cannot exclude; None where there are no such cells."""
     problem = joint.problem
     loose = joint.plan.interval & (intervals.low < intervals.high)
@@ -65,7 +66,7 @@ def attainable(joint: Joint, x: Floats, intervals: Intervals, progress: Progress
     return Intervals(low, high)
 
 
-def notes_of(plan: Plan, pattern: Mixed, exact: Publication) -> list[str]:
+def notes_of(plan: Plan, pattern: Mixed, exact: MixedPublication) -> list[str]:
     """Notes for the reader of a result."""
     table, notes, view = plan.problem.table, [], pattern.view(plan.problem)
     if exact.left_open:
@@ -79,7 +80,7 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Publication) -> list[str]:
     if plan.perturbed.any():
         notes.append(COUNTED_ON)
         moved = (view.shown - table.values)[plan.perturbed] / table.unit
-        if (np.abs(moved - np.rint(moved)) > INTEGRAL_MOVE).any():
+        if (np.abs(moved - np.rint(moved)) > UNIT_NOISE).any():
             notes.append(FRACTIONS)
     if (plan.suppress.any() or not plan.problem.is_monotone) and not is_network(plan.problem):
         notes.append(
@@ -97,14 +98,14 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Publication) -> list[str]:
 
 
 def proposal_of(
-    problem: Problem, params: MixedParams, pattern: Mixed, exact: Publication, notes: list[str], run: Run
+    problem: Problem, params: MixedParams, pattern: Mixed, exact: MixedPublication, notes: list[str], run: Run
 ) -> Proposal:
     """The proposal of a mixed publication, with what is proven about its cost."""
     answer, before, cost = exact.answer, exact.pattern.loss(problem), pattern.loss(problem)
     first, last = exact.pattern.view(problem), pattern.view(problem)
     same = bool((first.low == last.low).all() and (first.high == last.high).all())
     optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
-    slack = 20 * HAIR * max(1.0, bound)
+    slack = 20 * LP_PRECISION * max(1.0, bound)
     proven = optimal and abs(before - bound) <= slack and not exact.left_open
     if optimal and not same:
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")
@@ -123,14 +124,14 @@ def proposal_of(
             "published before": int(exact.joint.plan.published.sum()),
             "steps": exact.joint.steps,
             "rounds": answer.rounds,
-            "rows": answer.rows,
+            "rows": answer.cuts,
         },
         notes=tuple(notes),
         may_leave_open=exact.left_open,
     )
 
 
-def refusal_of(joint: Joint, cells: list[str]) -> InfeasibleProblem:
+def refusal_of(joint: JointFormulation, cells: list[str]) -> InfeasibleProblem:
     """The refusal where nothing meets the requirements; `cells` are known to be open even where all else is vague."""
     problem = joint.problem
     most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"

@@ -21,6 +21,7 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.errors import SolverError, counted
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.rounding.annealing import AnnealedRounding, anneal
+from tablecloak.methods.rounding.integer_units import count_changes
 from tablecloak.methods.rounding.settings import AnnealingSettings, RoundingSettings
 from tablecloak.methods.unified import sufficient_deviation
 from tablecloak.model import Problem, Rounding, Status
@@ -102,17 +103,12 @@ class InitialRounding:
                 "as hiding the cells, for a verdict on a narrow one takes long on linked tables (`steps` limits it)"
             )
         notes.append(f"cells may be {counted(reach, 'base')} away from the truth: that is the stated reach")
-        moved = np.abs(found.shown - self.problem.table.values)
         return Proposal(
             self._pattern(found, reach),
             self.run.status(Status.FEASIBLE, complete=False),
             f"simulated annealing on {structure_of(self.problem.table).description}",
             bound=found.bound,
-            counters={
-                "steps": reach - 1,
-                "cells changed": int((moved > 0).sum()),
-                "largest change": float(moved.max(initial=0.0)),
-            },
+            counters={"steps": reach - 1} | count_changes(self.problem.table, found.shown),
             notes=tuple(notes),
             may_leave_open=True,
         )

@@ -20,8 +20,8 @@ from tablecloak.solvers import (
     ADDITIVE_ABSOLUTE,
     ADDITIVE_RELATIVE,
     DECIMAL_NOISE,
-    INTEGRAL_MOVE,
-    UNIT_MULTIPLE,
+    INTEGER_QUOTIENT,
+    UNIT_NOISE,
     GrowingProgram,
 )
 
@@ -43,7 +43,7 @@ class IntegerTable:
 
     def amounts(self, units: Ints) -> Floats:
         """Integer units as numbers of the table."""
-        return np.asarray(units / 10.0**self.decimals, dtype=np.float64)
+        return amounts(units, self.decimals)
 
     def distances(self) -> Ints:
         """The distance of each cell to the nearest multiple of the base."""
@@ -70,6 +70,12 @@ def in_data_units(table: Table, values: Floats) -> Floats:
     return amounts(np.rint(values / table.unit), table.decimals)
 
 
+def count_changes(table: Table, shown: Floats) -> dict[str, float]:
+    """Counters of a rounding: changed cells and the largest change."""
+    moved = np.abs(shown - table.values)
+    return {"cells changed": int((moved > 0).sum()), "largest change": float(moved.max(initial=0.0))}
+
+
 def is_noise(residual: Floats, size: Floats, unit: float = 1.0) -> bool:
     """Whether what is left of equations is floating-point noise; `size` is the sum of the absolute terms of each."""
     return bool((np.abs(residual) <= ADDITIVE_ABSOLUTE * unit + ADDITIVE_RELATIVE * size).all())
@@ -78,7 +84,7 @@ def is_noise(residual: Floats, size: Floats, unit: float = 1.0) -> bool:
 def are_multiples_of_unit(base: Floats, table: Table) -> bool:
     """Whether all bases are multiples of the data unit, up to noise."""
     units = base / table.unit
-    return not (np.abs(units - np.rint(units)) > UNIT_MULTIPLE * np.maximum(units, 1.0)).any()
+    return not (np.abs(units - np.rint(units)) > INTEGER_QUOTIENT * np.maximum(units, 1.0)).any()
 
 
 def integer_table(method: str, problem: Problem, base: float) -> IntegerTable:
@@ -185,7 +191,7 @@ def conflicting_cells(
     if solution.values.size < columns:
         return None
     up, down = solution.values[form.size :].reshape(2, -1)
-    return kept[np.abs(up - down) > INTEGRAL_MOVE]
+    return kept[np.abs(up - down) > UNIT_NOISE]
 
 
 def adds_up(matrix: csr_array, deviation: Ints) -> Bools:
@@ -199,7 +205,7 @@ def _integer_base(method: str, table: Table, base: float) -> int:
     if not (np.isfinite(base) and base > 0):
         fault = "the base must be a finite number above zero"
     elif base * 10.0**table.decimals >= LARGEST_INTEGER / 2:
-        fault = "the base is too large for a table with so many decimals"
+        fault = "the base is too large for a table with this number of decimals"
     else:
         units = round(base * 10.0**table.decimals)
         if units < 1 or abs(units / 10.0**table.decimals - base) > DECIMAL_NOISE * base:

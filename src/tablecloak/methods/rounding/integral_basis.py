@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.rounding.integer_units import LARGEST_INTEGER, integer_matrix, true_leaves
-from tablecloak.methods.rounding.settings import BasisSettings
+from tablecloak.methods.rounding.settings import IntegralBasisSettings
 from tablecloak.methods.rounding.totals import Totals
 from tablecloak.model import Problem, Table
 
@@ -61,7 +61,7 @@ class IntegralBasis:
         kept: Bools,
         size: Floats,
         stop: Callable[[], bool] = lambda: False,
-        settings: BasisSettings = BasisSettings(),
+        settings: IntegralBasisSettings = IntegralBasisSettings(),
     ) -> IntegralBasis | None:
         """The basis of any equations; `kept` cells do not move, and of two cells the one with larger `size` depends.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class BasisSettings:
+class IntegralBasisSettings:
     """Limits of the integral basis (`integral_basis`, `totals`)."""
 
     largest: int = 2**20

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Ints
 from tablecloak.methods.rounding.integer_units import adds_up
-from tablecloak.methods.rounding.settings import BasisSettings
+from tablecloak.methods.rounding.settings import IntegralBasisSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Totals:
 
     @classmethod
     def of(
-        cls, equations: csr_array, leaf: Bools, settings: BasisSettings = BasisSettings()
+        cls, equations: csr_array, leaf: Bools, settings: IntegralBasisSettings = IntegralBasisSettings()
     ) -> Totals | None:
         """The totals; None where leaves do not determine all cells, or are linearly dependent."""
         totals, known = cls.partial(equations, leaf)

@@ -4,7 +4,7 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 """
 
 from tablecloak.methods.unified.compact_model import solve_compact_model
-from tablecloak.methods.unified.cutting_plane_model import CuttingPlaneModel, ModelSolution
+from tablecloak.methods.unified.cutting_plane_model import CuttingPlaneModel, CuttingPlaneSettings
 from tablecloak.methods.unified.formulation import (
     Affine,
     Formulation,
@@ -19,6 +19,7 @@ from tablecloak.methods.unified.formulation import (
     sufficient_deviation,
     suppression_formulation,
 )
+from tablecloak.methods.unified.model_solution import ModelSolution
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
 from tablecloak.methods.unified.separation import initial_protection_cuts
 from tablecloak.methods.unified.shown_values import (
@@ -33,6 +34,7 @@ from tablecloak.methods.unified.shown_values import (
 __all__ = [
     "Affine",
     "CuttingPlaneModel",
+    "CuttingPlaneSettings",
     "Formulation",
     "FormulationSettings",
     "LinearConstraints",

@@ -73,12 +73,13 @@ class LinearConstraints:
         """The empty set of constraints."""
         return cls(csr_array((0, variables)), np.zeros(0), np.zeros(0))
 
-    def stacked(self, other: LinearConstraints) -> LinearConstraints:
-        """Both sets of constraints."""
+    def stacked(self, *others: LinearConstraints) -> LinearConstraints:
+        """All these constraints together."""
+        every = (self, *others)
         return LinearConstraints(
-            csr_array(vstack([self.matrix, other.matrix])),
-            np.concatenate([self.low, other.low]),
-            np.concatenate([self.high, other.high]),
+            csr_array(vstack([each.matrix for each in every])),
+            np.concatenate([each.low for each in every]),
+            np.concatenate([each.high for each in every]),
         )
 
     def extended(self, variables: int) -> LinearConstraints:

@@ -35,9 +35,7 @@ from tablecloak.methods.unified.formulation import (
     switched,
 )
 from tablecloak.model import Problem
-
-WHOLE = 1e-9
-"""A value is a multiple of its base up to this share of the base."""
+from tablecloak.solvers import INTEGER_QUOTIENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,7 @@ def sum_constraints(equations: csr_array, values: Floats, shown: Affine) -> Line
     np.maximum.at(scale, of, np.abs(matrix.data))
     scale[scale == 0] = np.maximum(abs(equations) @ np.abs(values), 1.0)[scale == 0]
     right = right / scale
-    right = np.where(np.abs(right - np.rint(right)) < WHOLE, np.rint(right), right)
+    right = np.where(np.abs(right - np.rint(right)) < INTEGER_QUOTIENT, np.rint(right), right)
     return LinearConstraints(
         csr_array((matrix.data / scale[of], matrix.indices, matrix.indptr), shape=matrix.shape), right, right
     )
@@ -80,7 +78,7 @@ def rounding_formulation(
     rounded = cells & (base > 0)
     safe_base = np.where(rounded, base, 1.0)
     multiple = np.rint(value / safe_base)
-    is_multiple = np.abs(value / safe_base - multiple) < WHOLE
+    is_multiple = np.abs(value / safe_base - multiple) < INTEGER_QUOTIENT
     floor = np.where(is_multiple, multiple, np.floor(value / safe_base)) * safe_base
     if steps == 0:
         return _zero_restricted(problem, rounded, np.where(rounded, floor, value), base, is_multiple, weights)

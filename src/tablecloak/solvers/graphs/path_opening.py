@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.graphs.adjacency import adjacency, arc_ends, least_step
-from tablecloak.solvers.tolerances import LEVEL_NOISE, UNIT_NOISE
+from tablecloak.solvers.tolerances import HALF_UNIT, LEVEL_NOISE
 
 Capacities = tuple[Floats, Floats]
 """How far up and how far down each arc may deviate."""
@@ -94,7 +94,7 @@ class PathOpeningNetwork:
         """
         up, down = capacities
         left, before, blocking = need, np.inf, False
-        noise = min(LEVEL_NOISE * need, UNIT_NOISE)
+        noise = min(LEVEL_NOISE * need, HALF_UNIT)
         while left > noise and not stop():
             blocking = left < before and before < np.inf  # not again if that brought nothing
             before = left

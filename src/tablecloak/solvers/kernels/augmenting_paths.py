@@ -15,7 +15,7 @@ from numba import boolean, float64, int64, typeof, void
 
 from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import compiled, floats_type
-from tablecloak.solvers.tolerances import LEVEL_NOISE, UNIT_NOISE
+from tablecloak.solvers.tolerances import HALF_UNIT, LEVEL_NOISE
 
 NONE = -1
 NEARLY = 0.03
@@ -139,7 +139,7 @@ def _shortest(
                 break
             if arc != own and not done[net.target[entry]]:
                 residual = up[arc] - net.flow[arc] if net.forward[entry] else down[arc] + net.flow[arc]
-                if residual > min(LEVEL_NOISE * need, UNIT_NOISE):
+                if residual > min(LEVEL_NOISE * need, HALF_UNIT):
                     cost = step if free else step + net.price[arc] * max(1.0, need / residual)
                     other = net.target[entry]
                     if here + cost < distance[other] and here + cost < distance[sink]:
@@ -208,7 +208,7 @@ def _augment_all(
     slack = NEARLY * distance[sink]
     place = net.first[:-1].copy()  # the entry of each node that is looked at next
     sent, node = 0.0, source
-    while most - sent > min(LEVEL_NOISE * most, UNIT_NOISE):
+    while most - sent > min(LEVEL_NOISE * most, HALF_UNIT):
         if node == sink:
             sent += _augment(net, up, down, source, sink, most - sent)
             node = source
@@ -225,7 +225,7 @@ def _augment_all(
         fits = arc != own and (done[other] or other == sink) and distance[node] < distance[other]
         if fits:
             residual = _residual(net, up, down, entry)
-            fits = residual > min(LEVEL_NOISE * most, UNIT_NOISE)
+            fits = residual > min(LEVEL_NOISE * most, HALF_UNIT)
             if fits:
                 cost = step if net.is_open[arc] else step + net.price[arc] * max(1.0, most / residual)
                 fits = distance[node] + cost <= distance[other] + slack
@@ -270,7 +270,7 @@ def open_paths(
     source, sink = (head, tail) if upward else (tail, head)
     missing = need
     for _ in range(most):
-        if missing <= min(LEVEL_NOISE * need, UNIT_NOISE):
+        if missing <= min(LEVEL_NOISE * need, HALF_UNIT):
             return 0.0
         if not _shortest(net, up, down, source, sink, own, missing, step):
             return -missing

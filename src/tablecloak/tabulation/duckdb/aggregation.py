@@ -65,7 +65,7 @@ class Level:
 
     @property
     def picks(self) -> list[tuple[str, str, str]]:
-        """What to look for in each cell, in SQL: name, which units, and how many of the largest (none: the one)."""
+        """Selections in each cell, in SQL: name, condition of units, and number of the largest (none: one)."""
         picks = [("top", "true", f", {self.depth}")]
         if self.loaded.waivers:
             picks.append(("unwaived_one", f"f & {UnitFlag.WAIVED} = 0", ""))
@@ -161,7 +161,7 @@ def rounded_sums(
 
 
 def sum_decimals(shape: Shape, loaded: Loaded) -> int:
-    """With how many decimals the response is added up."""
+    """Number of decimals with which the response is added up."""
     return _sum_scales(shape, loaded)[0]
 
 
@@ -373,11 +373,11 @@ def _known(
         f"SELECT u, cell, {_numbers(level.scales[:2])} FROM (SELECT u, cell, sum(x) AS x, sum(s) AS s "
         "FROM spread JOIN known_rows USING (leaf) GROUP BY u, cell)"
     )
-    goes = []
+    found = []
     for pairs in passes(scalar(connection, "SELECT count(*) FROM known_rows")):
         with _spread(connection, pairs):
-            goes.append(arrays(connection, query))
-    return facts, {name: np.concatenate([go[name] for go in goes]) for name in ("u", "cell", "x", "s")}
+            found.append(arrays(connection, query))
+    return facts, {name: np.concatenate([each[name] for each in found]) for name in ("u", "cell", "x", "s")}
 
 
 def _places(known: Ints, units: Ints) -> Ints:

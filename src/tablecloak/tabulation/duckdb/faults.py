@@ -30,7 +30,7 @@ class FaultFinder:
         self.starts = starts
 
     def places(self, rows: Sequence[int]) -> dict[int, str]:
-        """Where each row is: ``row 3``, ``line 4``, ``north.csv, line 4``."""
+        """The place of each row: ``row 3``, ``line 4``, ``north.csv, line 4``."""
         found = dict[int, str]()
         for i, part in enumerate(self.parts):
             own = [row for row in rows if bisect_left(self.starts, row) - 1 == i]

@@ -1,4 +1,4 @@
-"""Where records come from: a dataframe or files, as parts that DuckDB can select from.
+"""Sources of records: a dataframe or files, as parts that DuckDB can select from.
 
 CSV is read with every column as text: codes like "01" stay what they are. The separator is the one of , ; tab |
 that the header has most of; text is UTF-8 (a byte order mark is dropped), UTF-16 with its mark, or else Latin-1.
@@ -39,7 +39,7 @@ class Part:
     identifiers: tuple[str, ...]
     """The columns in SQL, in the same order."""
     relation: str
-    """What stands behind FROM; it may use `parameters`."""
+    """The relation after FROM; it may use `parameters`."""
     parameters: dict[str, Any] = field(default_factory=dict)
     file: str = ""
     lines: Callable[[Sequence[int]], dict[int, int]] | None = None
@@ -215,7 +215,7 @@ def _row_lines(reader: Any, width: int) -> Iterator[int]:
 
 
 def csv_fault(error: duckdb.Error) -> str:
-    """What DuckDB found wrong with a text file, without the data that its message quotes."""
+    """The fault that DuckDB found in a text file, without the data that its message quotes."""
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
     counts = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)

@@ -58,7 +58,7 @@ class CodeList:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What to read: codes, numbers by column name, and the roles of the other columns."""
+    """The columns to read: codes, numbers by column name, and the roles of the other columns."""
 
     lists: Sequence[CodeList]
     numbers: Sequence[str]

@@ -75,7 +75,7 @@ def arrays(
 
 
 def _finished(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """The result of some work with the database, done in a thread: Ctrl-C reaches us, not always DuckDB."""
+    """The result of some work with the database, done in a thread: an interrupt reaches Python, not always DuckDB."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:

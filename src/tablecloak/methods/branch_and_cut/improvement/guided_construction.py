@@ -19,7 +19,12 @@ from tablecloak.methods.branch_and_cut.improvement.base import Stage
 from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.search import SearchContext
-from tablecloak.methods.heuristics import NetworkSearch, Search, Thinner
+from tablecloak.methods.heuristics import (
+    Elimination,
+    NullSpaceWitnesses,
+    by_decreasing_weight,
+    construct_pattern,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import FRACTIONAL_SUPPORT
 
@@ -67,15 +72,11 @@ def construct(
         return
     conditional = problem.has_conditional
     allowed = model.allowed if within is None or conditional else within
-    construction: Search | NetworkSearch
-    if model.is_network and not conditional:
-        construction = NetworkSearch(problem, allowed, model.requirements, report, deadline, weights=prices)
-    else:
-        construction = Search(problem, allowed, report, deadline, weights=prices)
-    construction.construct()
-    if construction.complete:
-        construction.clean_up()
-        incumbent.offer(construction.hidden.copy())
+    pattern = construct_pattern(
+        problem, allowed, report, deadline, requirements=model.requirements, weights=prices
+    )
+    if pattern is not None:
+        incumbent.offer(pattern)
 
 
 def construct_near(search: SearchContext, x: Floats) -> None:
@@ -103,15 +104,19 @@ def eliminates(model: SuppressionModel, hidden: Bools) -> bool:
 
     On networks, where construction is fast, they are not.
     """
-    fits = not model.is_network and Thinner.fits(model.problem, model.requirements, hidden)
+    fits = not model.is_network and NullSpaceWitnesses.fits(model.problem, model.requirements, hidden)
     return fits and not model.problem.has_conditional
 
 
 def without_redundant(search: SearchContext, hidden: Bools, prices: Floats | None = None) -> Bools | None:
     """A pattern without redundant suppressions, by decreasing price (None: weight); None if it is not safe, or late."""
     model, cuts = search.model, search.relaxation.active_cuts()
-    elimination = Thinner(model.problem, model.requirements, hidden, search.deadline, cuts)
-    return elimination.hidden if elimination.run(search.report, prices) else None
+    problem, requirements = model.problem, model.requirements
+    engine = NullSpaceWitnesses(problem, requirements, hidden)
+    elimination = Elimination(problem, requirements, hidden, engine, search.deadline, search.report, cuts)
+    price = problem.weights if prices is None else prices
+    order = by_decreasing_weight(hidden & ~problem.must_hide, price)
+    return elimination.hidden if elimination.run(order) else None
 
 
 def _eliminate_or_construct(search: SearchContext, cells: Bools, prices: Floats) -> None:

@@ -25,7 +25,7 @@ from tablecloak.methods.branch_and_cut.improvement.guided_construction import el
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.settings import IteratedGreedySettings
 from tablecloak.methods.branch_and_cut.tree import solve_over
-from tablecloak.methods.heuristics import Search
+from tablecloak.methods.heuristics import LpConstruction
 from tablecloak.solvers import Outcome
 
 
@@ -80,7 +80,7 @@ class IteratedGreedy:
     def _rebuilt(self, search: SearchContext, kept: Bools, prices: Floats) -> Bools | None:
         """Protect what these cells leave unmet at these prices, then eliminate at the weights. None: not in time."""
         model = search.model
-        construction = Search(
+        construction = LpConstruction(
             model.problem, model.allowed, search.report, search.deadline, weights=prices, start=kept
         )
         construction.construct()

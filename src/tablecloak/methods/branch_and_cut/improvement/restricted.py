@@ -50,7 +50,7 @@ class RestrictedPrograms:
 
 
 def is_large_network(search: SearchContext) -> bool:
-    """Whether a network has so many cells below the incumbent's cost that nodes take long."""
+    """Whether a network has many cells below the incumbent's cost, so that nodes take long."""
     if search.incumbent.pattern is None or not search.model.is_network:
         return False
     most = search.settings.neighbourhoods.large_network_cells

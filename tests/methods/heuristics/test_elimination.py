@@ -1,4 +1,4 @@
-"""The clean-up of a safe pattern: safe afterwards by the audit, and nothing more can be published."""
+"""Elimination of redundant suppressions: safe afterwards by the audit, and nothing more can be published."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import capacity_separator_of
-from tablecloak.methods.heuristics import Thinner
+from tablecloak.methods.heuristics import Elimination, NullSpaceWitnesses, by_decreasing_weight, witnesses
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
-from tablecloak.progress import NEVER, Deadline, silent
+from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.kernels import null_space_simplex
 from tablecloak.testing import KINDS, random_problem
 
@@ -34,7 +34,7 @@ TABLES = [
 ]  # fmt: skip
 
 
-def tasks_of(problem: Problem, hidden: np.ndarray) -> list[Requirement]:
+def requirements_of(problem: Problem, hidden: np.ndarray) -> list[Requirement]:
     """Every level of every attacker on the hidden cells, conditional widths among them."""
     requirements = []
     for attacker in range(len(problem.attacker_names)):
@@ -62,37 +62,48 @@ def start_of(problem: Problem, rng: np.random.Generator | None = None) -> np.nda
     return hidden
 
 
-def check(problem: Problem, start: np.ndarray, rows: tuple = ()) -> Thinner:
-    """Thin a safe pattern: it stays safe, keeps marks, and no single cell more can be published."""
-    thinner = Thinner(problem, tasks_of(problem, start), start, NEVER, rows)
+def elimination_of(
+    problem: Problem,
+    requirements: list[Requirement],
+    start: np.ndarray,
+    deadline: Deadline = NEVER,
+    cuts: tuple = (),
+) -> Elimination:
+    engine = NullSpaceWitnesses(problem, requirements, start)
+    return Elimination(problem, requirements, start, engine, deadline, cuts=cuts)
+
+
+def check(problem: Problem, start: np.ndarray, cuts: tuple = ()) -> Elimination:
+    """Eliminate from a safe pattern: it stays safe, keeps marks, and no single cell more can be published."""
+    elimination = elimination_of(problem, requirements_of(problem, start), start, cuts=cuts)
     before = start.copy()
-    assert thinner.run(silent)
-    hidden = thinner.hidden
+    assert elimination.run()
+    hidden = elimination.hidden
     assert (start == before).all(), "the pattern given is not changed"
     assert not (hidden & ~start).any()
     assert (hidden >= problem.must_hide).all()
     assert not (hidden & problem.forced).any()
-    assert thinner.published == int(start.sum() - hidden.sum())
+    assert elimination.published == int(start.sum() - hidden.sum())
     assert is_safe(problem, hidden)
     if (
         problem.levels.conditional.any()
     ):  # a width that is asked no more may have been what a cell was needed for
-        hidden = thinned_out(problem, hidden)
+        hidden = eliminated_again(problem, hidden)
     for cell in np.flatnonzero(hidden & ~problem.must_hide):
         fewer = hidden.copy()
         fewer[cell] = False
         assert not is_safe(problem, fewer), f"cell {cell} could be published"
-    return thinner
+    return elimination
 
 
-def thinned_out(problem: Problem, hidden: np.ndarray) -> np.ndarray:
-    """Thinned again and again until nothing more is published."""
+def eliminated_again(problem: Problem, hidden: np.ndarray) -> np.ndarray:
+    """Eliminated again and again until nothing more is published."""
     while True:
-        thinner = Thinner(problem, tasks_of(problem, hidden), hidden, NEVER)
-        assert thinner.run(silent)
-        if thinner.published == 0:
+        elimination = elimination_of(problem, requirements_of(problem, hidden), hidden)
+        assert elimination.run()
+        if elimination.published == 0:
             return hidden
-        hidden = thinner.hidden
+        hidden = elimination.hidden
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -153,53 +164,53 @@ def test_an_unsafe_start_is_refused_and_left_alone(fixture):
     problem = FIXTURES[fixture]()
     start = problem.must_hide.copy()
     assert not is_safe(problem, start)
-    thinner = Thinner(problem, tasks_of(problem, start), start, NEVER)
-    assert not thinner.run(silent)
-    assert (thinner.hidden == start).all()
-    assert thinner.published == 0
+    elimination = elimination_of(problem, requirements_of(problem, start), start)
+    assert not elimination.run()
+    assert (elimination.hidden == start).all()
+    assert elimination.published == 0
 
 
-def test_dear_cells_are_published_first():
+def test_cells_are_tried_by_decreasing_weight():
     problem = FIXTURES["two way several"]()
     weights = np.where(problem.must_hide, 0.0, np.arange(len(problem.table), dtype=float))
     order = []
-    thinner = Thinner(
-        replace(problem, weights=weights), tasks_of(problem, ~problem.forced), ~problem.forced, NEVER
+    elimination = elimination_of(
+        replace(problem, weights=weights), requirements_of(problem, ~problem.forced), ~problem.forced
     )
-    tried = thinner._try
-    thinner._try = lambda cell: (order.append(cell), tried(cell))
-    assert thinner.run(silent)
+    tried = elimination._try
+    elimination._try = lambda cell: (order.append(cell), tried(cell))
+    assert elimination.run()
     assert order == sorted(order, reverse=True)
 
 
 def test_out_of_time_it_is_safe_all_the_same():
     problem = FIXTURES["three way"]()
     start = start_of(problem)
-    thinner = Thinner(problem, tasks_of(problem, start), start, Deadline.after(0.0))
-    assert not thinner.run(silent)
-    assert (thinner.hidden == start).all()
+    elimination = elimination_of(problem, requirements_of(problem, start), start, Deadline.after(0.0))
+    assert not elimination.run()
+    assert (elimination.hidden == start).all()
 
 
-def test_the_dearest_cell_by_other_prices_goes_first():
+def test_the_heaviest_cell_by_other_prices_goes_first():
     problem = FIXTURES["three way"]()
     start = start_of(problem)
-    requirements, free = tasks_of(problem, start), np.flatnonzero(start & ~problem.must_hide)
+    requirements, free = requirements_of(problem, start), np.flatnonzero(start & ~problem.must_hide)
     left = {}
     for favourite in free.tolist():
         price = problem.weights.copy()
         price[favourite] = 10.0 * price.max()
-        thinner = Thinner(problem, requirements, start, Deadline.after(None))
-        assert thinner.run(silent, price)
-        left[favourite] = bool(thinner.hidden[favourite])
-    by_weight = Thinner(problem, requirements, start, Deadline.after(None))
-    assert by_weight.run(silent)
+        elimination = elimination_of(problem, requirements, start, Deadline.after(None))
+        assert elimination.run(by_decreasing_weight(start & ~problem.must_hide, price))
+        left[favourite] = bool(elimination.hidden[favourite])
+    by_weight = elimination_of(problem, requirements, start, Deadline.after(None))
+    assert by_weight.run()
     assert any(by_weight.hidden[cell] and not stays for cell, stays in left.items())
 
 
 def test_large_problems_do_not_fit(monkeypatch):
     problem = FIXTURES["three way"]()
     start = start_of(problem)
-    requirements = tasks_of(problem, start)
-    assert Thinner.fits(problem, requirements, start)
-    monkeypatch.setattr("tablecloak.methods.heuristics.redundancy.MOST_ENTRIES", 10)
-    assert not Thinner.fits(problem, requirements, start)
+    requirements = requirements_of(problem, start)
+    assert NullSpaceWitnesses.fits(problem, requirements, start)
+    monkeypatch.setattr(witnesses, "MOST_ENTRIES", 10)
+    assert not NullSpaceWitnesses.fits(problem, requirements, start)
