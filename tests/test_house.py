@@ -74,7 +74,7 @@ SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
 
 MOST_LINES = 600
 STATE = {
-    "solvers.highs._LEFT": "threads of interrupted programs that have not ended yet; the process waits for them",
+    "solvers.highs.running._ABANDONED": "threads of abandoned programs; the process waits for them before it exits",
     "attacker.presolve._KNOWN": "a cache by table that forgets tables nobody holds any more",
     "methods.feasibility._LARGEST": "a cache by problem that forgets problems that are no longer held",
     "methods.rounding.integral_basis._KNOWN": "a cache by problem that forgets problems that are no longer held",

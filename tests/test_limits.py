@@ -27,7 +27,9 @@ from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
 from tests.methods.heuristics.test_hypercubes import problem_of
 
-highs, judging = (import_module(f"tablecloak.{name}") for name in ("solvers.highs", "methods.timed_audit"))
+highs, judging = (
+    import_module(f"tablecloak.{name}") for name in ("solvers.highs.running", "methods.timed_audit")
+)
 UNTIMED = ("tablecloak.methods", "tablecloak.attacker", "tablecloak.solvers", "tablecloak.progress")
 """Packages that may not read a clock without a limit; `protect` and `audit` report their seconds."""
 EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
@@ -170,7 +172,7 @@ def test_an_audit_within_a_method_ends_with_the_deadline(monkeypatch):
 
     def slow(problem, pattern, *, progress):
         with pytest.raises(TimeUp):
-            highs._LOOK.get()()
+            highs._WATCH.get()()
         looked.append(pattern)
         progress("audit", 0, 1)
 
@@ -178,7 +180,7 @@ def test_an_audit_within_a_method_ends_with_the_deadline(monkeypatch):
     monkeypatch.setattr("tablecloak.progress.time.monotonic", Fuse(2))
     pattern = Suppression.copy_of(problem.must_hide)
     assert judging.audit_within(problem, pattern, Deadline.after(1.0), lambda *given: None) is None
-    assert looked and highs._LOOK.get() is None
+    assert looked and highs._WATCH.get() is None
     later = Deadline.after(50.0)
     assert judging.audit_within(problem, pattern, Deadline.after(0.0), lambda *given: None) is None
     assert judging.audit_within(problem, pattern, later, lambda *given: None, takes=60.0) is None

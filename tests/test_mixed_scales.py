@@ -26,7 +26,7 @@ from tablecloak.methods.cuts import Cut, capacity_separator_of
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.model import Requirement, Side, all_requirements
-from tablecloak.solvers import Outcome, Program, row_generation
+from tablecloak.solvers import GrowingProgram, Outcome
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
 from tablecloak.testing.brute_force import safe_suppression_below
 
@@ -196,10 +196,10 @@ def test_a_cut_against_a_safe_pattern_is_dropped_and_counted():
 
 def test_programs_with_rows_of_extreme_size_are_solved():
     """Coefficients of 2e-8 beside costs of thousands: HiGHS ended without a status."""
-    program = Program(np.array([2e3, 4e3]), np.zeros(2), np.full(2, np.inf), np.zeros(2, dtype=bool))
+    program = GrowingProgram(np.array([2e3, 4e3]), np.zeros(2), np.full(2, np.inf), np.zeros(2, dtype=bool))
     matrix = csr_array(np.array([[2e-8, 1e-8], [97.0, 0.0]]))
-    program.add_rows(matrix, np.ones(2), np.full(2, np.inf))
-    solution = program.relax()
+    program.add_rows(np.ones(2), matrix)
+    solution = program.solve()
     assert solution.outcome is Outcome.OPTIMAL
     assert solution.values == pytest.approx([5e7, 0.0])
 
@@ -225,9 +225,9 @@ def test_intervals_where_boxes_are_narrow_and_values_large(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["interval-partial", "interval-combined"])
 def test_a_solver_that_fails_is_no_time_limit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_generation, "run", lambda highs, seconds, **_: highspy.HighsModelStatus.kUnknown)
-    none = np.zeros(0)
-    assert Program(np.ones(1), np.zeros(1), np.ones(1), none > 0).relax().outcome is Outcome.FAILED
+    monkeypatch.setattr(GrowingProgram, "_run", lambda self, seconds: highspy.HighsModelStatus.kUnknown)
+    linear = np.zeros(1, dtype=bool)
+    assert GrowingProgram(np.ones(1), integral=linear).solve().outcome is Outcome.FAILED
     found = protect(small_beside_huge(), method)
     assert found.status is Status.FEASIBLE and found.audit.safe
     assert found.report.stopped_by == "finished"

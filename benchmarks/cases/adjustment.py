@@ -27,8 +27,8 @@ from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
 from tablecloak.attacker import working_equations
 from tablecloak.methods.adjustment import Ranges, ReachRule, cost_of, ranges_of
-from tablecloak.solvers.highs import quiet_highs
-from tablecloak.solvers.linear_program import model
+from tablecloak.solvers.highs.program import highs_model
+from tablecloak.solvers.highs.running import new_highs
 
 SECONDS = 60.0
 METHOD, PLAIN = "perturb-cta", "plain"
@@ -83,7 +83,7 @@ def plain(problem: Problem, ranges: Ranges, seconds: float) -> tuple[str, Floats
     """How it ended, how far cells move (in units), and the bound."""
     least = np.concatenate([ranges.up_low[ranges.rises], ranges.down_low[ranges.falls]])
     scale = max(1.0, float(np.median(least))) if least.size else 1.0
-    highs = quiet_highs(time_limit=seconds, mip_rel_gap=GAP)
+    highs = new_highs(time_limit=seconds, mip_rel_gap=GAP)
     weights = problem.weights / max(1.0, float(problem.weights.max(initial=0.0)) / 1e6)
     ratio = float(problem.weights.max(initial=0.0)) / max(float(weights.max(initial=0.0)), 1e-300)
     highs.passModel(_program(problem, ranges, scale, weights))
@@ -126,17 +126,12 @@ def _program(problem: Problem, ranges: Ranges, scale: float, weights: Floats) ->
     sensitive = ranges.rises | ranges.falls
     rise = np.where(sensitive, ranges.up_high, ranges.high) / scale
     fall = np.where(sensitive, ranges.down_high, -ranges.low) / scale
-    lp = model(
-        csc_array(vstack(blocks)),
-        np.concatenate([np.zeros(2 * size), np.where(ranges.falls[p], 0.0, 1.0)]),
-        np.concatenate([rise, fall, np.where(ranges.rises[p], 1.0, 0.0)]),
-        np.concatenate([right, zero, -far, down, -far]),
-        np.concatenate([right, far, zero, far, deepest]),
-        np.concatenate([weights, weights, zero]),
-    )
-    kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-    lp.integrality_ = [kinds[0]] * (2 * size) + [kinds[1]] * count
-    return lp
+    low = np.concatenate([np.zeros(2 * size), np.where(ranges.falls[p], 0.0, 1.0)])
+    high = np.concatenate([rise, fall, np.where(ranges.rises[p], 1.0, 0.0)])
+    row_low = np.concatenate([right, zero, -far, down, -far])
+    row_high = np.concatenate([right, far, zero, far, deepest])
+    cost, integral = np.concatenate([weights, weights, zero]), np.arange(2 * size + count) >= 2 * size
+    return highs_model(csc_array(vstack(blocks)), (low, high), (row_low, row_high), cost, integral)
 
 
 def broken(problem: Problem, moved: Floats) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak import Problem
 from tablecloak.model import Pattern
-from tablecloak.solvers import PRIMAL, Session
+from tablecloak.solvers import LinearProgram
 
 
 def warm_primal_seconds(
@@ -26,11 +26,10 @@ def warm_primal_seconds(
     value = problem.table.values
     scale = float(np.median(np.abs(value[hidden]))) or 1.0
     infinity = highspy.kHighsInf
-    session = Session(
+    session = LinearProgram(
         problem.table.equations[:, hidden],
         np.maximum((low - value)[hidden] / scale, -infinity),
         np.minimum((high - value)[hidden] / scale, infinity),
-        strategy=PRIMAL,
     )
     cells = np.random.default_rng(0).permutation(np.flatnonzero(problem.sensitive))[:most_cells]
     session.solve()

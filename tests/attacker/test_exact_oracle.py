@@ -15,7 +15,7 @@ from tablecloak.attacker import exact_oracle as asking
 from tablecloak.attacker.basis import ExactBasis
 from tablecloak.attacker.evidence import Deviation, fits, stretched, widest
 from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
-from tablecloak.solvers import Columns, Session
+from tablecloak.solvers import Columns, LinearProgram
 
 
 def system(matrix: np.ndarray) -> IntegralSystem:
@@ -90,9 +90,9 @@ def test_a_residual_is_corrected_at_its_own_scale(monkeypatch: pytest.MonkeyPatc
     """A solver that is off by some units in 1e12: rounding fails, a round of refinement mends it."""
     whole = system(np.array([[1, 1, -1, 0], [0, 1, 1, -1]]))
     low, high = np.zeros(4), np.array([123456789012.0, 345678901234.0, np.inf, 7e11])
-    solve, rounds = Session.solve, []
+    solve, rounds = LinearProgram.solve, []
 
-    def sloppy(self: Session, seconds: float = float("inf")) -> object:
+    def sloppy(self: LinearProgram, seconds: float = float("inf")) -> object:
         solution = solve(self, seconds)
         rounds.append(1)
         if len(rounds) > 1:
@@ -100,7 +100,7 @@ def test_a_residual_is_corrected_at_its_own_scale(monkeypatch: pytest.MonkeyPatc
         object.__setattr__(solution, "values", solution.values * (1 + 1e-11 * np.arange(4)))
         return solution
 
-    monkeypatch.setattr(Session, "solve", sloppy)
+    monkeypatch.setattr(LinearProgram, "solve", sloppy)
     monkeypatch.setattr(asking, "CAPS", (math.inf,))
     found = ExactOracle(whole, low, high).settle(0, 1, 1e11)
     assert found.reach >= 10**11 and len(rounds) > 1
@@ -200,7 +200,7 @@ def test_multipliers_that_are_no_simple_fractions_prove_a_bound_too(seed: int) -
     column = int(rng.integers(whole.count))
     found = ExactOracle(whole, low, high).settle(column, 1, math.inf)
     assert found.reach == found.bound
-    noisy = Session(whole.columns, low, high, cost=np.eye(whole.count)[column] * -1.0).solve().duals
+    noisy = LinearProgram(whole.columns, low, high, cost=np.eye(whole.count)[column] * -1.0).solve().duals
     noisy = noisy + 1e-11 * rng.standard_normal(noisy.size)
     bound = whole.bound(column, 1, noisy, low, high)
     assert bound < math.inf

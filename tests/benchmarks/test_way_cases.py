@@ -18,7 +18,7 @@ from peers import process
 from peers.process import Said
 from peers.rounding import gconfid_tables
 from tablecloak import InputError, Levels, Perturbation, Problem, Suppression
-from tablecloak.solvers import MixedSolution, Outcome
+from tablecloak.solvers import Outcome, Solution
 from tablecloak.testing import assert_additive, instances
 
 SECONDS = 20.0
@@ -157,11 +157,11 @@ def test_models_of_every_form_are_compared(form: str) -> None:
     ("first", "verdict"),
     [
         (
-            lambda found: MixedSolution(found.outcome, found.objective + 1, found.bound, found.values),
+            lambda found: Solution(found.outcome, found.objective + 1, found.bound, found.values),
             "differ",
         ),
-        (lambda found: MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0)), "differ"),
-        (lambda found: MixedSolution(Outcome.TIME_LIMIT, math.inf, 0.0, np.zeros(0)), "not_finished"),
+        (lambda found: Solution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0)), "differ"),
+        (lambda found: Solution(Outcome.TIME_LIMIT, math.inf, 0.0, np.zeros(0)), "not_finished"),
     ],
 )
 def test_a_wrong_model_would_be_noticed(monkeypatch: pytest.MonkeyPatch, first: Any, verdict: str) -> None:

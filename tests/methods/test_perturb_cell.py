@@ -29,7 +29,7 @@ from tablecloak.methods.perturb_cell import PerturbCellParams, perturb_cell
 from tablecloak.model import Levels, Mark, Perturbation, Problem, Status, Table
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import Outcome, solve_limited
+from tablecloak.solvers import Outcome, solve_mip
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, T, TwoWay
 
@@ -93,7 +93,7 @@ def test_without_the_coupling_the_program_would_cheat():
     kept = (reached >= form.constraints.low - 1e-9) & (reached <= form.constraints.high + 1e-9)
     assert (~kept).sum() == 1  # only z- <= reach (1 - y) stands in the way
     costs = [
-        solve_limited(
+        solve_mip(
             form.constraints.matrix[rows],
             (form.low, form.high),
             (form.constraints.low[rows], form.constraints.high[rows]),
@@ -476,8 +476,8 @@ def test_no_program_is_begun_late_where_there_is_a_first_perturbation(method, mo
         raise AssertionError("a program after the deadline")
 
     monkeypatch.setattr(module, "largest_pattern", endless)
-    monkeypatch.setattr("tablecloak.solvers.linear_program.Session.solve", never)
-    monkeypatch.setattr("tablecloak.methods.adjustment.integer_units.solve_limited", never)
+    monkeypatch.setattr("tablecloak.solvers.LinearProgram.solve", never)
+    monkeypatch.setattr("tablecloak.methods.adjustment.integer_units.solve_mip", never)
     problem, chosen = FIXTURES["linked"](), METHODS[method]
     params, rng = chosen.make_params({**WIDE, "seconds": 0.0}), np.random.default_rng(0)
     found = chosen.function(problem, params=params, rng=rng, progress=silent, executor=None)

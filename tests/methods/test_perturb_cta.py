@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from types import SimpleNamespace
 
 import highspy
 import numpy as np
@@ -34,7 +35,8 @@ from tablecloak.methods.perturb_cta import PerturbCtaParams, perturb_cta
 from tablecloak.model import Levels, Mark, Problem, Status, Table
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import Outcome, node_limit, solve_limited
+from tablecloak.solvers import Outcome, solve_mip
+from tablecloak.solvers.highs import integer_programs
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 
@@ -151,7 +153,7 @@ def test_a_plain_integer_program_of_the_textbook_agrees():
         links[:, k, 2 * size + k] = [-ranges.up_low[p], -rise[p], ranges.down_low[p], fall[p]]
         low[0, k], high[1, k], low[2, k], high[3, k] = 0, 0, ranges.down_low[p], fall[p]
     zero = np.zeros(equations.shape[0])
-    solution = solve_limited(
+    solution = solve_mip(
         np.vstack([sums, links.reshape(4 * count, -1)]),
         (np.zeros(2 * size + count), np.concatenate([rise, fall, np.ones(count)])),
         (np.concatenate([zero, low.ravel()]), np.concatenate([zero, high.ravel()])),
@@ -186,13 +188,13 @@ def test_the_descent_is_never_worse_than_its_start_nor_below_the_bound(weights):
 def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
     problem = two_way(9, 18, seed=3)  # no bound closes the gap before the blocks
     optimum = protect(problem, METHOD)
-    stopped = solve_limited
+    stopped = solve_mip
 
     def without_cuts(*arguments, **options):
         found = stopped(*arguments, **options)
-        return found if options.get("presolve") else replace(found, bound=found.bound / 2)
+        return found if arguments[5].presolve else replace(found, bound=found.bound / 2)
 
-    monkeypatch.setattr(programs, "solve_limited", without_cuts)
+    monkeypatch.setattr(programs, "solve_mip", without_cuts)
     result = protect(problem, method_with(search=SearchSettings(max_nodes=1), descent=SMALL_BLOCKS))
     assert result.report.counters["blocks"] > 0
     assert distance(problem, optimum) <= distance(problem, result) * (1 + 1e-9)
@@ -202,11 +204,10 @@ def test_the_descent_goes_on_where_an_integer_program_was_stopped(monkeypatch):
 def test_integer_programs_that_fail_leave_the_best_move_so_far(monkeypatch):
     problem = two_way(9, 18, seed=3)
     optimum = protect(problem, METHOD)
-    monkeypatch.setattr(node_limit, "run", lambda *_, **__: highspy.HighsModelStatus.kSolveError)
+    failing = SimpleNamespace(run=lambda *_, **__: highspy.HighsModelStatus.kSolveError)
+    monkeypatch.setattr(integer_programs, "running", failing)
     none = np.zeros(0)
-    failed = solve_limited(
-        np.zeros((0, 1)), (np.zeros(1), np.ones(1)), (none, none), np.ones(1), np.ones(1) > 0
-    )
+    failed = solve_mip(np.zeros((0, 1)), (np.zeros(1), np.ones(1)), (none, none), np.ones(1), np.ones(1) > 0)
     assert (failed.outcome, failed.bound) == (Outcome.FAILED, -np.inf)
     result = protect(problem, METHOD)
     assert result.status is Status.FEASIBLE
@@ -237,14 +238,14 @@ def test_a_move_that_does_not_hold_is_none():
 def test_a_bound_above_a_known_move_is_dropped(monkeypatch):
     """A numerical failure proves nothing."""
     problem = two_way(9, 18)
-    honest = solve_limited
+    honest = solve_mip
 
     def lost(*arguments, **options):
         found = honest(*arguments, **options)
         return replace(found, bound=abs(found.bound) * 10 + 1e6)
 
     optimum = protect(problem, METHOD)
-    monkeypatch.setattr(programs, "solve_limited", lost)
+    monkeypatch.setattr(programs, "solve_mip", lost)
     result = protect(problem, METHOD)
     assert result.bound <= distance(problem, optimum) * (1 + 1e-9)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from tablecloak.methods.suppress_compact import TOO_LARGE, CompactSettings, supp
 from tablecloak.model import Levels, Problem, Status, Table
 from tablecloak.progress import silent
 from tablecloak.protection import protect
-from tablecloak.solvers import mixed_integer
+from tablecloak.solvers import solve_mip
+from tablecloak.solvers.highs import integer_programs, running
 from tablecloak.testing import assert_protected, cheapest_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
@@ -63,23 +65,32 @@ def test_numbers_too_far_apart_for_the_solver_are_not_called_infeasible():
 def test_a_limit_that_the_root_would_break_leaves_the_bound_of_the_linear_program(monkeypatch):
     """HiGHS does not look at the clock at the root of an integer program."""
     problem = FIXTURES["three way"]()
-    run = mixed_integer.run
 
-    def noted(highs, seconds=np.inf, *, integer=False, **options):
-        asked.append((integer, seconds))
-        return run(highs, seconds, integer=integer, **options)
+    def noted(highs, seconds, **options):
+        asked.append((True, seconds))
+        return running.run(highs, seconds, **options)
+
+    def noted_relaxation(highs, seconds, **options):
+        asked.append((False, seconds))
+        return running.run_linear(highs, seconds, **options)
 
     asked = []
-    monkeypatch.setattr(mixed_integer, "run", noted)
-    monkeypatch.setattr(mixed_integer, "SETTINGS", replace(mixed_integer.SETTINGS, root_share=0.0))
+    monkeypatch.setattr(integer_programs, "running", SimpleNamespace(run=noted, run_linear=noted_relaxation))
+    module = import_module("tablecloak.methods.suppress_compact")
+    monkeypatch.setattr(module, "solve_mip", partial(_with_root_share, 0.0))
     result = protect(problem, "suppress-compact", params={"seconds": 100.0})
     assert result.audit.safe and result.status is Status.TIME_LIMIT
     assert 0 < result.bound <= protect(problem, "suppress-optimal").cost
     assert [integer for integer, _ in asked] == [False]
-    monkeypatch.setattr(mixed_integer, "SETTINGS", replace(mixed_integer.SETTINGS, root_share=1.0))
+    monkeypatch.setattr(module, "solve_mip", partial(_with_root_share, 1.0))
     assert protect(problem, "suppress-compact", params={"seconds": 100.0}).status is Status.OPTIMAL
     both = [False, True, False, True]  # and once more with a larger reach
     assert [integer for integer, _ in asked] == [False, *both] and asked[2][1] < 100.0
+
+
+def _with_root_share(share, *program):
+    *arrays, options, stop = program
+    return solve_mip(*arrays, replace(options, root_share=share), stop)
 
 
 def test_too_large_a_table_is_refused_with_a_way_out():
@@ -131,7 +142,7 @@ def test_a_program_too_large_for_the_limit_is_not_begun(monkeypatch):
     """HiGHS does not look at the clock while it sets up a program: the quick pattern and a note are what remains."""
     problem = FIXTURES["three way"]()
     module = import_module("tablecloak.methods.suppress_compact")
-    monkeypatch.setattr(module, "solve_mixed", None)
+    monkeypatch.setattr(module, "solve_mip", None)
     slow = partial(suppress_compact, settings=CompactSettings(nonzeros_a_second=1e-3))
     result = protect(problem, replace(METHODS["suppress-compact"], function=slow), params={"seconds": 60.0})
     assert result.status is Status.TIME_LIMIT

@@ -30,9 +30,9 @@ from tablecloak.model import (
     unmet_requirements,
 )
 from tablecloak.protection import protect
-from tablecloak.solvers import Master, Outcome, highs, restricted_master
+from tablecloak.solvers import Outcome, RestrictedMaster, Solution
+from tablecloak.solvers.highs import running
 from tablecloak.solvers.kernels import null_space_simplex
-from tablecloak.solvers.outcome import MasterSolution
 from tablecloak.testing import KINDS, cheapest_by_enumeration, random_problem, safe_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
@@ -474,15 +474,15 @@ def test_branch_and_cut_goes_on_where_the_relaxation_fails(
 ) -> None:
     problem = FIXTURES[fixture]()
     wanted = protect(problem, "suppress-optimal")
-    solve, calls = Master.solve, []
+    solve, calls = RestrictedMaster.solve, []
 
-    def failing(self: Master, seconds: float = np.inf) -> MasterSolution:
+    def failing(self: RestrictedMaster, seconds: float = np.inf) -> Solution:
         calls.append(seconds)
         if len(calls) > working:
-            return MasterSolution(Outcome.FAILED, -np.inf, np.zeros(0), np.zeros(0))
+            return Solution.without_point(Outcome.FAILED)
         return solve(self, seconds)
 
-    monkeypatch.setattr(Master, "solve", failing)
+    monkeypatch.setattr(RestrictedMaster, "solve", failing)
     found = protect(problem, "suppress-optimal")
     assert len(calls) > working
     assert (found.status, found.cost) == (wanted.status, wanted.cost)
@@ -493,15 +493,14 @@ def test_a_relaxation_that_simplex_cannot_solve_is_solved_by_interior_point(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As seen on hierarchical tables with cells of 1 to 60 beside cells of 1e8 to 1e12."""
-    program, asked = Master(), []
+    program, asked = RestrictedMaster(), []
 
-    def run(solver: Any, seconds: float = np.inf) -> Any:
+    def run(solver: Any, seconds: float = np.inf, **options: Any) -> Any:
         asked.append((solver.getOptionValue("presolve")[1], solver.getOptionValue("solver")[1]))
-        return solve_it(solver, seconds) if len(asked) > 2 else highspy.HighsModelStatus.kNotset
+        return solve_it(solver, seconds, **options) if len(asked) > 2 else highspy.HighsModelStatus.kNotset
 
-    solve_it = highs.run
-    for module in (highs, restricted_master):
-        monkeypatch.setattr(module, "run", run)
+    solve_it = running.run
+    monkeypatch.setattr(running, "run", run)
     program.add_columns(np.array([3.0, 2.0]), csc_array((0, 2)))
     program.add_rows(np.array([1.0, 1.5]), csr_array([[1.0, 0.0], [1.0, 1.0]]))
     solution = program.solve()

@@ -15,7 +15,7 @@ from tablecloak.methods.suppress_shortest_path import ShortestPathParams, _Heuri
 from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Status, Suppression, Table
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs import Tracks
+from tablecloak.solvers.graphs import StratifiedNetwork
 from tablecloak.testing import assert_protected, random_problem
 from tablecloak.testing.instances import class_one, class_two, generator_one
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, T, TwoWay
@@ -103,7 +103,9 @@ class Small:
 
     def tracks(self, *, by_weight):
         ends = (self.nodes, self.tail, self.head)
-        return Tracks(ends, self.weight, (self.down, self.up), self.hidden, self.alone, by_weight=by_weight)
+        return StratifiedNetwork(
+            ends, self.weight, (self.down, self.up), self.hidden, self.alone, by_weight=by_weight
+        )
 
     def paths(self, own, node=None, walked=(), seen=()):
         """All simple paths from the head of an arc to its tail without it: (arc, forward) one after the other."""

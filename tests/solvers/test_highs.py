@@ -11,8 +11,14 @@ import pytest
 from scipy.sparse import csc_array
 from scipy.sparse import random as random_matrix
 
-from tablecloak.solvers import highs
-from tablecloak.solvers.linear_program import model
+from tablecloak.solvers.highs import HighsSettings
+from tablecloak.solvers.highs import running as highs
+from tablecloak.solvers.highs.program import highs_model
+
+
+def test_statuses_have_the_numbers_of_highs():
+    for status in highs.ModelStatus:
+        assert status == int(getattr(highspy.HighsModelStatus, status.name))
 
 
 def covering(rows: int, columns: int, *, whole: bool) -> object:
@@ -20,28 +26,23 @@ def covering(rows: int, columns: int, *, whole: bool) -> object:
     rng = np.random.default_rng(0)
     matrix = csc_array(random_matrix(rows, columns, 0.1, rng=rng))
     half = matrix @ np.full(columns, 0.5)
-    lp = model(
-        matrix, np.zeros(columns), np.ones(columns), half, np.full(rows, math.inf), rng.random(columns)
-    )
-    if whole:
-        lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
-    return lp
+    bounds, integral = (np.zeros(columns), np.ones(columns)), np.full(columns, whole)
+    return highs_model(matrix, bounds, (half, np.full(rows, math.inf)), rng.random(columns), integral)
 
 
 def loaded(lp: object) -> highspy.Highs:
-    solver = highs.quiet_highs()
+    solver = highs.new_highs()
     solver.passModel(lp)
     return solver
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_a_thread_of_its_own_changes_nothing(whole, monkeypatch):
+def test_a_thread_of_its_own_changes_nothing(whole):
     lp = covering(40, 80, whole=whole)
     values = []
     for least in (0, 10**9):
-        monkeypatch.setattr(highs, "LONG_RUN", least)
-        solver = loaded(lp)
-        assert highs.run(solver, integer=whole) == highspy.HighsModelStatus.kOptimal
+        solver, settings = loaded(lp), HighsSettings(long_run=least)
+        assert highs.run(solver, integer=whole, settings=settings) == highspy.HighsModelStatus.kOptimal
         values.append(np.array(solver.getSolution().col_value))
     assert values[0].tobytes() == values[1].tobytes()
 
@@ -69,17 +70,16 @@ def test_an_interrupt_ends_the_solve_and_is_raised(whole, monkeypatch):
 
     class Ended(threading.Event().__class__):
         def wait(self, timeout=None):
-            if threading.current_thread() is threading.main_thread() and timeout == highs.WAIT:
+            if threading.current_thread() is threading.main_thread() and timeout == HighsSettings.wait:
                 waits.append(timeout)
                 if len(waits) == 1:
                     raise KeyboardInterrupt
             return super().wait(timeout)
 
     monkeypatch.setattr(highs.threading, "Event", Ended)
-    monkeypatch.setattr(highs, "LONG_RUN", 0)
     solver = loaded(covering(200, 600, whole=whole))
     with pytest.raises(KeyboardInterrupt):
-        highs.run(solver, integer=whole)
+        highs.run(solver, integer=whole, settings=HighsSettings(long_run=0))
     assert solver.getModelStatus() == highspy.HighsModelStatus.kInterrupt
     assert not [thread for thread in threading.enumerate() if thread.name == highs.THREAD]
     monkeypatch.undo()
@@ -106,14 +106,14 @@ def test_an_interrupted_integer_program_may_be_left_to_itself(monkeypatch: pytes
         begun.wait(60)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(highs, "_LEFT", [])
+    monkeypatch.setattr(highs, "_ABANDONED", [])
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
     with highs.watched(look), pytest.raises(KeyboardInterrupt):
-        highs.run(Deaf(), integer=True, may_leave=True)
-    (worker,) = highs._LEFT
+        highs.run(Deaf(), integer=True, may_abandon=True)
+    (worker,) = highs._ABANDONED
     assert worker.is_alive()
     go_on.set()
-    highs._join_left()
+    highs._join_abandoned(1.0)
     assert not worker.is_alive()
 
 
@@ -130,13 +130,12 @@ def test_a_program_that_does_not_keep_its_time_limit_is_left_to_itself(
 
         setCallback = startCallback = stopCallback = setOptionValue
 
-    monkeypatch.setattr(highs, "_LEFT", [])
-    monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(patience=0.0))
+    monkeypatch.setattr(highs, "_ABANDONED", [])
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
-    with pytest.raises(highs.LeftAlone):
-        highs.run(Deaf(), 0.0, integer=True, may_leave=True)
+    with pytest.raises(highs.Overrun):
+        highs.run(Deaf(), 0.0, integer=True, may_abandon=True, settings=HighsSettings(patience=0.0))
     go_on.set()
-    highs._join_left()
+    highs._join_abandoned(1.0)
 
 
 def test_the_exit_of_the_process_does_not_wait_for_a_program_that_never_ends(
@@ -145,9 +144,8 @@ def test_the_exit_of_the_process_does_not_wait_for_a_program_that_never_ends(
     end = threading.Event()
     endless = threading.Thread(target=end.wait, daemon=True)
     endless.start()
-    monkeypatch.setattr(highs, "_LEFT", [endless])
-    monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(exit_seconds=0.0))
-    highs._join_left()
+    monkeypatch.setattr(highs, "_ABANDONED", [endless])
+    highs._join_abandoned(0.0)
     assert endless.is_alive()
     end.set()
     endless.join()

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from tablecloak.solvers.graphs import CheapestFlow
-from tablecloak.solvers.graphs.min_cost import Sent
+from tablecloak.solvers.graphs import MinCostNetwork
+from tablecloak.solvers.graphs.min_cost import MinCostDeviation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -30,8 +30,8 @@ class Case(NamedTuple):
         np.add.at(rows, (self.head, np.arange(self.tail.size)), -1.0)
         return rows
 
-    def send(self, arc: int, upward: bool, need: float) -> Sent:
-        return CheapestFlow(self.nodes, self.tail, self.head).send(arc, upward, need, *self.sides)
+    def send(self, arc: int, upward: bool, need: float) -> MinCostDeviation:
+        return MinCostNetwork(self.nodes, self.tail, self.head).send(arc, upward, need, *self.sides)
 
 
 def random_case(rng: np.random.Generator, *, whole: bool) -> Case:
@@ -100,8 +100,8 @@ def test_sliding_is_as_cheap_as_one_linear_program() -> None:
         need = min(max(need, sum(least)), 0.999 * sum(most))
         if need < sum(least):
             continue
-        rise, fall = CheapestFlow(case.nodes, case.tail, case.head).slide(
-            arc, need, *case.sides, least_up=least[0], least_down=least[1]
+        rise, fall = MinCostNetwork(case.nodes, case.tail, case.head).slide(
+            arc, need, *case.sides, least=(least[0], least[1])
         )
         for found, sign in ((rise, 1), (fall, -1)):
             assert found.deviation[arc] == sign * found.amount
@@ -174,7 +174,7 @@ def test_a_cell_in_no_equation_moves_alone() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    flow = CheapestFlow(2, np.array([0, 1], dtype=np.int32), np.array([1, 0], dtype=np.int32))
+    flow = MinCostNetwork(2, np.array([0, 1], dtype=np.int32), np.array([1, 0], dtype=np.int32))
     one = np.ones(2)
     with pytest.raises(ValueError, match="not negative"):
         flow.send(0, True, 1.0, one, one, -one, one)
@@ -183,8 +183,8 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(IndexError, match="no arc 2"):
         flow.send(2, True, 1.0, one, one, one, one)
     with pytest.raises(ValueError, match="least parts"):
-        flow.slide(0, 1.0, one, one, one, one, least_up=-1.0)
+        flow.slide(0, 1.0, one, one, one, one, least=(-1.0, 0.0))
     with pytest.raises(ValueError, match="must be nodes"):
-        CheapestFlow(1, np.array([0], dtype=np.int32), np.array([1], dtype=np.int32))
+        MinCostNetwork(1, np.array([0], dtype=np.int32), np.array([1], dtype=np.int32))
     with pytest.raises(ValueError, match="differ in length"):
-        CheapestFlow(1, np.zeros(1, dtype=np.int32), np.zeros(2, dtype=np.int32))
+        MinCostNetwork(1, np.zeros(1, dtype=np.int32), np.zeros(2, dtype=np.int32))

@@ -17,8 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from tablecloak.solvers.graphs import Network, warm_up
-from tablecloak.solvers.graphs import network as flow
-from tablecloak.solvers.graphs.network import Route
+from tablecloak.solvers.graphs.network import MaxDeviation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -98,7 +97,9 @@ def naive_bridges(network: Network) -> list[bool]:
     return found
 
 
-def check_route(network: Network, arc: int, upward: bool, limit: float, full: float, found: Route) -> None:
+def check_route(
+    network: Network, arc: int, upward: bool, limit: float, full: float, found: MaxDeviation
+) -> None:
     """The route has the claimed value, is a circulation within the capacities, and its cut is minimum."""
     up, down = network.capacity[0::2], network.capacity[1::2]
     assert found.value == min(full, max(limit, 0.0))
@@ -222,8 +223,8 @@ def test_bridges(network: Network) -> None:
 def test_a_route_proves_its_value(network: Network, limit: float) -> None:
     up, down = ranges(network)
     for arc in range(network.arcs):
-        check_route(network, arc, True, limit, up[arc], network.route(arc, True, limit))
-        check_route(network, arc, False, limit, down[arc], network.route(arc, False, limit))
+        check_route(network, arc, True, limit, up[arc], network.max_deviation(arc, True, limit))
+        check_route(network, arc, False, limit, down[arc], network.max_deviation(arc, False, limit))
 
 
 @pytest.mark.parametrize("notes", [0, 3, 1000])
@@ -233,9 +234,9 @@ def test_queries_leave_no_trace(notes: int) -> None:
         together = ranges(network)
         network._net = network._net._replace(touched=np.zeros(notes, np.int32))
         for arc in range(network.arcs):
-            network.route(arc, True)
+            network.max_deviation(arc, True)
             assert one(network, arc) == [together[0][arc], together[1][arc]]
-        np.testing.assert_array_equal(network._net.residual, network._net.room)
+        np.testing.assert_array_equal(network._net.residual, network._net.entry_capacity)
         assert (network._net.level == -1).all()
 
 
@@ -286,8 +287,8 @@ def test_a_self_loop_is_free() -> None:
     assert network.undetermined().tolist() == [True, True, False]
     assert not network.bridges().any()
     assert network.probe([0, 0], [4, 5], [1, 2])[0].tolist() == [True, False]
-    assert network.route(0, False).deviation.tolist() == [-1, 0, 0]
-    assert network.route(1, True).value == np.inf
+    assert network.max_deviation(0, False).deviation.tolist() == [-1, 0, 0]
+    assert network.max_deviation(1, True).value == np.inf
     network.set_capacity(0, 7, 2)
     assert one(network, 0) == [7, 2]
 
@@ -309,20 +310,21 @@ def test_unbounded_ranges() -> None:
     cycle = Network(3, [0, 1, 2], [1, 2, 0], np.inf, 1)
     np.testing.assert_array_equal(ranges(cycle), [[np.inf] * 3, [1] * 3])
     assert one(cycle, 0, 10.0, 0.0) == [10, 0]
-    assert cycle.route(1, True).deviation.tolist() == [1, 1, 1]
+    assert cycle.max_deviation(1, True).deviation.tolist() == [1, 1, 1]
     both_ways = Network(3, [0, 1, 2], [1, 2, 0], np.inf, np.inf)
-    assert both_ways.route(1, False).value == np.inf
-    assert both_ways.route(1, False, 7.0).deviation.tolist() == [-7, -7, -7]
+    assert both_ways.max_deviation(1, False).value == np.inf
+    assert both_ways.max_deviation(1, False, 7.0).deviation.tolist() == [-7, -7, -7]
 
 
 def test_an_interrupt_does_no_harm() -> None:
     rng = np.random.default_rng(8)
     tail, head = rng.integers(0, 20, (2, 100))
     network = Network(20, tail, head, *rng.integers(0, 9, (2, 100)))
-    queries = rng.integers(0, 100, flow.CHUNK * 2 + 1)
+    chunk = network.settings.chunk
+    queries = rng.integers(0, 100, chunk * 2 + 1)
     seen: list[int] = []
     before = network.reach(queries, on_chunk=seen.append)
-    assert seen == [flow.CHUNK, 2 * flow.CHUNK, 2 * flow.CHUNK + 1]
+    assert seen == [chunk, 2 * chunk, 2 * chunk + 1]
 
     def interrupt(done: int) -> None:
         raise KeyboardInterrupt
@@ -346,7 +348,7 @@ def test_wrong_arguments_never_reach_compiled_code() -> None:
         with pytest.raises(IndexError):
             network.probe(arcs, 1, 1)
         with pytest.raises(IndexError):
-            network.route(arcs[0], True)
+            network.max_deviation(arcs[0], True)
         with pytest.raises(IndexError):
             network.set_capacity(arcs[0], 1, 1)
     for wrong in (-1.0, np.nan):

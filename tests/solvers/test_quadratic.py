@@ -23,7 +23,7 @@ def random_program(seed):
 @pytest.mark.parametrize("seed", range(25))
 def test_it_solves_the_optimality_conditions(seed):
     matrix, right, weights, low, high = random_program(seed)
-    found = least_squares(csr_array(matrix), right, weights, low, high)
+    found = least_squares(csr_array(matrix), right, weights, (low, high))
     d = found.values
     assert np.abs(matrix @ d - right).max() < 1e-7
     assert ((low - 1e-12 <= d) & (d <= high + 1e-12)).all()
@@ -43,7 +43,7 @@ def test_it_solves_the_optimality_conditions(seed):
 
 def test_any_multipliers_give_a_bound():
     matrix, right, weights, low, high = random_program(3)
-    best = weights @ least_squares(csr_array(matrix), right, weights, low, high).values ** 2
+    best = weights @ least_squares(csr_array(matrix), right, weights, (low, high)).values ** 2
     rng = np.random.default_rng(0)
     for _ in range(20):
         y = rng.normal(size=right.size)
@@ -53,13 +53,13 @@ def test_any_multipliers_give_a_bound():
 
 def test_a_start_does_not_change_the_optimum():
     matrix, right, weights, low, high = random_program(5)
-    first = least_squares(csr_array(matrix), right, weights, low, high)
-    again = least_squares(csr_array(matrix), right, weights, low, high, np.full(right.size, 7.0))
+    first = least_squares(csr_array(matrix), right, weights, (low, high))
+    again = least_squares(csr_array(matrix), right, weights, (low, high), np.full(right.size, 7.0))
     assert again.values == pytest.approx(first.values, abs=1e-6)
 
 
 def test_no_equations():
     found = least_squares(
-        csr_array((0, 2)), np.zeros(0), np.ones(2), np.array([-1.0, 2.0]), np.array([1.0, 3.0])
+        csr_array((0, 2)), np.zeros(0), np.ones(2), (np.array([-1.0, 2.0]), np.array([1.0, 3.0]))
     )
     assert found.values.tolist() == [0.0, 2.0]

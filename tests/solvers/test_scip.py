@@ -13,7 +13,7 @@ from fixtures import FIXTURES
 from tablecloak.errors import InputError
 from tablecloak.model import Status
 from tablecloak.protection import protect
-from tablecloak.solvers import Callbacks, MixedSolution, Outcome, SolverCut, branch_and_cut, scip
+from tablecloak.solvers import Callbacks, Outcome, Solution, SolverCut, TreeOptions, branch_and_cut, scip
 
 pytest.importorskip("pyscipopt")
 SIZE = 9
@@ -57,12 +57,12 @@ class Instance:
         self.told.append((nodes, bound))
         return False
 
-    def solve(self, **options: object) -> MixedSolution:
+    def solve(self, **options: object) -> Solution:
         calls = {name: options.pop(name, getattr(self, name, None)) for name in ("separate", "tell")}
         propose = options.pop("propose", lambda x: None)
         rows = self.low[: self.given], csr_array(self.matrix[: self.given])
         callbacks = Callbacks(calls["separate"], self.accept, propose, calls["tell"])
-        return branch_and_cut(self.cost, rows, callbacks, **{"step": self.step, **options})
+        return branch_and_cut(self.cost, rows, callbacks, TreeOptions(**{"step": self.step, **options}))
 
 
 @pytest.mark.parametrize("step", [1.0, 0.25, 1e-4, 1e6, 0.0])
@@ -107,19 +107,19 @@ def test_rows_that_no_column_can_meet():
     empty = SolverCut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
     nothing = Callbacks(lambda x, whole: [empty], lambda x: False, lambda x: None, lambda nodes, bound: False)
     cost, rows = np.ones(3), (np.zeros(0), csr_array((0, 3)))
-    assert branch_and_cut(cost, rows, nothing, step=1.0).outcome is Outcome.INFEASIBLE
+    assert branch_and_cut(cost, rows, nothing, TreeOptions(step=1.0)).outcome is Outcome.INFEASIBLE
     only_whole = Callbacks(
         lambda x, whole: [empty] if whole else [], lambda x: False, lambda x: None, lambda nodes, bound: False
     )
-    assert branch_and_cut(cost, rows, only_whole, step=1.0).outcome is Outcome.INFEASIBLE
+    assert branch_and_cut(cost, rows, only_whole, TreeOptions(step=1.0)).outcome is Outcome.INFEASIBLE
     fine = Callbacks(lambda x, whole: [], lambda x: True, lambda x: None, lambda nodes, bound: False)
     given = np.ones(1), csr_array((1, 3))
-    assert branch_and_cut(cost, given, fine, step=1.0).outcome is Outcome.INFEASIBLE
+    assert branch_and_cut(cost, given, fine, TreeOptions(step=1.0)).outcome is Outcome.INFEASIBLE
 
 
 def test_without_columns():
     fine = Callbacks(lambda x, whole: [], lambda x: True, lambda x: None, lambda nodes, bound: False)
-    solution = branch_and_cut(np.zeros(0), (np.zeros(0), csr_array((0, 0))), fine, step=1.0)
+    solution = branch_and_cut(np.zeros(0), (np.zeros(0), csr_array((0, 0))), fine, TreeOptions(step=1.0))
     assert solution.outcome is Outcome.OPTIMAL
     assert solution.objective == 0.0
 

@@ -9,7 +9,8 @@ from scipy.sparse import csc_array
 from fixtures import flat, from_leaves, leaf_values
 from tablecloak.attacker import working_columns
 from tablecloak.progress import Deadline
-from tablecloak.solvers import Outcome, independent, sift, sifting, solve_limited
+from tablecloak.solvers import Outcome, independent, sift, sifting, solve_mip
+from tablecloak.solvers.sifting import SiftingSettings
 from tablecloak.testing import KINDS, random_problem
 
 
@@ -20,21 +21,22 @@ def program(seed: int, rows: int = 12, columns: int = 900):
     low = np.where(rng.random(columns) < 0.1, 1.0, 0.0)
     high = low + np.where(rng.random(columns) < 0.1, 0.0, rng.integers(1, 9, columns))
     right = dense @ (low + rng.random(columns) * (high - low) * (rng.random(columns) < 0.05))
-    return csc_array(dense), right, rng.random(columns) * 5 + 0.1, low, high
+    return csc_array(dense), right, rng.random(columns) * 5 + 0.1, (low, high)
 
 
-def whole(matrix, right, cost, low, high):
-    return solve_limited(matrix, (low, high), (right, right), cost, np.zeros(cost.size, dtype=bool))
+SMALL = SiftingSettings(join_per_row=1, least_join=20)
+
+
+def whole(matrix, right, cost, bounds):
+    return solve_mip(matrix, bounds, (right, right), cost, np.zeros(cost.size, dtype=bool))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_optimum_of_the_whole_program(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sifting, "JOIN_A_ROW", 1)
-    monkeypatch.setattr(sifting, "LEAST_JOIN", 20)
+def test_the_optimum_of_the_whole_program(seed: int) -> None:
     given = program(seed)
-    matrix, right, cost, low, high = given
+    matrix, right, cost, (low, high) = given
     first = np.random.default_rng(seed).choice(cost.size, [0, 30][seed % 2], replace=False)
-    found = sift(*given, first)
+    found = sift(*given, first, settings=SMALL)
     assert found.outcome is Outcome.OPTIMAL and found.rounds > 2
     assert found.objective == pytest.approx(whole(*given).objective, rel=1e-7)
     assert found.bound == pytest.approx(found.objective)
@@ -43,23 +45,20 @@ def test_the_optimum_of_the_whole_program(seed: int, monkeypatch: pytest.MonkeyP
 
 
 def test_what_cannot_be_is_said() -> None:
-    matrix, right, cost, low, high = program(1)
-    assert (
-        sift(matrix, right + 1e4, cost, low, high, np.zeros(0, dtype=np.int64)).outcome is Outcome.INFEASIBLE
-    )
+    matrix, right, cost, bounds = program(1)
+    found = sift(matrix, right + 1e4, cost, bounds, np.zeros(0, dtype=np.int64))
+    assert found.outcome is Outcome.INFEASIBLE
 
 
 def test_when_the_time_is_up_bounds_are_bounds_and_points_are_feasible(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sifting, "JOIN_A_ROW", 1)
-    monkeypatch.setattr(sifting, "LEAST_JOIN", 20)
     given = program(3)
     optimum = whole(*given).objective
     assert sift(*given, np.zeros(0, dtype=np.int64), seconds=0.0).outcome is Outcome.TIME_LIMIT
     partly = 0
     for most in range(2, 12):
-        search = sifting._Sift(*given, 1e9)
+        search = sifting._Sift(*given, Deadline.after(1e9), SMALL)
         clock = iter([0.0] * most + [2e9] * 99)
         monkeypatch.setattr(search, "_solve", _stopping(search, clock))
         found = search.run(np.zeros(0, dtype=np.int64))

@@ -38,7 +38,7 @@ from tablecloak.model import (
     whole_units,
 )
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import DUAL, Outcome, Session
+from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 
 NOISE = 1e-9
 """Moves smaller than this share of the amount asked are rounding noise."""
@@ -365,7 +365,7 @@ def _flow(attack: NetworkAttack, cell: int, upward: bool, amount: float, box: Bo
     before = [(int(arc), *network.capacity[2 * arc : 2 * arc + 2].tolist()) for arc in box[0]]
     for arc, down, up in zip(box[0].tolist(), (-box[1]).tolist(), box[2].tolist(), strict=True):
         network.set_capacity(arc, up, down)
-    found = network.route(cell, upward, want)
+    found = network.max_deviation(cell, upward, want)
     for arc, up, down in before:
         network.set_capacity(arc, up, down)
     return found.deviation if found.value >= want else None
@@ -381,7 +381,7 @@ class _Least:
         matrix = csc_array((columns.data, columns.indices, columns.indptr), shape=columns.shape)
         self.matrix = hstack([matrix, -matrix], format="csc")
         self.cost = np.tile(np.bincount(self.group, np.abs(self.ratio), self.groups), 2).astype(np.float64)
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, LinearProgram] = {}
 
     def route(self, cell: int, amount: float, low: Floats, high: Floats) -> Floats | None:
         """d = u - v with u, v >= 0; the group of the cell is fixed where it takes the cell by the amount."""
@@ -400,7 +400,8 @@ class _Least:
         floor, room[own], room[other] = np.zeros(room.size), abs(move), 0.0
         floor[own] = abs(move)
         if decade not in self.sessions:
-            self.sessions[decade] = Session(self.matrix, floor, room, cost=self.cost, strategy=DUAL)
+            options = SimplexOptions(strategy=DUAL)
+            self.sessions[decade] = LinearProgram(self.matrix, floor, room, cost=self.cost, options=options)
         session = self.sessions[decade]
         session.set_many_bounds(np.arange(room.size), floor, room)
         solution = session.solve()

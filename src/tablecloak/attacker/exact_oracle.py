@@ -26,7 +26,7 @@ from tablecloak.attacker.evidence import Amount, Deviation, IntegralSystem
 from tablecloak.attacker.gaussian_elimination import TooMuchWork
 from tablecloak.attacker.tolerances import EXACT_FLOAT, SOLVER_FEASIBILITY
 from tablecloak.errors import SolverError
-from tablecloak.solvers import Outcome, Session, Solution
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
 
 CAPS = (1e4, 1e8, math.inf)
 """Other columns may move this many times as far as the need."""
@@ -62,7 +62,7 @@ class ExactOracle:
         self.tick: Callable[[int], None] | None = None
         """Called with 0 before every program: who waits may raise."""
         self.solves = 0
-        self._session: Session | None = None
+        self._session: LinearProgram | None = None
 
     def settle(self, column: int, sign: int, need: float) -> Evidence:
         """Evidence about sign * d_column, pushed as far as `need` (infinite: as far as it goes)."""
@@ -149,15 +149,13 @@ class ExactOracle:
         """min cost d with M d = -residual; None if the solver does not end well."""
         if self.tick is not None:
             self.tick(0)
-        self._session = session = Session(
+        self._session = session = LinearProgram(
             self.system.columns,
             low / scale,
             high / scale,
             cost=cost,
-            row_low=-residual / scale,
-            row_high=-residual / scale,
-            tolerance=SOLVER_FEASIBILITY,
-            feasible=not residual.any(),
+            rows=(-residual / scale, -residual / scale),
+            options=SimplexOptions(tolerance=SOLVER_FEASIBILITY, feasible=not residual.any()),
         )
         self.solves += 1
         try:

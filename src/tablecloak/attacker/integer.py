@@ -7,6 +7,7 @@ counts as open.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.presolve import Component
 from tablecloak.errors import NotApplicable
-from tablecloak.solvers import IntegerProgram
+from tablecloak.solvers import solve_mip
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,30 @@ class IntegerAttack:
         if self.flow is not None:
             return self.flow.reach(cells, need_down, need_up, tick, size)
         component, down, up = self.component, Extents.of(cells.size), Extents.of(cells.size)
-        program = IntegerProgram(component.matrix, component.low, component.high)
-        system = IntegralSystem(component.columns)
+        system, self.solves = IntegralSystem(component.columns), 0
         for row, cell in enumerate(cells):
             for side, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
                 if need > 0:
-                    far, deviation = program.extreme(int(cell), upward=upward, enough=need)
+                    self.solves += 1
+                    far, deviation = _farthest(component, int(cell), upward, need)
                     possible = np.isinf(far) or system.keeps_cells(
                         deviation.astype(np.int64), component.low, component.high
                     )
                     side.reach[row] = far if possible else 0.0
                     side.bound[row] = np.inf if far >= need else far
             tick(1)
-        self.solves = program.solves
         return down, up
+
+
+def _farthest(component: Component, cell: int, upward: bool, enough: float) -> tuple[float, Floats]:
+    """The largest deviation of a cell in a direction, at most `enough` rounded up, and the deviations of all cells."""
+    low, high = np.ceil(component.low - 1e-6), np.floor(component.high + 1e-6)
+    cost, cap = np.zeros(low.size), math.ceil(enough - 1e-9) if math.isfinite(enough) else math.inf
+    if upward:
+        high[cell], cost[cell] = min(high[cell], cap), -1.0
+    else:
+        low[cell], cost[cell] = max(low[cell], -cap), 1.0
+    zero, integral = np.zeros(component.matrix.shape[0]), np.ones(low.size, dtype=bool)
+    solution = solve_mip(component.matrix, (low, high), (zero, zero), cost, integral).checked()
+    far = -solution.objective if math.isinf(solution.objective) else round(-solution.objective)
+    return float(far), np.rint(solution.values)

@@ -21,7 +21,7 @@ from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers import Outcome, Session, Solution
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
 
 _END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
 """The bound at which a column lies, by those of its parts up and down, both from zero."""
@@ -75,7 +75,7 @@ class LinearAttack:
         self.high: Floats
         self.low, self.high = self.system.bounds(component.low, component.high)
         self.oracle = ExactOracle(self.system, self.low, self.high)
-        self.session: Session | None = None
+        self.session: LinearProgram | None = None
         self.solves = 0
         self.pools: dict[int, list[Deviation]] = {}
         for chunk, pool in ({} if known is None else known.pools).items():
@@ -118,12 +118,13 @@ class LinearAttack:
         columns = witness.numerator / float(witness.denominator)
         return np.asarray(self.system.ratio * columns[self.system.group])
 
-    def program(self, targets: Ints, upper: Floats) -> Session:
+    def program(self, targets: Ints, upper: Floats) -> LinearProgram:
         """The program of the split columns, with further columns for the target ones beyond the need; see `_Push`."""
         matrix, lower = unfolded(self.system.columns, targets), np.zeros(upper.size)
         presolve = upper.size > self.settings.presolved_columns
         if self.session is None:
-            self.session = Session(matrix, lower, upper, presolve=presolve, feasible=True)
+            options = SimplexOptions(presolve=presolve, feasible=True)
+            self.session = LinearProgram(matrix, lower, upper, options=options)
         else:
             self.session.load(matrix, lower, upper, presolve=presolve)
         return self.session
@@ -222,7 +223,7 @@ class _Push:
                 tick(0)
         self.attack.solves = self.session.solves + self.attack.oracle.solves
 
-    def _session(self) -> Session:
+    def _session(self) -> LinearProgram:
         """Columns, all from zero: d+ and d- of every column up to the need, then d+ and d- beyond it for targets.
 
         The point d = 0 is a vertex, so the simplex method starts feasible. No column moves further than `cap` needs.
@@ -390,10 +391,11 @@ class _Push:
         high = np.where(np.isinf(self.attack.high), 1.0, 0.0)
         for upward in (False, True):
             unbounded = np.isinf(self.need[upward]) & np.isinf(self.side[upward].bound)
-            session: Session | None = None
+            session: LinearProgram | None = None
             while (targets := np.flatnonzero(unbounded & np.isfinite(self.side[upward].reach))).size:
                 if session is None:
-                    session = Session(self.attack.system.columns, low, high, feasible=True)
+                    options = SimplexOptions(feasible=True)
+                    session = LinearProgram(self.attack.system.columns, low, high, options=options)
                 costs = np.zeros(self.attack.system.count)
                 costs[self.group[targets]] = np.where(self.flip[targets] != upward, -1.0, 1.0)
                 session.set_objective(costs)
@@ -410,7 +412,7 @@ class _Push:
                 self.goal[upward][found] = -np.inf
 
 
-def _solved(session: Session) -> Solution | None:
+def _solved(session: LinearProgram) -> Solution | None:
     """A solution, or None after a numerical failure."""
     try:
         return session.solve()

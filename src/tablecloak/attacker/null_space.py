@@ -25,7 +25,7 @@ from scipy.sparse.linalg import splu
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.tolerances import EQUATION_MET, PROPORTIONAL
 from tablecloak.errors import SolverError
-from tablecloak.solvers import Outcome, Session
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,12 @@ class WarmDeviationProgram:
         self.value = np.zeros(matrix.shape[1])
 
     def set_bounds(self, low: Floats, high: Floats) -> None:
-        self._session, self._low, self._high = Session(self._matrix, low, high, feasible=True), low, high
+        options = SimplexOptions(feasible=True)
+        self._session, self._low, self._high = (
+            LinearProgram(self._matrix, low, high, options=options),
+            low,
+            high,
+        )
         self.value = np.zeros(self._matrix.shape[1])
 
     def reach(self, cell: int, upward: bool, enough: float) -> float:

@@ -65,7 +65,7 @@ def _by_flow(component: Component, place: int, upward: bool, need: float) -> Flo
     orientation = component.orientation
     assert orientation is not None
     network = Network(orientation.nodes, orientation.tail, orientation.head, component.high, -component.low)
-    route = network.route(place, upward, need)
+    route = network.max_deviation(place, upward, need)
     return route.deviation if route.value > 0 else None
 
 

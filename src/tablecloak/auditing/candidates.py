@@ -27,7 +27,7 @@ from tablecloak.attacker import (
     tolerances,
 )
 from tablecloak.auditing.exact import ONE, CellBounds, ExactProblem, Extended, Vector
-from tablecloak.solvers import DUAL, PRIMAL, Outcome, Session
+from tablecloak.solvers import DUAL, PRIMAL, LinearProgram, Outcome, SimplexOptions
 from tablecloak.solvers.graphs import Network
 
 
@@ -113,7 +113,7 @@ class NetworkEngine:
         if attacker != self.attacker:
             self._become(attacker)
         limit = float(math.ceil(goal * self.grid)) if isinstance(goal, Fraction) else math.inf
-        route = self.network.route(self.arc[cell], upward, limit)
+        route = self.network.max_deviation(self.arc[cell], upward, limit)
         grid = ONE if route.value == math.inf else Fraction(self.grid)
         deviation = {
             self.cells[arc]: int(route.deviation[arc]) / grid for arc in np.flatnonzero(route.deviation)
@@ -245,12 +245,12 @@ class _VertexProgram:
         ends = np.array([[float(end) for end in each] for each in self.bounds])
         sizes = np.abs(ends[np.isfinite(ends) & (ends != 0)])
         self.scale = float(np.sqrt(sizes.min() * sizes.max())) if sizes.size else float(exact.unit)
-        self.session = Session(
+        self.session = LinearProgram(
             self.matrix,
             ends[:, 0] / self.scale,
             ends[:, 1] / self.scale,
             cost=np.full(len(self.cells), float(self.twice)),
-            strategy=DUAL if self.twice else PRIMAL,
+            options=SimplexOptions(strategy=DUAL if self.twice else PRIMAL),
         )
 
     def furthest(self, place: int, upward: bool, limit: Extended) -> Push:

@@ -48,7 +48,7 @@ from tablecloak.model import (
     whole_units,
 )
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers import Outcome, Session
+from tablecloak.solvers import LinearProgram, Outcome
 
 
 @dataclass(frozen=True)
@@ -382,7 +382,7 @@ class _Freed:
         self.system = Component(np.arange(low.size), matrix, low, high, 1.0, orient(matrix))
         self.scale = float(np.sqrt(hidden.width[doubtful].min() * hidden.width[doubtful].max()))
         is_network = self.system.orientation is not None
-        self.session = None if is_network else Session(matrix, low / self.scale, high / self.scale)
+        self.session = None if is_network else LinearProgram(matrix, low / self.scale, high / self.scale)
 
     def leaves_exposed(self, cell: int) -> bool:
         """Whether the cell fails its levels nevertheless."""
@@ -403,7 +403,7 @@ class _Freed:
             down, up = self._extent(self.session, cell)
         return bool((_short(down, lower) | _short(up, upper) | _short(down + up, sliding))[0])
 
-    def _extent(self, session: Session, cell: int) -> tuple[Floats, Floats]:
+    def _extent(self, session: LinearProgram, cell: int) -> tuple[Floats, Floats]:
         """Extents of the cell down and up; the program stays warm from cell to cell."""
         far = []
         for cost in (1.0, -1.0):

@@ -14,7 +14,7 @@ from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import complementary_cost
 from tablecloak.model import Audit, Pattern, Problem, Suppression
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers import Session
+from tablecloak.solvers import LinearProgram
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
 
@@ -109,7 +109,8 @@ def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit) -> Ints:
     for row in np.flatnonzero(~found.safe_rows)[:EXPLAINED]:
         low, high = problem.box(int(found.attackers[row]))
         scale = max(float(np.abs(value[found.cells[row]])), problem.table.unit)
-        session = Session(equations[:, cells], (low - value)[cells] / scale, (high - value)[cells] / scale)
+        bounds = ((low - value)[cells] / scale, (high - value)[cells] / scale)
+        session = LinearProgram(equations[:, cells], *bounds)
         for sign in (1.0, -1.0):
             session.set_cost(int(place[found.cells[row]]), sign)
             duals = session.solve().duals

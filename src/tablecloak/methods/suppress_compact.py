@@ -36,7 +36,7 @@ from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import MixedSolution, Outcome, solve_mixed
+from tablecloak.solvers import MipOptions, Outcome, Solution, solve_mip
 
 UNSETTLED = (
     "the integer program has no solution that the audit accepts although safe patterns exist: the numbers are too far "
@@ -174,7 +174,7 @@ class _CompactSearch:
             self._take(solution)
             self.proven = self._closed()
 
-    def _take(self, solution: MixedSolution) -> None:
+    def _take(self, solution: Solution) -> None:
         """Keep a pattern that the audit accepts, unless one is known that is as cheap."""
         if solution.values.size:
             hidden = np.zeros(self.allowed.size, dtype=bool)
@@ -322,7 +322,7 @@ class _Model:
             row[0, place] = -self.demand
         return csr_array(row)
 
-    def solve(self, deadline: Deadline) -> MixedSolution:
+    def solve(self, deadline: Deadline) -> Solution:
         """The optimum, or what there is when the time is up or the user interrupts."""
         size, width = self.cells.size, self.matrix.shape[1]
         low, high = np.full(width, -self.reach), np.full(width, self.reach)
@@ -331,7 +331,8 @@ class _Model:
         unit = float(weights.max(initial=0.0)) or 1.0  # the solver's gaps are absolute
         cost[:size] = weights / unit
         integral = np.arange(width) < size
-        found = solve_mixed(
-            self.matrix, (low, high), self.rows, cost, integral, deadline.left, stop=deadline.stoppable
-        )
+        options = MipOptions(seconds=deadline.left)
+        found = solve_mip(
+            self.matrix, (low, high), self.rows, cost, integral, options, deadline.stoppable
+        ).checked()
         return replace(found, objective=found.objective * unit, bound=found.bound * unit)

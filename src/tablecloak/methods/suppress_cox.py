@@ -36,7 +36,7 @@ from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import CheapestFlow
+from tablecloak.solvers.graphs import MinCostNetwork
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Cox:
         self.requests, self.prefer = requests, params.prefer
         self.cells: Ints = np.flatnonzero(requests.allowed)
         graph, problem = CellNetwork(requests.problem), requests.problem
-        self.network = CheapestFlow(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
+        self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
         self.nodes = graph.nodes
         down, up = (side[self.cells] for side in Boxes(problem)[0])
         self.down, self.up, self.room = down, up, np.minimum(down, up)

@@ -32,7 +32,7 @@ from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import CheapestFlow
+from tablecloak.solvers.graphs import MinCostNetwork
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _General:
         self.requests = requests
         self.cells: Ints = np.flatnonzero(requests.allowed)
         graph, problem = CellNetwork(requests.problem), requests.problem
-        self.network = CheapestFlow(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
+        self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
         down, up = (side[self.cells] for side in Boxes(problem)[0])
         self.bounded = int((np.isfinite(down) | np.isfinite(up)).sum())
         self.capacity: Floats = np.where((down > 0) & (up > 0), 1.0, 0.0)

@@ -76,11 +76,8 @@ def _kelly(requests: Requests, *, each_side: bool) -> Own:
         need, price = float(apart[done]), terrain.price
         if need == 0:
             continue
-        f, g = steps.flows.slide(
-            p, need, terrain.up, terrain.down, price, price,
-            least_up=float(requests.upper[done]) if each_side else 0.0,
-            least_down=float(requests.lower[done]) if each_side else 0.0,
-        )  # fmt: skip
+        least = (float(requests.upper[done]), float(requests.lower[done])) if each_side else (0.0, 0.0)
+        f, g = steps.flows.slide(p, need, terrain.up, terrain.down, price, price, least=least)
         steps.count(f.paths)
         short += f.amount + g.amount < need * (1 - 1e-9)
         upward += f.amount / need

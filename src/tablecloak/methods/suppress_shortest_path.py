@@ -49,7 +49,7 @@ from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_net
 from tablecloak.methods.heuristics import DeviationFinder, OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import Tracks
+from tablecloak.solvers.graphs import StratifiedNetwork
 
 MET = 1 - tolerances.WITNESS_MET
 """A level is met from this share on."""
@@ -124,7 +124,7 @@ class _Heuristic:
         )
         graph = CellNetwork(problem)
         down, up = Boxes(problem)[0]
-        self.tracks = Tracks(
+        self.tracks = StratifiedNetwork(
             (graph.nodes, graph.tail[self.cells], graph.head[self.cells]),
             problem.weights[self.cells],
             (down[self.cells], up[self.cells]),

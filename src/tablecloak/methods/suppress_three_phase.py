@@ -48,7 +48,7 @@ from tablecloak.methods.heuristics import NetworkConstruction, floored_weights
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
-from tablecloak.solvers.graphs import RoadMap
+from tablecloak.solvers.graphs import PathOpeningNetwork
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class _Solver:
         cells = np.flatnonzero(self.allowed)
         price = floored_weights(self.problem.weights[cells])
         graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
-        paths = RoadMap(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
+        paths = PathOpeningNetwork(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
         for requirement in exposed:
             if self.deadline.passed():

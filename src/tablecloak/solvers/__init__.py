@@ -5,16 +5,22 @@ functions: importing one compiles it.
 """
 
 from tablecloak.solvers import scip
-from tablecloak.solvers.highs import watched
-from tablecloak.solvers.linear_program import DUAL, PRIMAL, Columns, Session
-from tablecloak.solvers.mixed_integer import GrowingProgram, IntegerProgram, solve_mixed
-from tablecloak.solvers.node_limit import solve_limited
-from tablecloak.solvers.outcome import MixedSolution, Outcome, Solution
+from tablecloak.solvers.highs import (
+    DUAL,
+    PRIMAL,
+    Columns,
+    GrowingProgram,
+    LinearProgram,
+    MipOptions,
+    RestrictedMaster,
+    SimplexOptions,
+    solve_mip,
+    watched,
+)
+from tablecloak.solvers.outcome import Outcome, Solution
 from tablecloak.solvers.quadratic import Quadratic, least_squares
-from tablecloak.solvers.restricted_master import Master
-from tablecloak.solvers.row_generation import Program, cost_scale
-from tablecloak.solvers.scip import Callbacks, SolverCut, branch_and_cut
-from tablecloak.solvers.sifting import Sifted, independent, sift
+from tablecloak.solvers.scip import Callbacks, SolverCut, TreeOptions, branch_and_cut
+from tablecloak.solvers.sifting import independent, sift
 from tablecloak.solvers.tolerances import (
     ACTIVE_DUAL,
     ADDITIVE_ABSOLUTE,
@@ -23,12 +29,12 @@ from tablecloak.solvers.tolerances import (
     DECIMAL_NOISE,
     FRACTIONAL_SUPPORT,
     GAP_CLOSED,
-    HALF,
+    HALF_UNIT,
     INTEGER_QUOTIENT,
+    LEVEL_NOISE,
     LP_PRECISION,
     MOVE_FEASIBILITY,
     NEGLIGIBLE_LENGTH,
-    NOISE,
     OPTIMALITY,
     REDUCED_COST_MARGIN,
     STATED_NOISE,
@@ -44,12 +50,12 @@ __all__ = [
     "DUAL",
     "FRACTIONAL_SUPPORT",
     "GAP_CLOSED",
-    "HALF",
+    "HALF_UNIT",
     "INTEGER_QUOTIENT",
+    "LEVEL_NOISE",
     "LP_PRECISION",
     "MOVE_FEASIBILITY",
     "NEGLIGIBLE_LENGTH",
-    "NOISE",
     "OPTIMALITY",
     "PRIMAL",
     "REDUCED_COST_MARGIN",
@@ -58,23 +64,20 @@ __all__ = [
     "Callbacks",
     "Columns",
     "GrowingProgram",
-    "IntegerProgram",
-    "Master",
-    "MixedSolution",
+    "LinearProgram",
+    "MipOptions",
     "Outcome",
-    "Program",
     "Quadratic",
-    "Session",
-    "Sifted",
+    "RestrictedMaster",
+    "SimplexOptions",
     "Solution",
     "SolverCut",
+    "TreeOptions",
     "branch_and_cut",
-    "cost_scale",
     "independent",
     "least_squares",
     "scip",
     "sift",
-    "solve_limited",
-    "solve_mixed",
+    "solve_mip",
     "watched",
 ]

@@ -1,9 +1,9 @@
-"""Branch and cut with rows that are found on the way (SCIP, the extra `scip`).
+"""Branch and cut with cuts that are separated on the way (SCIP, the extra `scip`).
 
-A constraint handler asks the caller for rows that a point misses: at fractional points of the nodes, and at every whole
-point before it counts as a solution. Traps this file takes care of: reductions that argue by duality are off, for SCIP
-does not know the rows to come; no restarts; exceptions inside callbacks, Ctrl-C among them, end the search and are
-raised again afterwards (SCIP would only print them).
+A constraint handler calls the separation of the caller: at fractional points of the nodes, and at every integral point
+before it counts as a solution. Traps this file takes care of: dual reductions are off, for SCIP does not know the cuts
+to come; no restarts; exceptions inside callbacks, Ctrl-C among them, end the search and are raised again afterwards
+(SCIP would only print them).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.solvers.outcome import MixedSolution, Outcome
+from tablecloak.solvers.outcome import Outcome, Solution
+from tablecloak.solvers.tolerances import CUTOFF
 
 
 class SolverCut(NamedTuple):
@@ -33,16 +34,34 @@ class SolverCut(NamedTuple):
 
 @dataclass(frozen=True)
 class Callbacks:
-    """What the caller knows."""
+    """The problem-specific parts of branch and cut."""
 
     separate: Callable[[Floats, bool], Sequence[SolverCut]]
-    """Rows that a point misses; the flag says that it is whole: then no rows means that it is a solution."""
+    """Cuts that a point violates; the flag marks integral points, which are solutions if they violate none."""
     accept: Callable[[Floats], bool]
-    """Whether a whole point is a solution; it need not tell why not."""
+    """Whether an integral point is a solution."""
     propose: Callable[[Floats], Floats | None]
-    """A solution near a fractional point, if there is a new one; asked after each node."""
-    tell: Callable[[int, float], bool]
-    """Told the number of nodes and the bound; true ends the search."""
+    """Primal heuristic: a solution near a fractional point, if there is a new one; called after each node."""
+    report: Callable[[int, float], bool]
+    """Called with the number of nodes and the bound; true ends the search."""
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """Limits of one branch and cut."""
+
+    cutoff: float = math.inf
+    """Points that cost more do not matter; if there are no others the outcome is INFEASIBLE."""
+    step: float = 0.0
+    """Costs are multiples of this; 0: they are of any size."""
+    seconds: float = math.inf
+    """Time limit."""
+    nodes: float = math.inf
+    """Maximum number of nodes."""
+    own_cuts: bool = True
+    """Whether SCIP adds cuts of its own."""
+    rounds: int = 5
+    """Maximum number of separation rounds at a node below the root."""
 
 
 def is_there() -> bool:
@@ -54,28 +73,20 @@ def branch_and_cut(
     cost: Floats,
     rows: tuple[Floats, Any],
     callbacks: Callbacks,
-    *,
-    cutoff: float = math.inf,
-    step: float = 0.0,
-    seconds: float = math.inf,
-    nodes: float = math.inf,
-    bare: bool = False,
-    rounds: int = 5,
-) -> MixedSolution:
-    """min cost x over binary x that miss no row: none of those given (low <= matrix x), none that `separate` finds.
-
-    Points that cost more than `cutoff` do not matter; if there are no others the outcome is INFEASIBLE. Costs are
-    multiples of `step` (0: nothing is known). `bare`: SCIP adds no cuts of its own. `rounds`: at most so many rounds of
-    rows at a node below the root.
-    """
+    options: TreeOptions = TreeOptions(),
+) -> Solution:
+    """Solve min cost x over binary x that violate no row: neither those given (low <= matrix x) nor separated ones."""
     import pyscipopt
 
     if cost.size == 0:
-        return _without_columns(rows[0], callbacks)
+        empty = Solution.without_columns(rows[0])
+        violated = empty.outcome is Outcome.OPTIMAL and callbacks.separate(np.zeros(0), True)
+        return Solution.without_point(Outcome.INFEASIBLE) if violated else empty
     model = pyscipopt.Model()
-    _settings(model, seconds, nodes)
-    if bare:
+    _set_params(model, options.seconds, options.nodes)
+    if not options.own_cuts:
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
+    step, cutoff = options.step, options.cutoff
     scale = 1.0 / step if step > 0 else 1.0
     variables = [model.addVar(vtype="B", obj=float(c) * scale) for c in cost]
     if step > 0:
@@ -85,8 +96,8 @@ def branch_and_cut(
         part = slice(matrix.indptr[k], matrix.indptr[k + 1])
         _add_row(model, variables, SolverCut(matrix.indices[part], matrix.data[part], float(low[k])))
     if math.isfinite(cutoff):
-        model.setObjlimit(cutoff * scale + (0.5 if step > 0 else 1e-9 * max(1.0, abs(cutoff))))
-    handler = _handler(variables, callbacks, scale, rounds)
+        model.setObjlimit(cutoff * scale + (0.5 if step > 0 else CUTOFF * max(1.0, abs(cutoff))))
+    handler = _handler(variables, callbacks, scale, options.rounds)
     model.includeConshdlr(
         handler, "levels", "protection levels", sepapriority=1000, enfopriority=-10, chckpriority=-10, sepafreq=1,
         propfreq=-1, eagerfreq=-1, maxprerounds=0, delaysepa=False, delayprop=False, needscons=False,
@@ -104,17 +115,10 @@ def branch_and_cut(
             raise handler.failure
         return _outcome(model, variables, scale, cutoff)
     finally:
-        model.freeProb()  # model and handler know each other: else the tree stays until Python looks for such circles
+        model.freeProb()  # model and handler refer to each other: else the tree stays until Python collects such cycles
 
 
-def _without_columns(low: Floats, callbacks: Callbacks) -> MixedSolution:
-    none = np.zeros(0)
-    if (low > 1e-9).any() or callbacks.separate(none, True):
-        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, none)
-    return MixedSolution(Outcome.OPTIMAL, 0.0, 0.0, none)
-
-
-def _settings(model: Any, seconds: float, nodes: float) -> None:
+def _set_params(model: Any, seconds: float, nodes: float) -> None:
     model.hideOutput()
     for name, value in {
         **({"limits/time": max(seconds, 0.01)} if math.isfinite(seconds) else {}),
@@ -137,7 +141,17 @@ def _add_row(model: Any, variables: list[Any], cut: SolverCut) -> None:
     model.addCons(quicksum(value * variables[i] for i, value in terms) >= cut.low, removable=True)
 
 
-def _outcome(model: Any, variables: list[Any], scale: float, cutoff: float) -> MixedSolution:
+def _add_cut(model: Any, variables: list[Any], cut: SolverCut) -> None:
+    row = model.createEmptyRowUnspec("", lhs=cut.low, rhs=None, local=False, removable=True)
+    model.cacheRowExtensions(row)
+    for i, value in zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True):
+        model.addVarToRow(row, variables[i], value)
+    model.flushRowExtensions(row)
+    model.addCut(row, forcecut=False)
+    model.releaseRow(row)
+
+
+def _outcome(model: Any, variables: list[Any], scale: float, cutoff: float) -> Solution:
     status, values, objective = model.getStatus(), np.zeros(0), math.inf
     if model.getNSols() > 0:
         solution = model.getBestSol()
@@ -146,16 +160,16 @@ def _outcome(model: Any, variables: list[Any], scale: float, cutoff: float) -> M
             values = np.array([model.getSolVal(solution, v) for v in variables])
     bound = float(model.getDualbound()) / scale
     if status in ("infeasible", "inforunbd") or (status == "optimal" and not values.size):
-        return MixedSolution(Outcome.INFEASIBLE, math.inf, math.inf, np.zeros(0))
+        return Solution.without_point(Outcome.INFEASIBLE)
     if status == "optimal":
-        return MixedSolution(Outcome.OPTIMAL, objective, bound, values)
+        return Solution(Outcome.OPTIMAL, objective, bound, values)
     if status in ("timelimit", "nodelimit", "userinterrupt"):
-        return MixedSolution(Outcome.TIME_LIMIT, objective, bound, values)
+        return Solution(Outcome.TIME_LIMIT, objective, bound, values)
     raise SolverError(f"SCIP ended with status {status} on a program of {len(variables)} binary columns")
 
 
 def _guarded(otherwise: str) -> Callable[[Any], Any]:
-    """Keep an exception of a callback for later and end the search; meanwhile the answer is `otherwise`."""
+    """Keep an exception of a callback for later and end the search; meanwhile the result is `otherwise`."""
 
     def wrap(callback: Any) -> Any:
         @wraps(callback)
@@ -177,7 +191,7 @@ def _guarded(otherwise: str) -> Callable[[Any], Any]:
 
 
 def _handler(variables: list[Any], callbacks: Callbacks, scale: float, most: int) -> Any:
-    """The rows that are not in the program yet."""
+    """The constraint handler of the rows that are not in the program yet."""
     from pyscipopt import Conshdlr
 
     class Handler(Conshdlr):  # type: ignore[misc]
@@ -219,20 +233,14 @@ def _handler(variables: list[Any], callbacks: Callbacks, scale: float, most: int
             model = self.model
             node = model.getCurrentNode().getNumber()
             self.rounds[node] = self.rounds.get(node, 0) + 1
-            if callbacks.tell(model.getNNodes(), model.getDualbound() / scale):
+            if callbacks.report(model.getNNodes(), model.getDualbound() / scale):
                 model.interruptSolve()
                 return "DIDNOTRUN"
             if model.getDepth() > 0 and self.rounds[node] > most:
                 return "DIDNOTRUN"
             cuts = callbacks.separate(self.point(), False)
             for cut in cuts:
-                row = model.createEmptyRowUnspec("", lhs=cut.low, rhs=None, local=False, removable=True)
-                model.cacheRowExtensions(row)
-                for i, value in zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True):
-                    model.addVarToRow(row, self.own[i], value)
-                model.flushRowExtensions(row)
-                model.addCut(row, forcecut=False)
-                model.releaseRow(row)
+                _add_cut(model, self.own, cut)
             return "SEPARATED" if cuts else "DIDNOTFIND"
 
         def conslock(self, constraint: Any, locktype: Any, nlockspos: int, nlocksneg: int) -> None:
@@ -243,7 +251,7 @@ def _handler(variables: list[Any], callbacks: Callbacks, scale: float, most: int
 
 
 def _heuristic(keeper: Any, variables: list[Any], callbacks: Callbacks) -> Any:
-    """Solutions of the caller's own search."""
+    """The primal heuristic of the caller."""
     from pyscipopt import Heur
 
     class Heuristic(Heur):  # type: ignore[misc]

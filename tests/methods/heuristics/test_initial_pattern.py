@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tablecloak.model import Status, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
-from tablecloak.solvers.highs import Abandoned
+from tablecloak.solvers.highs.running import Abandoned
 from tablecloak.testing import assert_protected
 
 STOPPED = [
@@ -113,14 +114,16 @@ def test_an_interrupted_run_falls_back_on_it(method):
 
 def test_compact_keeps_what_its_program_has_found(monkeypatch):
     """An interrupt within the integer program leaves its best point, if it has one."""
-    module = import_module("tablecloak.solvers.mixed_integer")
-    solved = module.run
+    module = import_module("tablecloak.solvers.highs.integer_programs")
+    solved = module.running.run
 
     def interrupted(highs, seconds, **named):
         solved(highs, seconds, **named)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "run", interrupted)
+    monkeypatch.setattr(
+        module, "running", SimpleNamespace(run=interrupted, run_linear=module.running.run_linear)
+    )
     problem = FIXTURES["three way"]()
     result = protect(problem, "suppress-compact")
     monkeypatch.undo()
@@ -130,14 +133,14 @@ def test_compact_keeps_what_its_program_has_found(monkeypatch):
 
 def test_compact_falls_back_on_it_when_its_program_is_abandoned(monkeypatch):
     """A solver that does not react to an interrupt still works: nothing of it is read."""
-    module = import_module("tablecloak.solvers.mixed_integer")
+    module = import_module("tablecloak.solvers.highs.integer_programs")
 
     def abandoned(highs, seconds, **named):
-        assert named["may_leave"]
+        assert named["may_abandon"]
         monkeypatch.setattr(highs, "getModelStatus", None)
         raise Abandoned
 
-    monkeypatch.setattr(module, "run", abandoned)
+    monkeypatch.setattr(module, "running", SimpleNamespace(run=abandoned))
     problem = FIXTURES["three way"]()
     result = protect(problem, "suppress-compact")
     assert result.status is Status.INTERRUPTED and FIRST_KEPT in result.report.notes

@@ -17,7 +17,7 @@ from tablecloak.methods.heuristics import (
 from tablecloak.model import Requirement, Suppression, unmet_requirements
 from tablecloak.model.requirement import undominated
 from tablecloak.progress import NEVER, silent
-from tablecloak.solvers.graphs import RoadMap
+from tablecloak.solvers.graphs import PathOpeningNetwork
 
 
 def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
@@ -109,6 +109,6 @@ def test_methods_do_not_give_up_where_routes_and_witnesses_are_lost(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = problem_with_total(5, 4, 2)
-    monkeypatch.setattr(RoadMap, "route", lambda *_: False)
+    monkeypatch.setattr(PathOpeningNetwork, "route", lambda *_: False)
     monkeypatch.setattr(FlowWitnesses, "find", lambda *_, **__: None)
     assert protect(problem, method).audit.safe

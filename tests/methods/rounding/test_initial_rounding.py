@@ -17,7 +17,9 @@ from tablecloak.methods.unified import CuttingPlaneModel
 from tablecloak.model import Levels, Problem, Status
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import Outcome, highs, row_generation
+from tablecloak.solvers import GrowingProgram, Outcome
+from tablecloak.solvers.highs import HighsSettings
+from tablecloak.solvers.highs import running as highs
 from tests.methods.rounding.test_annealing import counts
 from tests.methods.rounding.test_integral_basis import tied
 
@@ -205,20 +207,18 @@ def test_a_growing_program_that_does_not_end_is_left_to_itself(monkeypatch: pyte
         begun.wait(60)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(highs, "_LEFT", [])
-    monkeypatch.setattr(highs, "SETTINGS", highs.HighsSettings(patience=0.0))
+    monkeypatch.setattr(highs, "_ABANDONED", [])
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
-    programs = [
-        row_generation.Program(np.ones(1), np.zeros(1), np.ones(1), np.ones(1, dtype=bool)) for _ in range(2)
-    ]
+    settings = HighsSettings(patience=0.0)
+    programs = [GrowingProgram(np.ones(1), abandonable=True, settings=settings) for _ in range(2)]
     for program in programs:
         program._highs = Deaf()
     with highs.watched(look), pytest.raises(KeyboardInterrupt):
         programs[0].solve()
     assert programs[1].solve(0.0).outcome is Outcome.TIME_LIMIT
     for program in programs:  # nothing touches the solver any more
-        program.add_rows(np.ones((1, 1)), np.zeros(1), np.ones(1))
+        program.add_rows(np.zeros(1), np.ones((1, 1)), np.ones(1))
         assert program.solve().outcome is Outcome.TIME_LIMIT and program.solve().values.size == 0
-    assert len(highs._LEFT) == 2
+    assert len(highs._ABANDONED) == 2
     go_on.set()
-    highs._join_left()
+    highs._join_abandoned(1.0)

@@ -28,8 +28,9 @@ from tablecloak.methods.unified import (
 from tablecloak.model import Problem, Rounding, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers import Outcome, row_generation
-from tablecloak.solvers.highs import Abandoned, LeftAlone
+from tablecloak.solvers import GrowingProgram, Outcome
+from tablecloak.solvers.highs import running
+from tablecloak.solvers.highs.running import Abandoned, Overrun
 from tablecloak.testing import KINDS, random_problem
 from two_way import FIGURE_004, TwoWay
 
@@ -154,22 +155,22 @@ def test_joined_formulations_speak_for_their_cells() -> None:
 def test_an_integer_program_that_does_not_end_is_left_and_not_used_again(monkeypatch):
     """As on hier13x13x7d: HiGHS did not look up from the root of an integer program for two seconds."""
     one = np.ones(2)
-    for trouble in (LeftAlone, Abandoned):
-        program = row_generation.Program(one, np.zeros(2), 3 * one, np.ones(2, dtype=bool))
-        program.add_rows(csr_array(np.array([[1.0, 1.0]])), np.ones(1), np.full(1, np.inf))
+    for trouble in (Overrun, Abandoned):
+        program = GrowingProgram(one, np.zeros(2), 3 * one, abandonable=True)
+        program.add_rows(np.ones(1), csr_array(np.array([[1.0, 1.0]])))
         assert program.solve().objective == 1.0
         asked = []
 
         def deaf(highs, seconds, trouble=trouble, asked=asked, **named):
-            asked.append(named["may_leave"])
+            asked.append(named["may_abandon"])
             raise trouble
 
-        monkeypatch.setattr(row_generation, "run", deaf)
+        monkeypatch.setattr(running, "run", deaf)
         if trouble is Abandoned:
             with pytest.raises(KeyboardInterrupt):
                 program.solve()
         for _ in range(2):
-            program.add_rows(csr_array(np.array([[1.0, 0.0]])), np.ones(1), np.full(1, np.inf))
+            program.add_rows(np.ones(1), csr_array(np.array([[1.0, 0.0]])))
             found = program.solve(5.0)
             assert found.outcome is Outcome.TIME_LIMIT and found.values.size == 0
         assert asked == [True]

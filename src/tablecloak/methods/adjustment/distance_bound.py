@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.methods.adjustment.model import AdjustmentModel
-from tablecloak.solvers import Outcome, solve_limited
+from tablecloak.solvers import MipOptions, Outcome, solve_mip
 
 
 def distance_bound(adjustment: AdjustmentModel, seconds: float = math.inf) -> float:
@@ -46,13 +46,13 @@ def distance_bound(adjustment: AdjustmentModel, seconds: float = math.inf) -> fl
     part = csr_array(signed[rows])
     cells = np.unique(part.indices)
     scale = max(float(missing[rows].max()), 1.0)
-    solution = solve_limited(
+    solution = solve_mip(
         part[:, cells],
         (np.zeros(cells.size), (highest - least)[cells] / scale),
         (missing[rows] / scale, np.full(rows.size, np.inf)),
         weights[cells],
         np.zeros(cells.size, dtype=bool),
-        seconds=seconds,
+        MipOptions(seconds=seconds),
     )
     if solution.outcome is not Outcome.OPTIMAL:
         return base

@@ -24,7 +24,7 @@ from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
 from tablecloak.methods.rounding import integer_matrix, is_noise
 from tablecloak.model import LARGEST_UNITS, Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers import UNIT_NOISE, solve_limited
+from tablecloak.solvers import UNIT_NOISE, MipOptions, solve_mip
 
 
 def is_additive(problem: Problem, moved: Floats) -> bool:
@@ -116,15 +116,18 @@ class IntegerUnits:
             free: Ints = np.flatnonzero((up > 0) | (down > 0))
             part = columns[:, free]
             scale = size if network and size > 1e6 else 1.0
-            solution = solve_limited(
+            solution = solve_mip(
                 hstack([part, -part]),
                 (np.zeros(2 * free.size), np.concatenate([up[free], down[free]]) / scale),
                 (missing / scale, missing / scale),
                 self._prices(free, units[free]),
                 np.full(2 * free.size, not network),
-                seconds=deadline.left,
-                nodes=self.settings.max_nodes,
-                presolve=not network,  # sums are checked in integers, whatever a solver claims
+                MipOptions(
+                    seconds=deadline.left,
+                    nodes=self.settings.max_nodes,
+                    presolve=not network,  # sums are checked in integers, whatever a solver claims
+                    root_share=None,
+                ),
             )
             if solution.values.size == 2 * free.size:
                 change = np.zeros(units.size)

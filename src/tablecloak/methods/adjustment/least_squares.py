@@ -108,8 +108,7 @@ class _SenseSearch:
             self.matrix,
             self.right,
             self.weights,
-            low / self.length,
-            high / self.length,
+            (low / self.length, high / self.length),
             start,
             stop=self.deadline.passed,
         )

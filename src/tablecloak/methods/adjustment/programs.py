@@ -16,7 +16,16 @@ from tablecloak.methods.adjustment.reach import Ranges, cost_of
 from tablecloak.methods.adjustment.settings import AdjustmentSettings
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline
-from tablecloak.solvers import DUAL, MixedSolution, Outcome, Session, Sifted, sift, solve_limited
+from tablecloak.solvers import (
+    DUAL,
+    LinearProgram,
+    MipOptions,
+    Outcome,
+    SimplexOptions,
+    Solution,
+    sift,
+    solve_mip,
+)
 
 
 @dataclass(frozen=True)
@@ -47,24 +56,22 @@ class Adjustment(AdjustmentModel):
         program = settings.program
         self.sifts = self.cost.size > max(program.sifted_columns, program.sifted_shape * self.right.size)
         """Whether linear programs are solved over a growing subset of their columns."""
-        self._program: Session | None = None
+        self._program: LinearProgram | None = None
         self._warm: Ints | None = None  # senses of its last solution, if it has one
         self._used = np.zeros(self.cost.size, dtype=bool)
         self._used[2 * self.size :] = True
 
     # ------------------------------------------------------------------ linear programs
 
-    def program(self, strategy: int) -> Session:
+    def program(self, strategy: int) -> LinearProgram:
         """The linear program of all columns, with senses relaxed."""
-        return Session(
+        return LinearProgram(
             self.matrix,
             np.zeros(self.cost.size),
             self.highest,
             cost=self.cost,
-            row_low=self.right,
-            row_high=self.right,
-            strategy=strategy,
-            presolve=True,
+            rows=(self.right, self.right),
+            options=SimplexOptions(strategy=strategy, presolve=True),
         )
 
     def solve(
@@ -100,7 +107,7 @@ class Adjustment(AdjustmentModel):
             high[last:][down] = 0.0
         return low, high
 
-    def _solved(self, senses: Ints, low: Floats, high: Floats, seconds: float) -> Sifted:
+    def _solved(self, senses: Ints, low: Floats, high: Floats, seconds: float) -> Solution:
         """The program of all columns: warm, or afresh where too many senses have changed since it was solved."""
         most = self.settings.program.restart_share * senses.size
         if self._program is None or self._warm is None or np.count_nonzero(senses != self._warm) > most:
@@ -109,10 +116,9 @@ class Adjustment(AdjustmentModel):
         found = self._program.solve(seconds)
         optimal = found.outcome is Outcome.OPTIMAL
         self._warm = senses.copy() if optimal else None
-        bound, values = (found.objective, found.values) if optimal else (-math.inf, np.zeros(0))
-        return Sifted(found.outcome, values, found.objective, bound, found.duals, 1)
+        return found if optimal else Solution.without_point(found.outcome)
 
-    def _sifted(self, low: Floats, high: Floats, seconds: float, near: Floats | None) -> Sifted | None:
+    def _sifted(self, low: Floats, high: Floats, seconds: float, near: Floats | None) -> Solution | None:
         """The program over columns used before, and those of cells that a given move moves.
 
         None where it seems infeasible: only the program of all columns can tell.
@@ -124,7 +130,7 @@ class Adjustment(AdjustmentModel):
             cells = cells[extra[cells] > 0]
             self._used[cells] = self._used[cells + self.size] = True
         first = np.flatnonzero(self._used)
-        found = sift(self.matrix, self.right, self.cost, low, high, first, seconds=seconds)
+        found = sift(self.matrix, self.right, self.cost, (low, high), first, seconds=seconds)
         if found.values.size:
             self._used |= (found.values > 0) & (high > low)
         return None if found.outcome is Outcome.INFEASIBLE else found
@@ -239,7 +245,7 @@ class _SenseBlock:
         self.given = given[self.mine]
         self.binary: Bools = self.given < 0
 
-    def solve(self, moved: Floats, limits: ProgramLimits, start: Floats | None) -> MixedSolution:
+    def solve(self, moved: Floats, limits: ProgramLimits, start: Floats | None) -> Solution:
         """Solve from a move whose other cells stay; `start` is a known move."""
         whole, cells, mine, size = self.adjustment, self.cells, self.mine, self.cells.size
         place = np.searchsorted(cells, whole.choice[mine])
@@ -257,17 +263,20 @@ class _SenseBlock:
         high[2 * size :][down] = 0.0
         links, link_high = _couplings(place[self.binary], np.flatnonzero(self.binary), rise, fall, mine.size)
         cost = whole.cost
-        return solve_limited(
+        return solve_mip(
             vstack([matrix, links]),
             (low, high),
             (np.concatenate([right, np.full(link_high.size, -np.inf)]), np.concatenate([right, link_high])),
             np.concatenate([cost[cells], cost[cells], cost[2 * whole.size :][mine] * middle]),
             np.concatenate([np.zeros(2 * size, dtype=bool), self.binary]),
-            seconds=limits.seconds,
-            nodes=limits.nodes,
-            gap=limits.gap,
-            presolve=limits.presolve,
-            start=None if start is None else self._point(start),
+            MipOptions(
+                seconds=limits.seconds,
+                nodes=limits.nodes,
+                gap=limits.gap,
+                presolve=limits.presolve,
+                start=None if start is None else self._point(start),
+                root_share=None,
+            ),
         )
 
     def moved(self, x: Floats, before: Floats) -> Floats:

@@ -125,7 +125,7 @@ def _sparse_move(adjustment: Adjustment, senses: Ints) -> Floats:
             break
         stop = adjustment.deadline.passed if number or adjustment.fallback else (lambda: False)
         prices = weights / (np.abs(extra) + bend)
-        found = least_squares(matrix, right, prices, low - rest, high - rest, stop=stop)
+        found = least_squares(matrix, right, prices, (low - rest, high - rest), stop=stop)
         if number and found.residual > 1.0:  # stopped on the way
             break
         extra, bend = found.values, settings.sharpening * bend

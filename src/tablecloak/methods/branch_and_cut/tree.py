@@ -13,7 +13,7 @@ from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.separation import PointSeparator
 from tablecloak.methods.branch_and_cut.settings import SeparationEffort
 from tablecloak.methods.cuts import Cut
-from tablecloak.solvers import Callbacks, MixedSolution, SolverCut, branch_and_cut
+from tablecloak.solvers import Callbacks, Solution, SolverCut, TreeOptions, branch_and_cut
 
 
 class TreeHooks(NamedTuple):
@@ -55,7 +55,7 @@ def solve_over(
     limit: float | None = None,
     nodes: float = math.inf,
     seconds: float = math.inf,
-) -> MixedSolution:
+) -> Solution:
     """The cheapest safe pattern over these cells that costs at most `limit` (None: less than the incumbent).
 
     Safe patterns on the way are offered as incumbents, violated cuts are added to the pool.
@@ -89,12 +89,14 @@ def solve_over(
         model.prices[cells],
         search.relaxation.system(search.relaxation.active_cuts(), cells),
         Callbacks(separate, accept, lambda values: hooks.propose(variables.point(values)), hooks.should_stop),
-        cutoff=cutoff,
-        step=model.unit,
-        seconds=min(seconds, deadline.left),
-        nodes=nodes,
-        bare=only_connectivity,
-        rounds=effort.rounds,
+        TreeOptions(
+            cutoff=cutoff,
+            step=model.unit,
+            seconds=min(seconds, deadline.left),
+            nodes=nodes,
+            own_cuts=not only_connectivity,
+            rounds=effort.rounds,
+        ),
     )
 
 

@@ -29,7 +29,7 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.cuts.cut import Cut
 from tablecloak.methods.cuts.relaxation import Relaxation
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import OPTIMALITY, GrowingProgram, MixedSolution, Outcome
+from tablecloak.solvers import OPTIMALITY, GrowingProgram, Outcome, Solution
 
 SeparationRoutine = Callable[[Floats], list[Cut]]
 """From a point to cuts that it violates."""
@@ -121,12 +121,12 @@ class PoolProgram:
         """Solve to the end from now on."""
         self._gap = 0.0
 
-    def solve(self, seconds: float) -> MixedSolution:
+    def solve(self, seconds: float) -> Solution:
         """A solution of all cuts in the pool by now."""
         new = self._relaxation.pool[self._sent :]
         self._program.add_rows(*self._relaxation.system(new, self.cells))
         self._sent += len(new)
-        return self._program.solve(seconds, gap=self._gap, step=self._step)
+        return self._program.solve(seconds, gap=self._gap, step=self._step).checked()
 
 
 # ---------------------------------------------------------------------- the program

@@ -22,7 +22,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import CellNetwork
 from tablecloak.model import Requirement, Side
-from tablecloak.solvers import MixedSolution, solve_mixed
+from tablecloak.solvers import MipOptions, Solution, solve_mip
 
 
 class FlowProgram:
@@ -45,7 +45,7 @@ class FlowProgram:
         cuts: tuple[csr_array, Floats],
         requirements: Sequence[Requirement],
         seconds: float,
-    ) -> MixedSolution:
+    ) -> Solution:
         """The best binary point, its flows behind it; `cuts` are A over all cells, and b."""
         matrix, right = cuts
         blocks = [self._block(requirement) for requirement in requirements]
@@ -68,7 +68,8 @@ class FlowProgram:
         cost = np.concatenate([weights[self.cells], np.zeros(width)])
         integral = np.arange(size + width) < size
         limits = (np.concatenate(low), np.concatenate(high))
-        return solve_mixed(vstack(parts, format="csr"), columns, limits, cost, integral, seconds)
+        program = vstack(parts, format="csr")
+        return solve_mip(program, columns, limits, cost, integral, MipOptions(seconds=seconds)).checked()
 
     def _block(self, requirement: Requirement) -> _FlowBlock:
         arcs = self.arcs[self.arcs != requirement.cell]

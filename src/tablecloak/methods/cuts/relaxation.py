@@ -25,7 +25,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.cuts.cut import Cut, matrix_of
 from tablecloak.progress import Deadline
-from tablecloak.solvers import ACTIVE_DUAL, CUT_VIOLATION, OPTIMALITY, Master, Outcome
+from tablecloak.solvers import ACTIVE_DUAL, CUT_VIOLATION, OPTIMALITY, Outcome, RestrictedMaster
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ class Relaxation:
         self._seen: set[tuple[bytes, bytes, float]] = set()
         self._slack_rounds: dict[int, int] = {}
         """The cuts in the program, in its order: number in the pool, and rounds in a row in which it was slack."""
-        self.master = Master(scale=max(float(weights[free].max(initial=0.0)) / settings.largest_cost, 1.0))
+        self.master = RestrictedMaster(
+            scale=max(float(weights[free].max(initial=0.0)) / settings.largest_cost, 1.0)
+        )
         self.x: Floats = np.zeros(weights.size)
         self.value = 0.0
         self.bound = 0.0

@@ -22,7 +22,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, WitnessFinder, tolerances, without_empty_rows
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
+from tablecloak.solvers import DUAL, HALF_UNIT, LEVEL_NOISE, LinearProgram, Outcome, SimplexOptions
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def negligible(requirement: Requirement) -> float:
 
     On networks in whole data units nothing is missing then; levels of other problems are met up to noise.
     """
-    return min(NOISE * requirement.level, HALF)
+    return min(LEVEL_NOISE * requirement.level, HALF_UNIT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def exact_witness(problem: Problem, allowed: Bools, requirement: Requirement) ->
     for upward in requirement.directions:
         if missing > negligible(requirement):
             deviation = finder.find(
-                requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - NOISE)
+                requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - LEVEL_NOISE)
             )
             if deviation is not None:
                 found.append(deviation * unit)
@@ -325,7 +325,8 @@ class DeviationProgram:
         both = half if sliding is None else block_diag([half, half], format="csc")
         zero = np.zeros(2 * self.copies * self.count)
         self._all = np.arange(zero.size)
-        self._session = Session(csc_array(both), zero, zero, strategy=DUAL, presolve=True)
+        options = SimplexOptions(strategy=DUAL, presolve=True)
+        self._session = LinearProgram(csc_array(both), zero, zero, options=options)
         if sliding is not None:
             places = sliding + self.count * np.arange(4)
             self._session.add_row(1.0, np.inf, places, np.array([1.0, -1.0, -1.0, 1.0]))

@@ -19,8 +19,8 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork, tolerances, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.deviation import floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.solvers import DUAL, Outcome, Session
-from tablecloak.solvers.graphs import CheapestFlow
+from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
+from tablecloak.solvers.graphs import MinCostNetwork
 
 
 class Terrain:
@@ -72,7 +72,7 @@ class FlowSteps:
         self.tail, self.head = graph.tail[terrain.cells], graph.head[terrain.cells]
         self.nodes = graph.nodes
         self.terrain = terrain
-        self.flows = CheapestFlow(graph.nodes, self.tail, self.head)
+        self.flows = MinCostNetwork(graph.nodes, self.tail, self.head)
         self.counters: dict[str, float] = {"flows": 0, "paths of flows": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
@@ -130,7 +130,7 @@ class ProgramSteps:
         self.terrain, self.deadline = terrain, requests.deadline
         matrix = without_empty_rows(working_columns(requests.problem.table)[:, terrain.cells])
         self.matrix = hstack([matrix, -matrix], format="csc")
-        self.session: Session | None = None
+        self.session: LinearProgram | None = None
         self.counters: dict[str, float] = {"linear programs": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
@@ -145,7 +145,8 @@ class ProgramSteps:
         price = self.terrain.price / self.terrain.weights.max(initial=1.0)
         cost = np.tile(price, 2)
         if self.session is None:
-            self.session = Session(self.matrix, low, high, cost=cost, strategy=DUAL, presolve=True)
+            options = SimplexOptions(strategy=DUAL, presolve=True)
+            self.session = LinearProgram(self.matrix, low, high, cost=cost, options=options)
         else:
             self.session.load(self.matrix, low, high, cost=cost, presolve=True)
         solution = self.session.solve(self.deadline.left)

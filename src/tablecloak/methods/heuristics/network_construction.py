@@ -21,7 +21,7 @@ from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.witnesses import WITNESS_SETTINGS, FlowWitnesses, WitnessSettings
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.graphs import RoadMap, Rooms
+from tablecloak.solvers.graphs import Capacities, PathOpeningNetwork
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class NetworkConstruction:
         place = np.full(self.allowed.size, -1, dtype=np.int64)
         place[cells] = np.arange(cells.size)
         price = floored_weights(self.weights)[cells]
-        network = RoadMap(
+        network = PathOpeningNetwork(
             self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
         )
         boxes = {requirement.attacker: self.boxes[requirement.attacker] for requirement in self.requirements}
@@ -91,7 +91,9 @@ class NetworkConstruction:
         self.hidden[cells[network.is_open]] = True
         self.complete = True
 
-    def _open_flow(self, network: RoadMap, requirement: Requirement, arc: int, bounds: Rooms) -> bool:
+    def _open_flow(
+        self, network: PathOpeningNetwork, requirement: Requirement, arc: int, bounds: Capacities
+    ) -> bool:
         """Open the cheapest flow of a requirement; a sliding one goes up as far as box and network allow, then down."""
         stop = self.deadline.passed
         if requirement.side is not Side.SLIDE:

@@ -165,7 +165,7 @@ class FlowWitnesses:
         moves = []
         for upward in directions:
             if missing > 0:
-                found = network.route(arc, upward, missing)
+                found = network.max_deviation(arc, upward, missing)
                 moves.append(found.deviation)
                 missing -= min(found.value, missing)
                 short = missing > negligible(requirement) and found.value < bounds[not upward][arc]

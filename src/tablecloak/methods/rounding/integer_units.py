@@ -22,7 +22,7 @@ from tablecloak.solvers import (
     DECIMAL_NOISE,
     INTEGER_QUOTIENT,
     UNIT_NOISE,
-    Program,
+    GrowingProgram,
 )
 
 LARGEST_INTEGER = 2 * LARGEST_UNITS
@@ -176,16 +176,17 @@ def conflicting_cells(
     free = at_cells(kept, size, 0, kept.size, max(float(shown.reach.max(initial=0.0)), problem.table.unit))
     value = Affine(shown.value.constant, csr_array(hstack([shown.value.matrix, free, -free])))
     columns = form.size + 2 * kept.size
-    program = Program(
+    program = GrowingProgram(
         np.concatenate([np.zeros(form.size), np.ones(2 * kept.size)]),
         np.concatenate([form.low, np.zeros(2 * kept.size)]),
         np.concatenate([form.high, np.full(2 * kept.size, np.inf)]),
         np.concatenate([form.integral, np.zeros(2 * kept.size, dtype=bool)]),
+        abandonable=True,
     )
     own, sums = form.constraints, additivity(problem, value)
     wider = csr_array(hstack([own.matrix, csr_array((own.matrix.shape[0], columns - form.size))]))
     for rows in (LinearConstraints(wider, own.low, own.high), sums):
-        program.add_rows(rows.matrix, rows.low, rows.high)
+        program.add_rows(rows.low, rows.matrix, rows.high)
     solution = program.solve(seconds, nodes=nodes)
     if solution.values.size < columns:
         return None

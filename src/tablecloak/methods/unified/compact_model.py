@@ -30,7 +30,7 @@ from tablecloak.methods.unified.formulation import Formulation, FormulationSetti
 from tablecloak.methods.unified.model_solution import ModelSolution
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline
-from tablecloak.solvers import Outcome, cost_scale, solve_mixed
+from tablecloak.solvers import MipOptions, Outcome, solve_mip
 
 
 @dataclass(frozen=True)
@@ -88,27 +88,33 @@ def _solved(
     formulation: Formulation, constraints: LinearConstraints, bounds: tuple[Floats, Floats], seconds: float
 ) -> ModelSolution:
     """The better solution of those with presolve and without; linear programs are solved once."""
-    total, scale = bounds[0].size, cost_scale(formulation.cost)
+    total = bounds[0].size
     cost, integral = np.zeros(total), np.zeros(total, dtype=bool)
-    cost[: formulation.size] = formulation.cost / scale
+    cost[: formulation.size] = formulation.cost
     integral[: formulation.size] = formulation.integral
     deadline, sides = Deadline.after(seconds), (constraints.low, constraints.high)
     solution = min(
         (
-            solve_mixed(constraints.matrix, bounds, sides, cost, integral, deadline.left, presolve)
+            solve_mip(
+                constraints.matrix,
+                bounds,
+                sides,
+                cost,
+                integral,
+                MipOptions(seconds=deadline.left, presolve=presolve),
+            ).checked()
             for presolve in ((False, True) if integral.any() else (False,))
         ),
         key=lambda found: found.objective,
     )
-    bound = solution.bound if integral.any() else solution.objective
     values = solution.values[: formulation.size]
     there = values.size == formulation.size
     return ModelSolution(
         solution.outcome,
         values,
         there and (solution.outcome is Outcome.OPTIMAL or solution.outcome.undecided),
-        scale * solution.objective + formulation.constant if there else math.inf,
-        scale * bound + formulation.constant,
+        solution.objective + formulation.constant if there else math.inf,
+        solution.bound + formulation.constant,
         1,
         0,
     )

@@ -37,7 +37,7 @@ from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.methods.unified.protection_cuts import Separator
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import Outcome, Session, Solution
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class LocalSeparator:
         self.near, self.boxes = Neighbourhood(problem.table), Boxes(problem)
         self.whole, self.settings = whole, settings
         self.usable = ~problem.forced
-        self._session: Session | None = None
+        self._session: LinearProgram | None = None
         self._windows: dict[int, Ints] = {}
         self._witnesses: dict[Requirement, WitnessDeviation] = {}
         self._last_violated: dict[Requirement, int] = {}
@@ -246,7 +246,8 @@ class LocalSeparator:
         cost = np.zeros(cells.size)
         cost[place] = -1.0 if upward else 1.0
         if self._session is None:
-            self._session = Session(matrix, low, high, cost=cost, feasible=True)
+            options = SimplexOptions(feasible=True)
+            self._session = LinearProgram(matrix, low, high, cost=cost, options=options)
         else:
             self._session.load(matrix, low, high, cost=cost)
         solution = self._session.solve()

@@ -29,7 +29,7 @@ from tablecloak.attacker import Boxes, ProtectionCut, cut_of_multipliers, is_net
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.model import Problem, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline
-from tablecloak.solvers import DUAL, Outcome, Session
+from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _LocalModels:
         self.settings = settings
         self.near, self.boxes, self.price = Neighbourhood(problem.table), Boxes(problem), (up, down)
         self.room, self.usable = box_deviation_bounds(problem), ~problem.forced
-        self._session: Session | None = None
+        self._session: LinearProgram | None = None
 
     def separate(self, requirements: list[Requirement], deadline: Deadline) -> list[ProtectionCut]:
         """The cuts that the duals of one program make."""
@@ -171,9 +171,10 @@ class _LocalModels:
         cost = np.concatenate([price / largest, np.zeros(len(legs) * count)])
         arrays = (matrix, np.concatenate(low), np.concatenate(high))
         if self._session is None:
-            self._session = Session(*arrays, cost=cost, row_low=row_low, row_high=row_high, strategy=DUAL)
+            options = SimplexOptions(strategy=DUAL)
+            self._session = LinearProgram(*arrays, cost=cost, rows=(row_low, row_high), options=options)
         else:
-            self._session.load(*arrays, cost=cost, row_low=row_low, row_high=row_high)
+            self._session.load(*arrays, cost=cost, rows=(row_low, row_high))
         solution = self._session.solve(deadline.left)
         if solution.outcome is not Outcome.OPTIMAL:
             return None

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.unified.formulation import Formulation
-from tablecloak.solvers import REDUCED_COST_MARGIN, MixedSolution, Program
+from tablecloak.solvers import REDUCED_COST_MARGIN, GrowingProgram, Solution
 
 
 class RestrictedProgram:
@@ -27,12 +27,12 @@ class RestrictedProgram:
         self._size = kept.size
         integral = np.zeros(self._kept.size, dtype=bool) if relaxed else formulation.integral[self._kept]
         cost, low, high = (side[self._kept] for side in (formulation.cost, formulation.low, formulation.high))
-        self._program = Program(cost, low, high, integral)
+        self._program = GrowingProgram(cost, low, high, integral, abandonable=True)
         own = formulation.constraints
         matrix = csr_array(own.matrix[:, self._kept])
         restrictive = (np.diff(matrix.indptr) > 0) | (own.low > 0) | (own.high < 0)
         self._program.add_rows(
-            matrix[np.flatnonzero(restrictive)], own.low[restrictive], own.high[restrictive]
+            own.low[restrictive], matrix[np.flatnonzero(restrictive)], own.high[restrictive]
         )
 
     @property
@@ -44,17 +44,17 @@ class RestrictedProgram:
 
     def add_cuts(self, matrix: csr_array, right: Floats) -> None:
         """Add  matrix x >= right  over all variables."""
-        self._program.add_rows(matrix[:, self._kept], right, np.full(right.size, np.inf))
+        self._program.add_rows(right, matrix[:, self._kept])
 
-    def relax(self, seconds: float) -> MixedSolution:
+    def relax(self, seconds: float) -> Solution:
         """Solve the linear program."""
-        return self._spread(self._program.relax(seconds))
+        return self._spread(self._program.solve(seconds))
 
-    def solve(self, seconds: float, *, gap: float) -> MixedSolution:
+    def solve(self, seconds: float, *, gap: float) -> Solution:
         """Solve the integer program up to a relative gap."""
         return self._spread(self._program.solve(seconds, gap=gap))
 
-    def _spread(self, solution: MixedSolution) -> MixedSolution:
+    def _spread(self, solution: Solution) -> Solution:
         if solution.values.size == self._kept.size < self._size:
             values = np.zeros(self._size)
             values[self._kept] = solution.values

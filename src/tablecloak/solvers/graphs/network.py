@@ -3,7 +3,7 @@
 The hidden cells of a two-way table, and of one with a single hierarchy, are the arcs of a directed
 multigraph whose nodes are the equations. The deviations d of the cells from their true values that leave
 every equation satisfied are its circulations: at each node, as much leaves as enters. An attacker knows
-``-down <= d <= up`` for each cell, so the most that he must grant cell e upward is::
+``-down <= d <= up`` for each cell, so the largest possible deviation of cell e upward is::
 
     max d[e] = min(up[e], maximum flow from head[e] to tail[e] without arc e)
 
@@ -20,31 +20,39 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from tablecloak.arrays import Bools, Codes, Floats
+from tablecloak.solvers.tolerances import CUT_RESIDUAL
 
 if TYPE_CHECKING:
     from tablecloak.solvers.kernels.max_flow import Net
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
-CHUNK = 2_000
-"""Queries in one compiled call: between two calls an interrupt is heard and progress is told."""
 KERNELS = (
     "max_flow", "presolve", "connectivity", "min_cost_flow", "hypercubes", "sign_annealing", "min_cuts",
     "augmenting_paths", "null_space_simplex", "stratified_paths", "bottleneck_paths", "unbiased_rounding",
     "exact_deviations",
 )  # fmt: skip
 """The files of compiled code."""
-BUDGET = 3_000
-"""Steps of the search for a short cycle through one arc on one side."""
 
 
-class Route(NamedTuple):
+@dataclass(frozen=True)
+class NetworkSettings:
+    """How queries on a network are split and probed."""
+
+    chunk: int = 2_000
+    """Number of queries in one compiled call: between two calls interrupts are handled and progress is reported.
+    Untested default."""
+    probe_steps: int = 3_000
+    """Maximum number of steps of the search for a short cycle through one arc in one direction, before a maximum flow
+    is computed. Untested default."""
+
+
+class MaxDeviation(NamedTuple):
     """The deviations that take one arc as far as it can go, and why it goes no further."""
 
     value: float
@@ -59,7 +67,7 @@ class Route(NamedTuple):
 
 
 class Network:
-    """Hidden cells as arcs ``tail -> head`` between `nodes` equations, with room `up` and `down`.
+    """Hidden cells as arcs ``tail -> head`` between `nodes` equations, with capacities `up` and `down`.
 
     `eps`: a residual capacity, or a distance to a limit, of at most this counts as zero. Flows of integral
     data are exact and need none; for data with decimals give a small part of the last decimal, far below
@@ -78,11 +86,12 @@ class Network:
         down: ArrayLike,
         *,
         eps: float = 0.0,
+        settings: NetworkSettings = NetworkSettings(),
     ) -> None:
         self.nodes = int(nodes)
         self.tail = _numbers(tail, self.nodes, "tail")
         self.head = _numbers(head, self.nodes, "head")
-        self.eps = float(eps)
+        self.eps, self.settings = float(eps), settings
         if self.tail.shape != self.head.shape:
             raise ValueError("tail and head differ in length")
         if not 0.0 <= self.eps < np.inf:
@@ -136,17 +145,18 @@ class Network:
 
         A side stops as soon as its limit is reached and then gives the limit itself; with an infinite
         limit it gives the exact range, ``inf`` if unbounded. A limit of zero or less: not computed, 0.
-        `on_chunk` is told the number of arcs done so far.
+        `on_chunk` is called with the number of arcs done so far.
         """
         from tablecloak.solvers.kernels import max_flow
 
         queries = _numbers(arcs, self.arcs, "arcs")
         up, down = _limits(limit_up, queries), _limits(limit_down, queries)
-        for start in range(0, queries.size, CHUNK):
-            part = slice(start, start + CHUNK)
+        chunk = self.settings.chunk
+        for start in range(0, queries.size, chunk):
+            part = slice(start, start + chunk)
             max_flow.reach(self._net, queries[part], up[part], down[part], self.eps)
             if on_chunk is not None:
-                on_chunk(min(start + CHUNK, queries.size))
+                on_chunk(min(start + chunk, queries.size))
         return up, down
 
     def settle(
@@ -155,41 +165,43 @@ class Network:
         limit_up: ArrayLike,
         limit_down: ArrayLike,
         *,
-        budget: int = BUDGET,
         on_chunk: Callable[[int], None] | None = None,
     ) -> tuple[Floats, Floats, int]:
-        """The same as `reach`, by `probe` where that is enough; last the number of flows that it took.
+        """The ranges of `reach`, by `probe` where that suffices; last the number of maximum flows computed.
 
-        A limit of zero or less is given back as it is. `on_chunk` is told how many arcs each chunk has.
+        A limit of zero or less is given back as it is. `on_chunk` is called with the number of arcs of each chunk.
         """
         from tablecloak.solvers.kernels import connectivity
 
         queries = _numbers(arcs, self.arcs, "arcs")
         up, down = _limits(limit_up, queries), _limits(limit_down, queries)
-        flows = 0
-        for start in range(0, queries.size, CHUNK):
-            part = slice(start, start + CHUNK)
-            flows += connectivity.settle(self._net, queries[part], up[part], down[part], self.eps, budget)
+        flows, chunk = 0, self.settings.chunk
+        for start in range(0, queries.size, chunk):
+            part = slice(start, start + chunk)
+            flows += connectivity.settle(
+                self._net, queries[part], up[part], down[part], self.eps, self.settings.probe_steps
+            )
             if on_chunk is not None:
                 on_chunk(queries[part].size)
         return up, down, flows
 
     def probe(
-        self, arcs: ArrayLike, limit_up: ArrayLike, limit_down: ArrayLike, budget: int = BUDGET
+        self, arcs: ArrayLike, limit_up: ArrayLike, limit_down: ArrayLike, budget: int | None = None
     ) -> tuple[Bools, Bools]:
-        """Certify limits the cheap way: by one cycle of at most four arcs, each with room for the limit.
+        """Certify limits the cheap way: by one cycle of at most four arcs, each with a capacity of the limit.
 
         True is a proof that the arc reaches the limit; false says nothing. A limit of zero or less is
-        true, an infinite one false. `budget` bounds the steps of the search for one arc and side.
+        true, an infinite one false. `budget`: replaces `probe_steps` of the settings.
         """
         from tablecloak.solvers.kernels import connectivity
 
         queries = _numbers(arcs, self.arcs, "arcs")
+        budget = self.settings.probe_steps if budget is None else budget
         return connectivity.probe(
             self._net, queries, _limits(limit_up, queries), _limits(limit_down, queries), budget
         )
 
-    def route(self, arc: int, upward: bool, limit: float = np.inf) -> Route:
+    def max_deviation(self, arc: int, upward: bool, limit: float = np.inf) -> MaxDeviation:
         """The deviations behind one answer of `reach`, and the cut that bounds it."""
         from tablecloak.solvers.kernels import max_flow
 
@@ -213,28 +225,28 @@ class Network:
             source_side[self.tail[arc]] = True
         amount = 1.0 if value == np.inf else value
         deviation[arc] = amount if upward else -amount
-        return Route(value, deviation, source_side)
+        return MaxDeviation(value, deviation, source_side)
 
     def least_cuts(
         self,
-        arcs: Ints,
+        arcs: Codes,
         upward: Bools,
         limits: Floats,
         cap: Floats,
-        who: Ints,
+        attacker: Codes,
         boxes: tuple[Floats, Floats],
         x: Floats,
         part: Floats | None = None,
         *,
-        noise: float = 1e-9,
+        noise: float = CUT_RESIDUAL,
     ) -> tuple[Floats, Bools, Bools]:
         """Flows for queries with capacities of their own, and the source sides of their minimum cuts.
 
-        Query q asks for arc ``arcs[q]`` and its direction, up to ``limits[q]``, where arc a has room
-        ``min(up[who[q], a], cap[q]) * x[a]`` and likewise down (with ``part[q]`` in place of ``cap[q]`` where
+        Query q is for arc ``arcs[q]`` and its direction, up to ``limits[q]``, where arc a has capacity
+        ``min(up[attacker[q], a], cap[q]) * x[a]`` and likewise down (with ``part[q]`` in place of ``cap[q]`` where
         ``x[a] < 1``). A flow below its limit has two cuts: the one
         nearest to the source and the one nearest to the sink. A residual capacity of at most the share `noise` of
-        the limit counts as zero: 0 is exact for whole numbers. The capacities of the network itself are lost.
+        the limit counts as zero: 0 is exact for integers. The capacities of the network itself are overwritten.
         """
         from tablecloak.solvers.kernels import min_cuts
 
@@ -243,7 +255,7 @@ class Network:
         up, down = (np.ascontiguousarray(side) for side in boxes)
         part = cap if part is None else part
         min_cuts.least_cuts(
-            self._net, arcs, upward, limits, cap, part, who, up, down, x, noise, flows, near, far
+            self._net, arcs, upward, limits, cap, part, attacker, up, down, x, noise, flows, near, far
         )
         return flows, near, far
 
@@ -267,7 +279,7 @@ class Network:
 
 
 def is_loaded() -> bool:
-    """Whether the kernels are there already (else the first network waits for them)."""
+    """Whether the kernels are loaded already; otherwise the first network loads them."""
     return "tablecloak.solvers.kernels.max_flow" in sys.modules
 
 
@@ -279,7 +291,7 @@ def warm_up() -> float:
     network.set_capacity(0, 2, 2)
     network.reach([0])
     network.probe([0], 1, 1)
-    network.route(0, True)
+    network.max_deviation(0, True)
     network.undetermined()
     return time.perf_counter() - start
 
@@ -291,7 +303,7 @@ def load_kernels() -> None:
         importlib.import_module(f"tablecloak.solvers.kernels.{name}")
 
 
-def _numbers(values: ArrayLike, below: int, name: str) -> Ints:
+def _numbers(values: ArrayLike, below: int, name: str) -> Codes:
     """A fresh one-dimensional array of numbers from 0 to below `below`."""
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
@@ -301,7 +313,7 @@ def _numbers(values: ArrayLike, below: int, name: str) -> Ints:
     return np.array(given, np.int32)
 
 
-def _limits(limit: ArrayLike, queries: Ints) -> Floats:
+def _limits(limit: ArrayLike, queries: Codes) -> Floats:
     """A fresh array of one limit a query."""
     limits = np.empty(queries.size)
     limits[:] = limit

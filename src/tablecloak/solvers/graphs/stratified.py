@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from tablecloak.arrays import Bools, Codes, Floats
+from tablecloak.solvers.graphs.adjacency import adjacency, least_step
 
 
-class Tracks:
-    """Arcs ``tail -> head``, each a cell with a weight and room to fall and to rise; some are hidden already.
+class StratifiedNetwork:
+    """Arcs ``tail -> head``, each a cell with a weight and capacities to fall and to rise; some are hidden already.
 
     `alone` are the cells of single contributors. `by_weight` says which key makes a path short (see
     `kernels.stratified_paths`).
@@ -22,28 +19,26 @@ class Tracks:
 
     def __init__(
         self,
-        ends: tuple[int, Ints, Ints],
+        ends: tuple[int, Codes, Codes],
         weight: Floats,
-        rooms: tuple[Floats, Floats],
+        capacities: tuple[Floats, Floats],
         is_open: Bools,
         alone: Bools,
         *,
         by_weight: bool,
     ) -> None:
-        from tablecloak.solvers.kernels import stratified_paths as strata
+        from tablecloak.solvers.kernels import stratified_paths as kernels
 
-        self._kernels: Any = strata
+        self._kernels: Any = kernels
         self.by_weight = by_weight
-        self.paths: list[Ints] = []
+        self.paths: list[Codes] = []
         """The arcs of every path so far, its own one first."""
         self._together: list[int] = []
-        """How many paths, from this one on, were found for the same level."""
-        self._step = (
-            (1e-7 * float(np.median(weight[weight > 0])) if weight.any() else 1e-7) if by_weight else 1.0
-        )
-        self._net = _network(strata, ends, weight, rooms, alone)
-        strata.open_all(self._net, np.flatnonzero(is_open))
-        strata.begin(self._net)
+        """Number of paths, from this one on, that were found for the same level."""
+        self._step = least_step(weight) if by_weight else 1.0
+        self._net = _network(kernels, ends, weight, capacities, alone)
+        kernels.open_all(self._net, np.flatnonzero(is_open))
+        kernels.begin(self._net)
 
     @property
     def is_open(self) -> Bools:
@@ -52,7 +47,7 @@ class Tracks:
 
     @property
     def found(self) -> int:
-        """How many paths were found, those that were taken back included."""
+        """Number of paths found, those that were taken back included."""
         return int(self._net.counts[self._kernels.FOUND])
 
     def reached(self, arc: int, rising: bool) -> float:
@@ -71,24 +66,24 @@ class Tracks:
         self._together += range(len(legs), 0, -1)
         return True
 
-    def prove(self, arc: int, rising: bool, level: float, *, avoid: bool = False) -> Ints | None:
+    def prove(self, arc: int, rising: bool, level: float, *, avoid: bool = False) -> Codes | None:
         """The cells of paths over hidden cells that give the arc its level; None if such paths end before."""
         if not self._run(arc, rising, level, only_open=True, avoid=avoid):
             return None
         return np.concatenate([np.array([arc], dtype=np.int32), *self._legs()])
 
-    def shift(self, arcs: Ints, moved: Floats) -> None:
-        """Hide the cells of a flow, and carry what it shows: each of its cells can move as far as it does."""
+    def shift(self, arcs: Codes, moved: Floats) -> None:
+        """Hide the cells of a flow, and record that each of them can move as far as in this flow."""
         self._kernels.begin(self._net)
         for arc, by in zip(arcs.tolist(), moved.tolist(), strict=True):
             self._kernels.open_arc(self._net, arc)
-            self._kernels.carry(self._net, 2 * arc + (by > 0), abs(by), len(self.paths))
+            self._kernels.record(self._net, 2 * arc + (by > 0), abs(by), len(self.paths))
         self.paths.append(arcs)
         self._together.append(1)
 
-    def proof(self, arc: int, rising: bool) -> Ints:
-        """The cells of the paths that show how far an arc is known to rise or fall."""
-        place = int(self._net.proof[2 * arc + rising])
+    def proof(self, arc: int, rising: bool) -> Codes:
+        """The cells of the paths along which an arc is known to rise or fall."""
+        place = int(self._net.witness[2 * arc + rising])
         if place < 0:
             return np.array([arc], dtype=np.int32)
         several = self._together[place] if self.paths[place][0] == arc else 1
@@ -99,7 +94,7 @@ class Tracks:
         self._net.is_open[arc] = is_open
 
     def _run(self, arc: int, rising: bool, level: float, *, only_open: bool, avoid: bool) -> bool:
-        asked = self._kernels.Aim(
+        query = self._kernels.PathQuery(
             source=0,
             sink=0,
             own=arc,
@@ -111,9 +106,9 @@ class Tracks:
             only_open=only_open,
             avoid=avoid,
         )
-        return bool(self._kernels.protect(self._net, asked, len(self.paths)))
+        return bool(self._kernels.protect(self._net, query, len(self.paths)))
 
-    def _legs(self) -> list[Ints]:
+    def _legs(self) -> list[Codes]:
         """The paths of the level just met."""
         counts = self._net.counts
         ends = self._net.legs[: counts[self._kernels.LEGS]]
@@ -123,46 +118,45 @@ class Tracks:
 
 
 def _network(
-    strata: Any, ends: tuple[int, Ints, Ints], weight: Floats, rooms: tuple[Floats, Floats], alone: Bools
+    kernels: Any,
+    ends: tuple[int, Codes, Codes],
+    weight: Floats,
+    capacities: tuple[Floats, Floats],
+    alone: Bools,
 ) -> Any:
     """The arrays of the kernels: the arcs of each node from the lightest on, nothing hidden yet."""
     nodes, tail, head = ends
     count = tail.size
     linked = np.flatnonzero(tail != head)
-    arc = np.repeat(linked[np.argsort(weight[linked], kind="stable")], 2)
-    forward = np.arange(arc.size) % 2 == 0
-    node = np.where(forward, tail[arc], head[arc])
-    order = np.argsort(
-        node.astype(np.uint16) if nodes < 1 << 16 else node, kind="stable"
-    )  # short ones sort faster
-    arc, forward, node = arc[order], forward[order], node[order]
-    way = np.column_stack(
-        [np.where(forward, rooms[0][arc], rooms[1][arc]), np.where(forward, rooms[1][arc], rooms[0][arc])]
+    lightest = np.repeat(2 * linked[np.argsort(weight[linked], kind="stable")], 2)
+    lightest[1::2] += 1
+    lists = adjacency(nodes, tail, head, lightest)
+    arc, forward, (down, up) = lists.arc, lists.forward, capacities
+    path_capacity = np.column_stack(
+        [np.where(forward, down[arc], up[arc]), np.where(forward, up[arc], down[arc])]
     )
-    entries = np.full(2 * count, strata.NONE, dtype=np.int32)
-    entries[2 * arc + ~forward] = np.arange(arc.size)
     queue = arc.size + nodes + 2
-    return strata.Strata(
-        first=np.searchsorted(node, np.arange(nodes + 1)).astype(np.int32),
-        target=np.where(forward, head[arc], tail[arc]).astype(np.int32),
-        arc=arc.astype(np.int32),
+    return kernels.StratifiedArrays(
+        first=lists.first,
+        target=lists.target,
+        arc=arc,
         forward=forward,
-        entries=entries,
+        entries=lists.entries,
         price=weight[arc].astype(np.float64),
-        way=way.ravel().astype(np.float64),
+        path_capacity=path_capacity.ravel().astype(np.float64),
         taken=np.zeros(arc.size, dtype=np.bool_),
-        room=np.column_stack(rooms).ravel().astype(np.float64),
+        capacity=np.column_stack(capacities).ravel().astype(np.float64),
         alone=alone.copy(),
         is_open=np.zeros(count, dtype=np.bool_),
-        opened=np.full(nodes, strata.NONE, dtype=np.int32),
-        before=np.full(arc.size, strata.NONE, dtype=np.int32),
+        opened=np.full(nodes, kernels.NONE, dtype=np.int32),
+        before=np.full(arc.size, kernels.NONE, dtype=np.int32),
         used=np.zeros(count, dtype=np.int32),
         reached=np.zeros(2 * count),
-        proof=np.full(2 * count, strata.NONE, dtype=np.int64),
+        witness=np.full(2 * count, kernels.NONE, dtype=np.int64),
         new=np.zeros(count + 1, dtype=np.int32),
         changed=np.zeros(2 * count + 2, dtype=np.int64),
         old_reached=np.zeros(2 * count + 2),
-        old_proof=np.zeros(2 * count + 2, dtype=np.int64),
+        old_witness=np.zeros(2 * count + 2, dtype=np.int64),
         trail=np.zeros(2 * count + 2, dtype=np.int32),
         legs=np.zeros(count + 1, dtype=np.int32),
         rank=np.zeros(nodes, dtype=np.int64),

@@ -1,7 +1,7 @@
-"""Compiled cheapest routes on a network: which arcs to open so that one arc gets its room, at little cost.
+"""Compiled shortest augmenting paths that open arcs at a price, until one arc can deviate as required.
 
-A route is a flow around the arc, built from shortest augmenting paths. An arc that is open already costs nothing,
-another one its price, more if it can carry only a part of what is needed: price * max(1, need / room).
+The deviation is a flow around the arc, built from shortest augmenting paths. An arc that is open already costs nothing,
+another one its price, more if its residual capacity is a part of what is needed: price * max(1, need / residual).
 
 Importing this module imports numba, so nothing imports it at the top of a file.
 """
@@ -12,67 +12,62 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int64, typeof, void
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import compiled, floats_type
-from tablecloak.solvers.tolerances import HALF, NOISE
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from tablecloak.solvers.tolerances import HALF_UNIT, LEVEL_NOISE
 
 NONE = -1
 NEARLY = 0.03
-"""What an arc of a blocking flow may take more than a shortest path, as a share of the whole path."""
+"""Maximum excess of an arc of a blocking flow over a shortest path, as a share of the whole path."""
 
 
-class Roads(NamedTuple):
-    """A network with prices: entries of a node sorted by price, and lists of the arcs that are open.
+class PathOpeningArrays(NamedTuple):
+    """A network with prices: entries of a node sorted by price, and lists of the arcs that are open."""
 
-    Do not rename or move this class: code that numba has cached on users' disks is filed under its name.
-    """
-
-    first: Ints  # the entries of node v are first[v] to first[v + 1], cheapest first
-    target: Ints
-    arc: Ints  # of each entry
+    first: Codes  # the entries of node v are first[v] to first[v + 1], cheapest first
+    target: Codes
+    arc: Codes  # of each entry
     forward: Bools  # whether the entry goes with its arc
     price: Floats  # by arc
     is_open: Bools  # by arc
-    opened: Ints  # by node: its latest open entry, or NONE
-    before: Ints  # by entry: the open entry of the same node before it
-    entries: Ints  # by arc: 2 * arc the entry at its tail, 2 * arc + 1 that at its head
-    flow: Floats  # by arc, of the route under way; zero between routes
-    used: Ints  # the arcs of the route under way, and whether an arc is one of them
-    in_route: Bools
+    opened: Codes  # by node: its latest open entry, or NONE
+    before: Codes  # by entry: the open entry of the same node before it
+    entries: Codes  # by arc: 2 * arc the entry at its tail, 2 * arc + 1 that at its head
+    flow: Floats  # by arc: the deviation so far; zero between searches
+    used: Codes  # the arcs with flow, and whether an arc is one of them
+    in_flow: Bools
     distance: Floats
-    arrived: Ints  # by node: the entry by which the shortest path arrives
+    arrived: Codes  # by node: the entry by which the shortest path arrives
     done: Bools
     keys: Floats
-    heap: Ints
-    length: Ints  # a single number: how many arcs the route under way uses
+    heap: Codes
+    length: Codes  # a single number: how many of `used` there are
 
 
 _i, _f, _b = np.zeros(0, np.int32), np.zeros(0, np.float64), np.zeros(0, np.bool_)
-roads_type = typeof(Roads(_i, _i, _i, _b, _f, _b, _i, _i, _i, _f, _i, _b, _f, _i, _b, _f, _i, _i))
+arrays_type = typeof(
+    PathOpeningArrays(_i, _i, _i, _b, _f, _b, _i, _i, _i, _f, _i, _b, _f, _i, _b, _f, _i, _i)
+)
 
 
-@compiled(void(roads_type, int64))
-def open_arc(roads: Roads, arc: int) -> None:
-    """From now on the arc costs nothing."""
-    if roads.is_open[arc]:
+@compiled(void(arrays_type, int64))
+def open_arc(net: PathOpeningArrays, arc: int) -> None:
+    """Open an arc: it costs nothing from now on."""
+    if net.is_open[arc]:
         return
-    roads.is_open[arc] = True
-    for entry in (roads.entries[2 * arc], roads.entries[2 * arc + 1]):
+    net.is_open[arc] = True
+    for entry in (net.entries[2 * arc], net.entries[2 * arc + 1]):
         if entry >= 0:
-            other = roads.entries[2 * arc + 1] if entry == roads.entries[2 * arc] else roads.entries[2 * arc]
-            node = roads.target[other]
-            roads.before[entry] = roads.opened[node]
-            roads.opened[node] = entry
+            other = net.entries[2 * arc + 1] if entry == net.entries[2 * arc] else net.entries[2 * arc]
+            node = net.target[other]
+            net.before[entry] = net.opened[node]
+            net.opened[node] = entry
 
 
-@compiled(int64(roads_type, int64, float64, int64))
-def _push(roads: Roads, size: int, key: float, node: int) -> int:
-    keys, heap = roads.keys, roads.heap
+@compiled(int64(arrays_type, int64, float64, int64))
+def _push(net: PathOpeningArrays, size: int, key: float, node: int) -> int:
+    keys, heap = net.keys, net.heap
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -84,9 +79,9 @@ def _push(roads: Roads, size: int, key: float, node: int) -> int:
     return size + 1
 
 
-@compiled(int64(roads_type, int64))
-def _drop_first(roads: Roads, size: int) -> int:
-    keys, heap = roads.keys, roads.heap
+@compiled(int64(arrays_type, int64))
+def _drop_first(net: PathOpeningArrays, size: int) -> int:
+    keys, heap = net.keys, net.heap
     size -= 1
     key, node = keys[size], heap[size]
     place = 0
@@ -102,144 +97,158 @@ def _drop_first(roads: Roads, size: int) -> int:
     return size
 
 
-@compiled(boolean(roads_type, floats_type, floats_type, int64, int64, int64, float64, float64))
+@compiled(boolean(arrays_type, floats_type, floats_type, int64, int64, int64, float64, float64))
 def _shortest(
-    roads: Roads, up: Floats, down: Floats, source: int, sink: int, own: int, need: float, step: float
+    net: PathOpeningArrays,
+    up: Floats,
+    down: Floats,
+    source: int,
+    sink: int,
+    own: int,
+    need: float,
+    step: float,
 ) -> bool:
     """Dijkstra from source to sink; lists are left as soon as they cannot lead to a cheaper path."""
-    distance, arrived, done = roads.distance, roads.arrived, roads.done
+    distance, arrived, done = net.distance, net.arrived, net.done
     distance[:] = np.inf
     done[:] = False
     distance[source], arrived[source] = 0.0, NONE
-    size = _push(roads, 0, 0.0, source)
+    size = _push(net, 0, 0.0, source)
     while size > 0:
-        node, here = roads.heap[0], roads.keys[0]
-        size = _drop_first(roads, size)
+        node, here = net.heap[0], net.keys[0]
+        size = _drop_first(net, size)
         if done[node]:
             continue
         if node == sink:
             return True
         done[node] = True
-        entry, free = roads.opened[node], True
-        place = roads.first[node]
+        entry, free = net.opened[node], True
+        place = net.first[node]
         while True:
             if free and entry == NONE:
                 free = False
             if not free:
-                if place == roads.first[node + 1]:
+                if place == net.first[node + 1]:
                     break
                 entry = place
                 place += 1
-            arc = roads.arc[entry]
-            if not free and (roads.is_open[arc] or arc == own):
+            arc = net.arc[entry]
+            if not free and (net.is_open[arc] or arc == own):
                 continue
-            if not free and here + roads.price[arc] >= distance[sink]:
+            if not free and here + net.price[arc] >= distance[sink]:
                 break
-            if arc != own and not done[roads.target[entry]]:
-                room = up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
-                if room > min(NOISE * need, HALF):
-                    cost = step if free else step + roads.price[arc] * max(1.0, need / room)
-                    other = roads.target[entry]
+            if arc != own and not done[net.target[entry]]:
+                residual = up[arc] - net.flow[arc] if net.forward[entry] else down[arc] + net.flow[arc]
+                if residual > min(LEVEL_NOISE * need, HALF_UNIT):
+                    cost = step if free else step + net.price[arc] * max(1.0, need / residual)
+                    other = net.target[entry]
                     if here + cost < distance[other] and here + cost < distance[sink]:
                         distance[other], arrived[other] = here + cost, entry
-                        size = _push(roads, size, here + cost, other)
+                        size = _push(net, size, here + cost, other)
             if free:
-                entry = roads.before[entry]
+                entry = net.before[entry]
     return False
 
 
-@compiled(float64(roads_type, floats_type, floats_type, int64))
-def _room(roads: Roads, up: Floats, down: Floats, entry: int) -> float:
-    """What still fits through an entry."""
-    arc = roads.arc[entry]
-    room: float = up[arc] - roads.flow[arc] if roads.forward[entry] else down[arc] + roads.flow[arc]
-    return room
+@compiled(float64(arrays_type, floats_type, floats_type, int64))
+def _residual(net: PathOpeningArrays, up: Floats, down: Floats, entry: int) -> float:
+    """Residual capacity of an entry."""
+    arc = net.arc[entry]
+    residual: float = up[arc] - net.flow[arc] if net.forward[entry] else down[arc] + net.flow[arc]
+    return residual
 
 
-@compiled(int64(roads_type, int64))
-def _from(roads: Roads, entry: int) -> int:
+@compiled(int64(arrays_type, int64))
+def _start_of(net: PathOpeningArrays, entry: int) -> int:
     """The node that an entry leaves."""
-    arc = roads.arc[entry]
-    other = roads.entries[2 * arc + 1] if roads.forward[entry] else roads.entries[2 * arc]
-    node: int = roads.target[other]
+    arc = net.arc[entry]
+    other = net.entries[2 * arc + 1] if net.forward[entry] else net.entries[2 * arc]
+    node: int = net.target[other]
     return node
 
 
-@compiled(float64(roads_type, floats_type, floats_type, int64, int64, float64))
-def _augment(roads: Roads, up: Floats, down: Floats, source: int, sink: int, most: float) -> float:
-    """Send what fits, `most` at most, along the path by which nodes were arrived at; opens its arcs."""
+@compiled(float64(arrays_type, floats_type, floats_type, int64, int64, float64))
+def _augment(net: PathOpeningArrays, up: Floats, down: Floats, source: int, sink: int, most: float) -> float:
+    """Send flow along the path just found, up to its residual capacity and `most`; opens its arcs."""
     amount, node = most, sink
     while node != source:
-        entry = roads.arrived[node]
-        amount = min(amount, _room(roads, up, down, entry))
-        node = _from(roads, entry)
+        entry = net.arrived[node]
+        amount = min(amount, _residual(net, up, down, entry))
+        node = _start_of(net, entry)
     node = sink
     while node != source:
-        entry = roads.arrived[node]
-        arc = roads.arc[entry]
-        roads.flow[arc] += amount if roads.forward[entry] else -amount
-        if not roads.in_route[arc]:
-            roads.in_route[arc] = True
-            roads.used[roads.length[0]] = arc
-            roads.length[0] += 1
-        open_arc(roads, arc)
-        node = _from(roads, entry)
+        entry = net.arrived[node]
+        arc = net.arc[entry]
+        net.flow[arc] += amount if net.forward[entry] else -amount
+        if not net.in_flow[arc]:
+            net.in_flow[arc] = True
+            net.used[net.length[0]] = arc
+            net.length[0] += 1
+        open_arc(net, arc)
+        node = _start_of(net, entry)
     return amount
 
 
-@compiled(float64(roads_type, floats_type, floats_type, int64, int64, int64, float64, float64))
+@compiled(float64(arrays_type, floats_type, floats_type, int64, int64, int64, float64, float64))
 def _augment_all(
-    roads: Roads, up: Floats, down: Floats, source: int, sink: int, own: int, most: float, step: float
+    net: PathOpeningArrays,
+    up: Floats,
+    down: Floats,
+    source: int,
+    sink: int,
+    own: int,
+    most: float,
+    step: float,
 ) -> float:
     """A blocking flow on the arcs that are nearly on shortest paths; gives what was sent.
 
     After `_shortest`: an arc u -> v may be used if d(u) < d(v) and d(u) + cost <= d(v) + NEARLY * d(sink).
     """
-    distance, done = roads.distance, roads.done
+    distance, done = net.distance, net.done
     slack = NEARLY * distance[sink]
-    place = roads.first[:-1].copy()  # the entry of each node that is looked at next
+    place = net.first[:-1].copy()  # the entry of each node that is looked at next
     sent, node = 0.0, source
-    while most - sent > min(NOISE * most, HALF):
+    while most - sent > min(LEVEL_NOISE * most, HALF_UNIT):
         if node == sink:
-            sent += _augment(roads, up, down, source, sink, most - sent)
+            sent += _augment(net, up, down, source, sink, most - sent)
             node = source
             continue
-        if place[node] == roads.first[node + 1]:
+        if place[node] == net.first[node + 1]:
             if node == source:
                 break
-            entry = roads.arrived[node]
-            node = _from(roads, entry)
+            entry = net.arrived[node]
+            node = _start_of(net, entry)
             place[node] += 1
             continue
         entry = place[node]
-        arc, other = roads.arc[entry], roads.target[entry]
+        arc, other = net.arc[entry], net.target[entry]
         fits = arc != own and (done[other] or other == sink) and distance[node] < distance[other]
         if fits:
-            room = _room(roads, up, down, entry)
-            fits = room > min(NOISE * most, HALF)
+            residual = _residual(net, up, down, entry)
+            fits = residual > min(LEVEL_NOISE * most, HALF_UNIT)
             if fits:
-                cost = step if roads.is_open[arc] else step + roads.price[arc] * max(1.0, most / room)
+                cost = step if net.is_open[arc] else step + net.price[arc] * max(1.0, most / residual)
                 fits = distance[node] + cost <= distance[other] + slack
         if fits:
-            roads.arrived[other] = entry
+            net.arrived[other] = entry
             node = other
         else:
             place[node] += 1
     return sent
 
 
-@compiled(void(roads_type))
-def forget(roads: Roads) -> None:
-    """Take the flow off the arcs of a route."""
-    for k in range(roads.length[0]):
-        roads.flow[roads.used[k]] = 0.0
-        roads.in_route[roads.used[k]] = False
-    roads.length[0] = 0
+@compiled(void(arrays_type))
+def clear_flow(net: PathOpeningArrays) -> None:
+    """Set the flow back to zero."""
+    for k in range(net.length[0]):
+        net.flow[net.used[k]] = 0.0
+        net.in_flow[net.used[k]] = False
+    net.length[0] = 0
 
 
-@compiled(float64(roads_type, floats_type, floats_type, int64, boolean, float64, float64, int64, boolean))
-def route(
-    roads: Roads,
+@compiled(float64(arrays_type, floats_type, floats_type, int64, boolean, float64, float64, int64, boolean))
+def open_paths(
+    net: PathOpeningArrays,
     up: Floats,
     down: Floats,
     own: int,
@@ -247,26 +256,26 @@ def route(
     need: float,
     step: float,
     most: int,
-    many: bool,
+    blocking: bool,
 ) -> float:
     """Open arcs so that arc `own` can deviate by `need` more than the flow so far, by `most` searches at most.
 
-    Each search gives one path, or a whole blocking flow if `many`. The result is what is missing then, or minus that
-    if it is impossible. The flow stays: call it again to go on, and `forget` in the end.
+    Each search gives one path, or a blocking flow if `blocking`. The result is what is missing then, or minus that
+    if it is impossible. The flow stays: call it again to go on, and `clear_flow` in the end.
     """
-    tail_entry, head_entry = roads.entries[2 * own], roads.entries[2 * own + 1]
+    tail_entry, head_entry = net.entries[2 * own], net.entries[2 * own + 1]
     if tail_entry < 0:
         return 0.0
-    head, tail = roads.target[tail_entry], roads.target[head_entry]
+    head, tail = net.target[tail_entry], net.target[head_entry]
     source, sink = (head, tail) if upward else (tail, head)
     missing = need
     for _ in range(most):
-        if missing <= min(NOISE * need, HALF):
+        if missing <= min(LEVEL_NOISE * need, HALF_UNIT):
             return 0.0
-        if not _shortest(roads, up, down, source, sink, own, missing, step):
+        if not _shortest(net, up, down, source, sink, own, missing, step):
             return -missing
-        if many:
-            missing -= _augment_all(roads, up, down, source, sink, own, missing, step)
+        if blocking:
+            missing -= _augment_all(net, up, down, source, sink, own, missing, step)
         else:
-            missing -= _augment(roads, up, down, source, sink, missing)
+            missing -= _augment(net, up, down, source, sink, missing)
     return max(missing, 0.0)

@@ -1,11 +1,11 @@
-"""Compiled maximum-capacity paths: does each arc of a network get the room that it asks for?
+"""Compiled maximum-capacity paths: whether each arc of a network can deviate as required.
 
 The flow around an arc is built from augmenting paths of the largest possible bottleneck (Dijkstra with min for + and
 max for min), on the residual network, so that a "no" is as true as a "yes". The search of a path stops as soon as it
 reaches the sink with all that is still missing: most arcs need one short path.
 
-References: Ahuja, Magnanti & Orlin (1993), Network flows, section 7.3; Carvalho & Almeida (2008), who use such paths
-(without residual arcs) to find the protection levels that need no complementary suppression.
+References: Ahuja, Magnanti & Orlin (1993), Network flows, section 7.3; Carvalho & Almeida (2008), where such
+paths (without residual arcs) find the protection levels that need no complementary suppression.
 
 Importing this module imports numba, so nothing imports it at the top of a file.
 """
@@ -14,21 +14,17 @@ from __future__ import annotations
 
 import numpy as np
 from numba import float64, int64, void
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import bools_type, compiled, floats_type, ints_type
 from tablecloak.solvers.kernels.max_flow import Net, compose, net_type
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
 TINY = 1e-9
-"""A path of less than this share of what is asked counts as none, and so does what is missing in the end."""
+"""Path widths and shortfalls below this share of the requirement count as zero."""
 
 
 @compiled(int64(floats_type, ints_type, int64, float64, int64))
-def _push(keys: Floats, heap: Ints, size: int, key: float, node: int) -> int:
+def _push(keys: Floats, heap: Codes, size: int, key: float, node: int) -> int:
     """Into a heap with the largest key first."""
     place = size
     while place > 0:
@@ -42,7 +38,7 @@ def _push(keys: Floats, heap: Ints, size: int, key: float, node: int) -> int:
 
 
 @compiled(int64(floats_type, ints_type, int64))
-def _drop_first(keys: Floats, heap: Ints, size: int) -> int:
+def _drop_first(keys: Floats, heap: Codes, size: int) -> int:
     size -= 1
     key, node = keys[size], heap[size]
     place = 0
@@ -66,11 +62,11 @@ def _widest(
     wanted: float,
     least: float,
     width: Floats,
-    arrived: Ints,
+    arrived: Codes,
     keys: Floats,
-    heap: Ints,
+    heap: Codes,
 ) -> float:
-    """The width of the widest path, at most `wanted`, zero if it is not above `least`; `arrived` tells the path."""
+    """The width of the widest path, at most `wanted`, zero if it is not above `least`; `arrived` holds the path."""
     width[:] = 0.0
     width[source] = wanted
     size = _push(keys, heap, 0, wanted, source)
@@ -93,7 +89,7 @@ def _widest(
 
 
 @compiled(void(net_type, ints_type, bools_type, floats_type, bools_type))
-def met(net: Net, arcs: Ints, upward: Bools, need: Floats, answer: Bools) -> None:
+def met(net: Net, arcs: Codes, upward: Bools, need: Floats, answer: Bools) -> None:
     """For each query, whether arc `arcs[q]` can deviate by `need[q]` in its direction."""
     nodes = net.first.size - 1
     width, arrived = np.zeros(nodes), np.zeros(nodes, np.int32)
@@ -132,22 +128,25 @@ def met(net: Net, arcs: Ints, upward: Bools, need: Floats, answer: Bools) -> Non
         if count < net.touched.size:
             for k in range(count):
                 entry = net.touched[k]
-                residual[entry], residual[mirror[entry]] = net.room[entry], net.room[mirror[entry]]
+                residual[entry], residual[mirror[entry]] = (
+                    net.entry_capacity[entry],
+                    net.entry_capacity[mirror[entry]],
+                )
         else:
-            residual[:] = net.room
-        residual[own], residual[mirror[own]] = net.room[own], net.room[mirror[own]]
+            residual[:] = net.entry_capacity
+        residual[own], residual[mirror[own]] = net.entry_capacity[own], net.entry_capacity[mirror[own]]
 
 
 def levels_met(
     nodes: int,
-    ends: tuple[Ints, Ints],
+    ends: tuple[Codes, Codes],
     up: Floats,
     down: Floats,
-    arcs: Ints,
+    arcs: Codes,
     upward: Bools,
     need: Floats,
 ) -> Bools:
-    """Whether each of the arcs ``tail -> head`` can deviate as asked, all arcs having room `up` and `down`."""
+    """Whether each of the arcs ``tail -> head`` can deviate by `need`, with capacities `up` and `down`."""
     tail, head = (np.ascontiguousarray(side, dtype=np.int32) for side in ends)
     net = compose(nodes, tail, head, np.ravel(np.column_stack([up, down])).astype(np.float64))
     answer: Bools = np.zeros(arcs.size, dtype=np.bool_)

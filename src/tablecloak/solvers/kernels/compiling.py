@@ -1,4 +1,4 @@
-"""How our kernels are compiled, and the types of their arrays.
+"""How kernels are compiled, and the types of their arrays.
 
 Importing this module imports numba, so only files of kernels do; they in turn are imported where they are used.
 """

@@ -1,6 +1,6 @@
 """Compiled kernels about cycles: the short-path probe, strong components, bridges.
 
-They work on the `Net` of `tablecloak.solvers.kernels.max_flow`; what is said there holds here.
+They work on the `Net` of `tablecloak.solvers.kernels.max_flow`; see there for its arrays.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 import numpy as np
 from numba import boolean, float64, int64, types
 
+from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import bools_type, compiled, floats_type, ints_type
-from tablecloak.solvers.kernels.max_flow import UNSEEN, Bools, Floats, Ints, Net, net_type, reach
+from tablecloak.solvers.kernels.max_flow import UNSEEN, Net, net_type, reach
 
 # ----------------------------------------------------------------------------------- short-path probe
 
 
 @compiled(types.Tuple((boolean, int64))(net_type, int64, int64, int64, float64, int64))
 def _two_steps(net: Net, start: int, end: int, avoid: int, limit: float, budget: int) -> tuple[bool, int]:
-    """Is there a path start - x - end, x not `avoid`, whose two arcs have room for `limit`?
+    """Is there a path start - x - end, x not `avoid`, whose two arcs have a capacity of `limit`?
 
     Merges the two sorted lists; gives the answer and what is left of the budget of steps.
     """
@@ -29,9 +30,9 @@ def _two_steps(net: Net, start: int, end: int, avoid: int, limit: float, budget:
             i += 1
         elif target[i] > target[j]:
             j += 1
-        elif net.room[i] < limit or target[i] == avoid:
+        elif net.entry_capacity[i] < limit or target[i] == avoid:
             i += 1
-        elif net.room[net.mirror[j]] < limit:
+        elif net.entry_capacity[net.mirror[j]] < limit:
             j += 1
         else:
             return True, budget
@@ -40,23 +41,23 @@ def _two_steps(net: Net, start: int, end: int, avoid: int, limit: float, budget:
 
 @compiled(boolean(net_type, int64, float64, int64))
 def _short_cycle(net: Net, own: int, limit: float, budget: int) -> bool:
-    """Do at most three arcs with room for `limit` close a cycle with entry `own`?"""
+    """Do at most three arcs with a capacity of `limit` close a cycle with entry `own`?"""
     back = net.mirror[own]
     start, end = net.target[own], net.target[back]
     begin, stop = net.first[start], net.first[start + 1]
     entry = back - 1  # parallel arcs lie on both sides of the own one
     while entry >= begin and net.target[entry] == end:
-        if net.room[entry] >= limit:
+        if net.entry_capacity[entry] >= limit:
             return True
         entry -= 1
     entry = back + 1
     while entry < stop and net.target[entry] == end:
-        if net.room[entry] >= limit:
+        if net.entry_capacity[entry] >= limit:
             return True
         entry += 1
     left = budget
     for entry in range(begin, stop):
-        if net.room[entry] >= limit and net.target[entry] != end:
+        if net.entry_capacity[entry] >= limit and net.target[entry] != end:
             found, left = _two_steps(net, net.target[entry], end, start, limit, left)
             if found:
                 return True
@@ -67,7 +68,7 @@ def _short_cycle(net: Net, own: int, limit: float, budget: int) -> bool:
 
 
 @compiled(types.UniTuple(bools_type, 2)(net_type, ints_type, floats_type, floats_type, int64))
-def probe(net: Net, arcs: Ints, up: Floats, down: Floats, budget: int) -> tuple[Bools, Bools]:
+def probe(net: Net, arcs: Codes, up: Floats, down: Floats, budget: int) -> tuple[Bools, Bools]:
     """For each queried arc, upward and downward: is its limit zero, or does a cycle of at most four arcs certify it?"""
     upward, downward = np.zeros(arcs.size, np.bool_), np.zeros(arcs.size, np.bool_)
     for side in range(2):
@@ -83,7 +84,7 @@ def probe(net: Net, arcs: Ints, up: Floats, down: Floats, budget: int) -> tuple[
 
 
 @compiled(int64(net_type, ints_type, floats_type, floats_type, float64, int64))
-def settle(net: Net, arcs: Ints, up: Floats, down: Floats, eps: float, budget: int) -> int:
+def settle(net: Net, arcs: Codes, up: Floats, down: Floats, eps: float, budget: int) -> int:
     """Replace limits by what is reached, the cheap way where the probe certifies it; gives the number of flows."""
     certified_up, certified_down = probe(net, arcs, up, down, budget)
     left_up, left_down = np.where(certified_up, 0.0, up), np.where(certified_down, 0.0, down)
@@ -103,8 +104,8 @@ def settle(net: Net, arcs: Ints, up: Floats, down: Floats, eps: float, budget: i
 
 
 @compiled(ints_type(net_type, float64))
-def strong_components(net: Net, eps: float) -> Ints:
-    """Number of the strongly connected component of each node, by entries with room (Tarjan 1972)."""
+def strong_components(net: Net, eps: float) -> Codes:
+    """Number of the strongly connected component of each node, by entries with capacity (Tarjan 1972)."""
     nodes = net.first.size - 1
     component, order = np.full(nodes, UNSEEN, np.int32), np.full(nodes, UNSEEN, np.int32)
     low, stack = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
@@ -122,7 +123,7 @@ def strong_components(net: Net, eps: float) -> Ints:
                 entry = cursor[node]
                 cursor[node] += 1
                 neighbour = net.target[entry]
-                if net.room[entry] <= eps or component[neighbour] != UNSEEN:
+                if net.entry_capacity[entry] <= eps or component[neighbour] != UNSEEN:
                     continue
                 if order[neighbour] == UNSEEN:
                     caller[neighbour] = node

@@ -1,7 +1,7 @@
 """Compiled kernels about exact deviations: rounding, mirror images, credit, bounds by multipliers, corrections.
 
 Matrices are given by columns as in `tablecloak.solvers.kernels.presolve`, with whole coefficients. Whole numbers below
-2^53 are exact in floats, sums below 2^62 in int64; what does not fit is left to the caller, who computes with longer
+2^53 are exact in floats, sums below 2^62 in int64; what does not fit is left to the caller, which computes with longer
 numbers.
 
 Importing this module imports numba and compiles the kernels (seconds, once) or loads them from numba's cache,
@@ -12,25 +12,21 @@ from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, types, void
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.solvers.kernels.compiling import compiled, floats_type, ints_type, longs_type
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 EXACT, SUMMABLE = 2.0**53, 2.0**62
 NEARLY_WHOLE = 0.01
 """Amounts this near to whole numbers are tried as these."""
 PARTS = 1e7
-"""Fractional parts are told apart up to one in this."""
+"""Fractional parts are distinguished up to one in this."""
 SAMPLES = 24
 """Fractional parts, of all that occur, whose common denominator is sought (about)."""
 
 
 @compiled(floats_type(floats_type, int64, longs_type, float64))
-def folded(values: Floats, count: int, asked: Longs, scale: float) -> Floats:
+def folded(values: Floats, count: int, asked: Ints, scale: float) -> Floats:
     """The amounts of columns that are split into [up, down, further up, further down]; see `presolve.unfold`."""
     amount = np.empty(count)
     for column in range(count):
@@ -49,8 +45,8 @@ _rounded = types.Tuple((boolean, longs_type))
     _rounded(ints_type, ints_type, longs_type, int64, float64, floats_type, floats_type, floats_type),
 )
 def rounded(
-    start: Ints, row: Ints, data: Longs, rows: int, most: float, amount: Floats, low: Floats, high: Floats
-) -> tuple[bool, Longs]:
+    start: Codes, row: Codes, data: Ints, rows: int, most: float, amount: Floats, low: Floats, high: Floats
+) -> tuple[bool, Ints]:
     """Whether the whole numbers next to the amounts keep all rows and low..high, and these numbers.
 
     `most` is the largest sum of a row for amounts of at most 1.
@@ -79,7 +75,7 @@ _mirror = types.Tuple((longs_type, int64))
 
 
 @compiled(_mirror(longs_type, int64, floats_type, floats_type))
-def mirrored(numerator: Longs, denominator: int, low: Floats, high: Floats) -> tuple[Longs, int]:
+def mirrored(numerator: Ints, denominator: int, low: Floats, high: Floats) -> tuple[Ints, int]:
     """The mirror image of a deviation within low..high, as long as numbers allow, and its denominator.
 
     It is multiplied by times / parts, the least of bound / amount; a denominator of zero where it cannot move.
@@ -117,7 +113,7 @@ def mirrored(numerator: Longs, denominator: int, low: Floats, high: Floats) -> t
 
 
 @compiled(void(longs_type, floats_type, longs_type, int64, floats_type, floats_type))
-def credit(group: Longs, ratio: Floats, numerator: Longs, denominator: int, down: Floats, up: Floats) -> None:
+def credit(group: Ints, ratio: Floats, numerator: Ints, denominator: int, down: Floats, up: Floats) -> None:
     """Cells have gone down and up at least as far, in whole units, as a deviation of their columns takes them."""
     for cell in range(group.size):
         moved = np.int64(ratio[cell]) * numerator[group[cell]]
@@ -134,9 +130,9 @@ _multipliers = types.Tuple((boolean, float64))
     )
 )
 def whole_bound(
-    start: Ints,
-    row: Ints,
-    data: Longs,
+    start: Codes,
+    row: Codes,
+    data: Ints,
     most: float,
     duals: Floats,
     column: int,
@@ -220,7 +216,7 @@ def common_denominator(
 
 
 @compiled(void(ints_type, ints_type, floats_type, longs_type, floats_type, floats_type))
-def _add(start: Ints, row: Ints, data: Floats, columns: Longs, amount: Floats, total: Floats) -> None:
+def _add(start: Codes, row: Codes, data: Floats, columns: Ints, amount: Floats, total: Floats) -> None:
     """Add the sums of the amounts of some columns to the totals of the rows."""
     for place in range(columns.size):
         for entry in range(start[columns[place]], start[columns[place] + 1]):
@@ -228,7 +224,7 @@ def _add(start: Ints, row: Ints, data: Floats, columns: Longs, amount: Floats, t
 
 
 @compiled(void(ints_type, ints_type, floats_type, longs_type, floats_type, floats_type))
-def _across(start: Ints, row: Ints, data: Floats, columns: Longs, factor: Floats, total: Floats) -> None:
+def _across(start: Codes, row: Codes, data: Floats, columns: Ints, factor: Floats, total: Floats) -> None:
     """Add factor times row, by column, to the totals of some columns."""
     for place in range(columns.size):
         for entry in range(start[columns[place]], start[columns[place] + 1]):
@@ -250,11 +246,11 @@ def _length(vector: Floats) -> float:
     )
 )
 def correction(
-    start: Ints,
-    row: Ints,
+    start: Codes,
+    row: Codes,
     data: Floats,
     rows: int,
-    moved: Longs,
+    moved: Ints,
     amount: Floats,
     steps: int,
     precision: float,

@@ -10,6 +10,7 @@ from numba import boolean, float64, int64
 from numba.types import Array, Tuple, UniTuple
 from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.solvers.kernels.compiling import (
     bools_type,
     compiled,
@@ -19,20 +20,16 @@ from tablecloak.solvers.kernels.compiling import (
     signs_type,
 )
 
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
 Signs = NDArray[np.int8]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 MOST_CORNERS = 2048
-"""Hypercubes with more cells than this are not looked at."""
+"""Maximum number of cells of a hypercube."""
 LONGEST = 64
-"""So are walks with more codes."""
+"""Maximum number of codes of a walk."""
 SWEEPS = 6
-"""From one start all dimensions are looked at so often, at most."""
+"""Maximum number of sweeps over all dimensions from one start."""
 VIOLATION = 2.0**16
-"""A violation costs as much as so many of the dearest cells."""
+"""Cost of a violation, in multiples of the largest price of a cell."""
 FORBIDDEN = 1e300
 """The price of a cell that must not be hidden."""
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
@@ -43,29 +40,32 @@ MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
 #   table    (place, there): the cell at each place of the grid or -1; whether a kind of marginal is in the table
 #   costs    (price, up, down) of every cell
 #   corners  (keys, kinds, signs) of the product of some walks: the first `count` of them
-#   ask      (own, level, dear): the cell asked for, how far it must move, the price of a violation
+#   query    (own, level, violation): the cell to protect, how far it must move, the price of a violation
 #   walks    (codes, signs, lengths), a row a dimension
 
 TREES, TABLE = UniTuple(ints_type, 4), Tuple((ints_type, bools_type))
 COSTS, CORNERS = UniTuple(floats_type, 3), Tuple((longs_type, longs_type, signs_type))
 SCRATCH, SYSTEM = Tuple((floats_type, ints_type)), Tuple((ints_type, ints_type, floats_type, floats_type))
-WALKS, ASK = Tuple((Array(int64, 2, "C"), Array(int64, 2, "C"), longs_type)), Tuple((int64, float64, float64))
+WALKS, QUERY = (
+    Tuple((Array(int64, 2, "C"), Array(int64, 2, "C"), longs_type)),
+    Tuple((int64, float64, float64)),
+)
 
 
-@compiled(float64(int64, int64, int64, int64, CORNERS, ASK, TABLE, COSTS))
+@compiled(float64(int64, int64, int64, int64, CORNERS, QUERY, TABLE, COSTS))
 def _code_price(
     key: int,
     kind: int,
     way: int,
     count: int,
     corners: tuple[Ints, Ints, Signs],
-    ask: tuple[np.int64, float, float],
+    query: tuple[np.int64, float, float],
     table: tuple[Codes, Bools],
     costs: tuple[Floats, Floats, Floats],
 ) -> float:
     """What a code costs that moves this way: its cells, one for each corner of the other dimensions."""
     keys, kinds, signs = corners
-    own, level, dear = ask
+    own, level, violation = query
     place, there = table
     price, up, down = costs
     total = 0.0
@@ -73,14 +73,14 @@ def _code_price(
         cell = place[key + keys[i]]
         if cell < 0:
             if there[kind + kinds[i]]:
-                total += dear
+                total += violation
         elif cell != own:
             room = up[cell] if way * signs[i] > 0 else down[cell]
-            total += price[cell] if room >= level and price[cell] < dear else dear
+            total += price[cell] if room >= level and price[cell] < violation else violation
     return total
 
 
-@compiled(float64(int64, int64, int64, int64, int64, int64, CORNERS, ASK, TREES, TABLE, COSTS, SCRATCH))
+@compiled(float64(int64, int64, int64, int64, int64, int64, CORNERS, QUERY, TREES, TABLE, COSTS, SCRATCH))
 def _cheapest_down(
     code: int,
     way: int,
@@ -89,7 +89,7 @@ def _cheapest_down(
     first: int,
     count: int,
     corners: tuple[Ints, Ints, Signs],
-    ask: tuple[np.int64, float, float],
+    query: tuple[np.int64, float, float],
     trees: tuple[Codes, Codes, Codes, Codes],
     table: tuple[Codes, Bools],
     costs: tuple[Floats, Floats, Floats],
@@ -105,7 +105,7 @@ def _cheapest_down(
     total = 0.0
     for y in range(last - 1, code - 1, -1):
         kind = depth[first + y] * kind_stride
-        total = _code_price(y * stride, kind, way, count, corners, ask, table, costs)
+        total = _code_price(y * stride, kind, way, count, corners, query, table, costs)
         if end[first + y] > y + 1:
             total += below[y]
         if y > code and total < below[parent[first + y]]:
@@ -114,7 +114,7 @@ def _cheapest_down(
     return total
 
 
-@compiled(float64(int64, int64, int64, int64, int64, CORNERS, ASK, TREES, TABLE, COSTS, SCRATCH, WALKS))
+@compiled(float64(int64, int64, int64, int64, int64, CORNERS, QUERY, TREES, TABLE, COSTS, SCRATCH, WALKS))
 def _best_walk(
     d: int,
     code: int,
@@ -122,7 +122,7 @@ def _best_walk(
     kind_stride: int,
     count: int,
     corners: tuple[Ints, Ints, Signs],
-    ask: tuple[np.int64, float, float],
+    query: tuple[np.int64, float, float],
     trees: tuple[Codes, Codes, Codes, Codes],
     table: tuple[Codes, Bools],
     costs: tuple[Floats, Floats, Floats],
@@ -133,7 +133,7 @@ def _best_walk(
     start, parent, end, depth = trees
     first = start[d]
     so_far = _cheapest_down(
-        code, 1, stride, kind_stride, first, count, corners, ask, trees, table, costs, scratch
+        code, 1, stride, kind_stride, first, count, corners, query, trees, table, costs, scratch
     )
     best, turn, top, y = np.inf, -1, code, code
     while True:
@@ -146,13 +146,13 @@ def _best_walk(
         while z < end[first + above]:
             if z != y:
                 cost = so_far + _cheapest_down(
-                    z, -1, stride, kind_stride, first, count, corners, ask, trees, table, costs, scratch
+                    z, -1, stride, kind_stride, first, count, corners, query, trees, table, costs, scratch
                 )
                 if cost < best:
                     best, turn, top = cost, z, y
             z = end[first + z]
         kind = depth[first + above] * kind_stride
-        so_far += _code_price(above * stride, kind, 1, count, corners, ask, table, costs)
+        so_far += _code_price(above * stride, kind, 1, count, corners, query, table, costs)
         if so_far >= best:
             break
         y = above
@@ -251,12 +251,12 @@ def search(
     found: tuple[Codes, Signs],
 ) -> int:
     """The cheapest hypercube of some starts, into `found`; how many cells it has, or 0. `chance`: starts and seed."""
-    dimensions, dearest = stride.size, 0.0
+    dimensions, largest = stride.size, 0.0
     for i in range(costs[0].size):
         if costs[0][i] < FORBIDDEN:
-            dearest = max(dearest, costs[0][i])
-    dear = VIOLATION * max(dearest, 1e-300)
-    ask = (np.int64(table[0][key]), level, dear)
+            largest = max(largest, costs[0][i])
+    violation = VIOLATION * max(largest, 1e-300)
+    query = (np.int64(table[0][key]), level, violation)
     mine, rest = np.zeros(dimensions, dtype=np.int64), key
     for d in range(dimensions):
         mine[d] = rest // stride[d]
@@ -272,7 +272,7 @@ def search(
         np.zeros(MOST_CORNERS, dtype=np.int8),
     )
     order = np.arange(dimensions)
-    best, size, state = dear, 0, chance[1]
+    best, size, state = violation, 0, chance[1]
     for _ in range(chance[0]):
         for i in range(dimensions - 1, 0, -1):
             state = state * MULTIPLIER + INCREMENT
@@ -294,7 +294,7 @@ def search(
                     kind_stride[d],
                     count,
                     corners,
-                    ask,
+                    query,
                     trees,
                     table,
                     costs,

@@ -1,8 +1,8 @@
 """Compiled network kernels: adjacency and maximum flow. Those about cycles are in `connectivity`.
 
 Importing this module imports numba and compiles the kernels (seconds, once) or loads them from numba's
-cache, so nothing imports it at the top of a file. `tablecloak.solvers.graphs.network` is its typed face and its only
-user; it checks every argument, because compiled code checks no index.
+cache, so nothing imports it at the top of a file. `tablecloak.solvers.graphs.network` is its typed interface and
+only user; it checks every argument, because compiled code checks no index.
 
 An arc is held as two *entries*, one in the adjacency list of each end: the entry in the list of u with
 target v is the right to send flow from u to v. The entries of a node are contiguous and sorted by target,
@@ -16,34 +16,27 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int64, typeof, types, void
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import bools_type, compiled, floats_type, ints_type
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Net(NamedTuple):
-    """A network and its scratch memory. Between calls every level is UNSEEN and `residual` equals `room`.
+    """A network and its scratch memory. Between calls every level is UNSEEN and `residual` equals `entry_capacity`."""
 
-    Do not rename or move this class: code that numba has cached on users' disks is filed under its name.
-    """
-
-    first: Ints  # the entries of node v are first[v] to first[v + 1]
-    target: Ints
-    mirror: Ints  # the other entry of the same arc
-    place: Ints  # by arc: its entry at the tail, -1 for a self loop
+    first: Codes  # the entries of node v are first[v] to first[v + 1]
+    target: Codes
+    mirror: Codes  # the other entry of the same arc
+    place: Codes  # by arc: its entry at the tail, -1 for a self loop
     capacity: Floats  # by arc: up, down
-    room: Floats  # the same by entry
+    entry_capacity: Floats  # the same by entry
     residual: Floats
-    level: Ints
-    cursor: Ints
-    stop: Ints
-    queue: Ints
-    path: Ints
-    touched: Ints
+    level: Codes
+    cursor: Codes
+    stop: Codes
+    queue: Codes
+    path: Codes
+    touched: Codes
 
 
 UNSEEN = -1
@@ -59,7 +52,7 @@ _step = types.Tuple((boolean, int64, int64))
 
 
 @compiled(types.UniTuple(ints_type, 4)(int64, ints_type, ints_type))
-def adjacency(nodes: int, tail: Ints, head: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+def adjacency(nodes: int, tail: Codes, head: Codes) -> tuple[Codes, Codes, Codes, Codes]:
     """Sorted adjacency lists by two counting sorts: the first four fields of `Net`."""
     first = np.zeros(nodes + 1, np.int32)
     for arc in range(tail.size):
@@ -93,19 +86,34 @@ def adjacency(nodes: int, tail: Ints, head: Ints) -> tuple[Ints, Ints, Ints, Int
 
 
 @compiled(net_type(int64, ints_type, ints_type, floats_type))
-def compose(nodes: int, tail: Ints, head: Ints, capacity: Floats) -> Net:
+def compose(nodes: int, tail: Codes, head: Codes, capacity: Floats) -> Net:
     """A network with its scratch memory."""
     first, target, mirror, place = adjacency(nodes, tail, head)
-    room = np.empty(target.size)
+    entry_capacity = np.empty(target.size)
     for arc in range(tail.size):
         if place[arc] >= 0:
-            room[place[arc]], room[mirror[place[arc]]] = capacity[2 * arc], capacity[2 * arc + 1]
+            entry_capacity[place[arc]], entry_capacity[mirror[place[arc]]] = (
+                capacity[2 * arc],
+                capacity[2 * arc + 1],
+            )
     level = np.full(nodes, UNSEEN, np.int32)
     cursor, stop = np.zeros(nodes + 1, np.int32), np.zeros(nodes + 1, np.int32)
     queue, path = np.zeros(nodes + 1, np.int32), np.zeros(nodes + 1, np.int32)
     touched = np.zeros(target.size + 1, np.int32)
     return Net(
-        first, target, mirror, place, capacity, room, room.copy(), level, cursor, stop, queue, path, touched
+        first,
+        target,
+        mirror,
+        place,
+        capacity,
+        entry_capacity,
+        entry_capacity.copy(),
+        level,
+        cursor,
+        stop,
+        queue,
+        path,
+        touched,
     )
 
 
@@ -115,8 +123,8 @@ def set_capacity(net: Net, arc: int, up: float, down: float) -> None:
     net.capacity[2 * arc], net.capacity[2 * arc + 1] = up, down
     entry = net.place[arc]
     if entry >= 0:
-        net.room[entry] = net.residual[entry] = up
-        net.room[net.mirror[entry]] = net.residual[net.mirror[entry]] = down
+        net.entry_capacity[entry] = net.residual[entry] = up
+        net.entry_capacity[net.mirror[entry]] = net.residual[net.mirror[entry]] = down
 
 
 # -------------------------------------------------------------------------------------- maximum flow
@@ -312,16 +320,16 @@ def close(net: Net, own: int, limit: float, eps: float, pushed: Floats, source_s
     if count < net.touched.size:
         for k in range(count):
             entry = net.touched[k]
-            residual[entry] = net.room[entry]
-            residual[net.mirror[entry]] = net.room[net.mirror[entry]]
+            residual[entry] = net.entry_capacity[entry]
+            residual[net.mirror[entry]] = net.entry_capacity[net.mirror[entry]]
     else:  # there may have been more than could be noted
-        residual[:] = net.room
-    residual[own], residual[back_entry] = net.room[own], net.room[back_entry]
+        residual[:] = net.entry_capacity
+    residual[own], residual[back_entry] = net.entry_capacity[own], net.entry_capacity[back_entry]
     return limit if flow >= limit - eps else flow
 
 
 @compiled(void(net_type, ints_type, floats_type, floats_type, float64))
-def reach(net: Net, arcs: Ints, up: Floats, down: Floats, eps: float) -> None:
+def reach(net: Net, arcs: Codes, up: Floats, down: Floats, eps: float) -> None:
     """Replace the limits of the queried arcs by what they can reach upward and downward."""
     no_flows, no_nodes = np.empty(0), np.empty(0, np.bool_)
     for side in range(2):

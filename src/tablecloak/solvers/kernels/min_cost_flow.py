@@ -16,46 +16,39 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int64, typeof, types
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import compiled
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 NONE = -1
 
 
-class Streets(NamedTuple):
-    """A network and its scratch memory.
+class MinCostArrays(NamedTuple):
+    """A network and its scratch memory."""
 
-    Do not rename or move this class: code that numba has cached on users' disks is filed under its name.
-    """
-
-    first: Ints  # the entries of node v are first[v] to first[v + 1]
-    target: Ints
-    arc: Ints  # of each entry
+    first: Codes  # the entries of node v are first[v] to first[v + 1]
+    target: Codes
+    arc: Codes  # of each entry
     forward: Bools  # whether the entry goes with its arc
-    tail: Ints  # by arc
-    head: Ints  # by arc
+    tail: Codes  # by arc
+    head: Codes  # by arc
     flow: Floats  # by arc: the deviation so far
     potential: Floats  # by node
     distance: Floats  # by node
-    steps: Ints  # by node: the arcs of its path
-    arrived: Ints  # by node: the entry by which its path arrives
+    steps: Codes  # by node: the arcs of its path
+    arrived: Codes  # by node: the entry by which its path arrives
     done: Bools
     keys: Floats  # the heap: distance, arcs, node
-    hops: Ints
-    heap: Ints
+    hops: Codes
+    heap: Codes
 
 
 _i, _f, _b = np.zeros(0, np.int32), np.zeros(0, np.float64), np.zeros(0, np.bool_)
-streets_type = typeof(Streets(_i, _i, _i, _b, _i, _i, _f, _f, _f, _i, _i, _b, _f, _i, _i))
+arrays_type = typeof(MinCostArrays(_i, _i, _i, _b, _i, _i, _f, _f, _f, _i, _i, _b, _f, _i, _i))
 
 
-class Limits(NamedTuple):
-    """Room and price of each arc on both sides. Do not rename or move this class either."""
+class ArcLimits(NamedTuple):
+    """Capacity and price of each arc in both directions."""
 
     up: Floats
     down: Floats
@@ -63,12 +56,12 @@ class Limits(NamedTuple):
     price_down: Floats
 
 
-limits_type = typeof(Limits(_f, _f, _f, _f))
+limits_type = typeof(ArcLimits(_f, _f, _f, _f))
 
 
-@compiled(int64(streets_type, int64, float64, int64, int64))
-def _push(streets: Streets, size: int, key: float, hop: int, node: int) -> int:
-    keys, hops, heap = streets.keys, streets.hops, streets.heap
+@compiled(int64(arrays_type, int64, float64, int64, int64))
+def _push(net: MinCostArrays, size: int, key: float, hop: int, node: int) -> int:
+    keys, hops, heap = net.keys, net.hops, net.heap
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -80,9 +73,9 @@ def _push(streets: Streets, size: int, key: float, hop: int, node: int) -> int:
     return size + 1
 
 
-@compiled(int64(streets_type, int64))
-def _drop_first(streets: Streets, size: int) -> int:
-    keys, hops, heap = streets.keys, streets.hops, streets.heap
+@compiled(int64(arrays_type, int64))
+def _drop_first(net: MinCostArrays, size: int) -> int:
+    keys, hops, heap = net.keys, net.hops, net.heap
     size -= 1
     key, hop, node = keys[size], hops[size], heap[size]
     place = 0
@@ -101,37 +94,37 @@ def _drop_first(streets: Streets, size: int) -> int:
     return size
 
 
-@compiled(float64(streets_type, limits_type, int64, boolean))
-def _room(streets: Streets, limits: Limits, arc: int, forward: bool) -> float:
-    """How much more the arc can carry at its present price."""
-    flow: float = streets.flow[arc]
+@compiled(float64(arrays_type, limits_type, int64, boolean))
+def _residual(net: MinCostArrays, limits: ArcLimits, arc: int, forward: bool) -> float:
+    """Residual capacity of the arc at its present price."""
+    flow: float = net.flow[arc]
     if forward:
         return -flow if flow < 0.0 else float(limits.up[arc]) - flow
     return flow if flow > 0.0 else float(limits.down[arc]) + flow
 
 
-@compiled(boolean(streets_type, limits_type, int64, int64, int64, float64))
-def _shortest(streets: Streets, limits: Limits, source: int, sink: int, own: int, eps: float) -> bool:
+@compiled(boolean(arrays_type, limits_type, int64, int64, int64, float64))
+def _shortest(net: MinCostArrays, limits: ArcLimits, source: int, sink: int, own: int, eps: float) -> bool:
     """Dijkstra from source to sink without arc `own`; then raise the potentials. False: no path."""
-    distance, steps, arrived, done = streets.distance, streets.steps, streets.arrived, streets.done
-    potential, flow = streets.potential, streets.flow
+    distance, steps, arrived, done = net.distance, net.steps, net.arrived, net.done
+    potential, flow = net.potential, net.flow
     distance[:] = np.inf
     done[:] = False
     distance[source], steps[source], arrived[source] = 0.0, 0, NONE
-    size = _push(streets, 0, 0.0, 0, source)
+    size = _push(net, 0, 0.0, 0, source)
     while size > 0:
-        node, here = streets.heap[0], streets.keys[0]
-        size = _drop_first(streets, size)
+        node, here = net.heap[0], net.keys[0]
+        size = _drop_first(net, size)
         if done[node]:
             continue
         done[node] = True
         if node == sink:
             break
-        for entry in range(streets.first[node], streets.first[node + 1]):
-            other, arc = streets.target[entry], streets.arc[entry]
+        for entry in range(net.first[node], net.first[node + 1]):
+            other, arc = net.target[entry], net.arc[entry]
             if done[other] or arc == own:
                 continue
-            if streets.forward[entry]:
+            if net.forward[entry]:
                 price = -limits.price_down[arc] if flow[arc] < 0.0 else limits.price_up[arc]
             else:
                 price = -limits.price_up[arc] if flow[arc] > 0.0 else limits.price_down[arc]
@@ -140,10 +133,10 @@ def _shortest(streets: Streets, limits: Limits, source: int, sink: int, own: int
                 continue
             if key == distance[other] and steps[node] + 1 >= steps[other]:
                 continue
-            if _room(streets, limits, arc, streets.forward[entry]) <= eps:
+            if _residual(net, limits, arc, net.forward[entry]) <= eps:
                 continue
             distance[other], steps[other], arrived[other] = key, steps[node] + 1, entry
-            size = _push(streets, size, key, steps[other], other)
+            size = _push(net, size, key, steps[other], other)
     if not done[sink]:
         return False
     for node in range(potential.size):
@@ -151,59 +144,63 @@ def _shortest(streets: Streets, limits: Limits, source: int, sink: int, own: int
     return True
 
 
-@compiled(float64(streets_type, limits_type, int64, int64, float64, float64))
-def _augment(streets: Streets, limits: Limits, source: int, sink: int, most: float, eps: float) -> float:
-    """Send as much as the path to the sink carries, at most `most`."""
+@compiled(float64(arrays_type, limits_type, int64, int64, float64, float64))
+def _augment(net: MinCostArrays, limits: ArcLimits, source: int, sink: int, most: float, eps: float) -> float:
+    """Send flow along the path to the sink, up to its residual capacity and `most`."""
     amount, node = most, sink
     while node != source:
-        entry = streets.arrived[node]
-        arc, forward = streets.arc[entry], streets.forward[entry]
-        amount = min(amount, _room(streets, limits, arc, forward))
-        node = streets.tail[arc] if forward else streets.head[arc]
+        entry = net.arrived[node]
+        arc, forward = net.arc[entry], net.forward[entry]
+        amount = min(amount, _residual(net, limits, arc, forward))
+        node = net.tail[arc] if forward else net.head[arc]
     node = sink
     while node != source:
-        entry = streets.arrived[node]
-        arc, forward = streets.arc[entry], streets.forward[entry]
-        flow = streets.flow[arc]
-        if _room(streets, limits, arc, forward) - amount > eps:
-            streets.flow[arc] = flow + amount if forward else flow - amount
+        entry = net.arrived[node]
+        arc, forward = net.arc[entry], net.forward[entry]
+        flow = net.flow[arc]
+        if _residual(net, limits, arc, forward) - amount > eps:
+            net.flow[arc] = flow + amount if forward else flow - amount
         elif forward:
-            streets.flow[arc] = 0.0 if flow < 0.0 else limits.up[arc]
+            net.flow[arc] = 0.0 if flow < 0.0 else limits.up[arc]
         else:
-            streets.flow[arc] = 0.0 if flow > 0.0 else -limits.down[arc]
-        node = streets.tail[arc] if forward else streets.head[arc]
+            net.flow[arc] = 0.0 if flow > 0.0 else -limits.down[arc]
+        node = net.tail[arc] if forward else net.head[arc]
     return amount
 
 
-@compiled(types.UniTuple(float64, 2)(streets_type, limits_type, int64, boolean, float64))
-def send(streets: Streets, limits: Limits, own: int, upward: bool, need: float) -> tuple[float, float]:
-    """The cheapest deviations with `need` on arc `own`, left in ``streets.flow``; the amount and the paths."""
-    streets.flow[:] = 0.0
+@compiled(types.UniTuple(float64, 2)(arrays_type, limits_type, int64, boolean, float64))
+def send(net: MinCostArrays, limits: ArcLimits, own: int, upward: bool, need: float) -> tuple[float, float]:
+    """The cheapest deviations with `need` on arc `own`, left in ``net.flow``; the amount and the paths."""
+    net.flow[:] = 0.0
     need = min(need, limits.up[own] if upward else limits.down[own])
-    tail, head = streets.tail[own], streets.head[own]
+    tail, head = net.tail[own], net.head[own]
     sent, paths = 0.0, 0.0
     if tail == head:
         sent = need
     elif need > 0.0:
         source, sink = (head, tail) if upward else (tail, head)
-        streets.potential[:] = 0.0
+        net.potential[:] = 0.0
         eps = 1e-12 * need
         while need - sent > eps:
-            if not _shortest(streets, limits, source, sink, own, eps):
+            if not _shortest(net, limits, source, sink, own, eps):
                 break
-            sent += _augment(streets, limits, source, sink, need - sent, eps)
+            sent += _augment(net, limits, source, sink, need - sent, eps)
             paths += 1.0
         if need - sent <= eps:
             sent = need
-    streets.flow[own] = sent if upward else -sent
+    net.flow[own] = sent if upward else -sent
     return sent, paths
 
 
-@compiled(
-    types.UniTuple(float64, 3)(streets_type, streets_type, limits_type, int64, float64, float64, float64)
-)
+@compiled(types.UniTuple(float64, 3)(arrays_type, arrays_type, limits_type, int64, float64, float64, float64))
 def slide(
-    rise: Streets, fall: Streets, limits: Limits, own: int, need: float, least_up: float, least_down: float
+    rise: MinCostArrays,
+    fall: MinCostArrays,
+    limits: ArcLimits,
+    own: int,
+    need: float,
+    least_up: float,
+    least_down: float,
 ) -> tuple[float, float, float]:
     """The cheapest two flows, one up in `rise` and one down in `fall`, that are `need` apart on arc `own`.
 

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, void
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats
 from tablecloak.solvers.kernels.compiling import bools_type, compiled, floats_type, ints_type
 from tablecloak.solvers.kernels.max_flow import Net, _block, _bound, _label, _spread, _unlabel, net_type
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @compiled(void(net_type, floats_type, floats_type, floats_type, float64, float64))
@@ -24,9 +20,9 @@ def _load(net: Net, up: Floats, down: Floats, x: Floats, cap: float, part: float
         entry = net.place[arc]
         if entry >= 0:
             most = cap if x[arc] >= 1.0 else part
-            net.room[entry] = min(up[arc], most) * x[arc]
-            net.room[net.mirror[entry]] = min(down[arc], most) * x[arc]
-    net.residual[:] = net.room
+            net.entry_capacity[entry] = min(up[arc], most) * x[arc]
+            net.entry_capacity[net.mirror[entry]] = min(down[arc], most) * x[arc]
+    net.residual[:] = net.entry_capacity
 
 
 @compiled(void(net_type, int64, float64, bools_type))
@@ -53,12 +49,12 @@ def _spread_back(net: Net, sink: int, eps: float, reaches: Bools) -> None:
 )  # fmt: skip
 def least_cuts(
     net: Net,
-    arcs: Ints,
+    arcs: Codes,
     upward: Bools,
     limits: Floats,
     cap: Floats,
     part: Floats,
-    who: Ints,
+    attacker: Codes,
     up: Floats,
     down: Floats,
     x: Floats,
@@ -75,7 +71,7 @@ def least_cuts(
     for q in range(arcs.size):
         limit = limits[q]
         eps = noise * limit
-        _load(net, up[who[q]], down[who[q]], x, cap[q], part[q])
+        _load(net, up[attacker[q]], down[attacker[q]], x, cap[q], part[q])
         own = net.place[arcs[q]]
         if own < 0:
             flows[q] = limit

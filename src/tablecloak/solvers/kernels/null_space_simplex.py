@@ -7,27 +7,24 @@ from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, types
-from numpy.typing import NDArray
 
+from tablecloak.arrays import Floats, Ints
 from tablecloak.solvers.kernels.compiling import compiled, floats_type, longs_type
 
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 VANISHED = 1e-10
-"""What is left of a coefficient that cancels."""
+"""Coefficients below this after an elimination step have cancelled."""
 STEP = 1e-11
-"""A step shorter than this is no progress."""
+"""Steps shorter than this are degenerate."""
 SLOPE = 1e-9
-"""A slope smaller than this is flat."""
+"""Reduced costs below this are zero."""
 PATIENCE = 60
-"""After so many steps without progress the first possible cell is moved, not the most promising (Bland)."""
+"""Number of steps without progress after which Bland's rule chooses the entering cell."""
 MET, FARTHEST, OWN_BOUND, ENDLESS, LOST = 0, 1, 2, 3, 4
 table_type = float64[:, ::1]
 
 
 @compiled(types.UniTuple(longs_type, 2)(table_type))
-def independent(work: Floats) -> tuple[Longs, Longs]:
+def independent(work: Floats) -> tuple[Ints, Ints]:
     """Rows and columns of a non-singular part of full rank, by sparse elimination in place."""
     rows, columns = work.shape
     in_row, in_column = np.zeros(rows, np.int64), np.zeros(columns, np.int64)
@@ -82,7 +79,7 @@ def independent(work: Floats) -> tuple[Longs, Longs]:
 
 
 @compiled(table_type(table_type, longs_type, longs_type, longs_type))
-def substituted(work: Floats, rows: Longs, columns: Longs, loose: Longs) -> Floats:
+def substituted(work: Floats, rows: Ints, columns: Ints, loose: Ints) -> Floats:
     """The table of  d_columns = table @ d_loose  from a matrix that `independent` has eliminated."""
     rank, count = rows.size, loose.size
     table = np.empty((rank, count))
@@ -108,7 +105,7 @@ def substituted(work: Floats, rows: Longs, columns: Longs, loose: Longs) -> Floa
 
 
 @compiled(types.void(table_type, longs_type, longs_type, longs_type, int64, int64))
-def exchange(table: Floats, basic: Longs, loose: Longs, place: Longs, row: int, column: int) -> None:
+def exchange(table: Floats, basic: Ints, loose: Ints, place: Ints, row: int, column: int) -> None:
     """The basic cell of a row and the loose one of a column change roles."""
     rows, columns = table.shape
     inverse = 1.0 / table[row, column]
@@ -133,9 +130,9 @@ def exchange(table: Floats, basic: Longs, loose: Longs, place: Longs, row: int, 
 )  # fmt: skip
 def farthest(
     table: Floats,
-    basic: Longs,
-    loose: Longs,
-    place: Longs,
+    basic: Ints,
+    loose: Ints,
+    place: Ints,
     low: Floats,
     high: Floats,
     value: Floats,

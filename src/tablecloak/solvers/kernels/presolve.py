@@ -14,6 +14,7 @@ import numpy as np
 from numba import boolean, float64, int64, types
 from numpy.typing import NDArray
 
+from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.solvers.kernels.compiling import (
     bools_type,
     compiled,
@@ -23,10 +24,6 @@ from tablecloak.solvers.kernels.compiling import (
     signs_type,
 )
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
 NONE = -1
@@ -35,7 +32,7 @@ VANISHED = 1e-12
 
 
 @compiled(bools_type(ints_type, ints_type, int64, longs_type))
-def unpick(start: Ints, row: Ints, rows: int, columns: Longs) -> Bools:
+def unpick(start: Codes, row: Codes, rows: int, columns: Ints) -> Bools:
     """Which of the columns remain after removing, again and again, those alone in a row.
 
     Each row keeps the number of its unknowns and the sum of their places: a row with one unknown names it.
@@ -69,7 +66,9 @@ _matrix = types.Tuple((ints_type, ints_type, floats_type, int64))
 
 
 @compiled(_matrix(ints_type, ints_type, floats_type, int64, longs_type))
-def take(start: Ints, row: Ints, data: Floats, rows: int, columns: Longs) -> tuple[Ints, Ints, Floats, int]:
+def take(
+    start: Codes, row: Codes, data: Floats, rows: int, columns: Ints
+) -> tuple[Codes, Codes, Floats, int]:
     """Some columns as a matrix of their own, over the rows that they use, in order; last the number of these."""
     first, number, used = np.zeros(columns.size + 1, np.int32), np.full(rows, NONE, np.int32), 0
     for place in range(columns.size):
@@ -93,7 +92,7 @@ def take(start: Ints, row: Ints, data: Floats, rows: int, columns: Longs) -> tup
 
 
 @compiled(types.Tuple((int64, boolean))(ints_type, bools_type, int64))
-def _root(parent: Ints, turned: Bools, row: int) -> tuple[int, bool]:
+def _root(parent: Codes, turned: Bools, row: int) -> tuple[int, bool]:
     """The first row of the part that holds a row, and whether their signs differ; ways are halved in passing."""
     contrary = False
     while parent[row] != row:
@@ -106,7 +105,7 @@ def _root(parent: Ints, turned: Bools, row: int) -> tuple[int, bool]:
 
 
 @compiled(bools_type(ints_type, ints_type, floats_type, longs_type, ints_type, bools_type))
-def _connect(start: Ints, row: Ints, data: Floats, columns: Longs, parent: Ints, turned: Bools) -> Bools:
+def _connect(start: Codes, row: Codes, data: Floats, columns: Ints, parent: Codes, turned: Bools) -> Bools:
     """Join the rows that share columns; says of each first row of a part whether the part is no network.
 
     A network has columns of at most two entries, +1 or -1, and its rows can be negated so that the two differ.
@@ -136,8 +135,8 @@ _numbers = types.Tuple((longs_type, bools_type))
 
 @compiled(_numbers(ints_type, ints_type, longs_type, ints_type, bools_type, bools_type))
 def _number(
-    start: Ints, row: Ints, columns: Longs, parent: Ints, turned: Bools, odd: Bools
-) -> tuple[Longs, Bools]:
+    start: Codes, row: Codes, columns: Ints, parent: Codes, turned: Bools, odd: Bools
+) -> tuple[Ints, Bools]:
     """The part of each column, numbered in the order of their first columns, and which parts are networks."""
     part, known = np.empty(columns.size, np.int64), np.full(parent.size, NONE, np.int64)
     network = np.ones(columns.size, np.bool_)
@@ -161,8 +160,8 @@ _graph = types.Tuple((int64, ints_type, ints_type, signs_type))
 
 @compiled(_graph(ints_type, ints_type, floats_type, longs_type, ints_type, bools_type))
 def _orient(
-    start: Ints, row: Ints, data: Floats, columns: Longs, parent: Ints, turned: Bools
-) -> tuple[int, Ints, Ints, Signs]:
+    start: Codes, row: Codes, data: Floats, columns: Ints, parent: Codes, turned: Bools
+) -> tuple[int, Codes, Codes, Signs]:
     """Columns of networks as arcs between their rows: the fields of an `Orientation`."""
     place, nodes, grounded = np.full(parent.size, NONE, np.int32), 0, 0
     for column in columns:
@@ -193,8 +192,8 @@ _parts = types.Tuple((longs_type, bools_type, int64, ints_type, ints_type, signs
 
 @compiled(_parts(ints_type, ints_type, floats_type, int64, longs_type))
 def split(
-    start: Ints, row: Ints, data: Floats, rows: int, columns: Longs
-) -> tuple[Longs, Bools, int, Ints, Ints, Signs]:
+    start: Codes, row: Codes, data: Floats, rows: int, columns: Ints
+) -> tuple[Ints, Bools, int, Codes, Codes, Signs]:
     """The connected parts of the columns, and the networks among them as one graph.
 
     Gives the part of each column, whether each part is a network, and the fields of the `Orientation` (see
@@ -211,7 +210,7 @@ def split(
 
 
 @compiled(types.Tuple((int64, float64))(ints_type, floats_type, int64))
-def _leader(parent: Ints, ratio: Floats, column: int) -> tuple[int, float]:
+def _leader(parent: Codes, ratio: Floats, column: int) -> tuple[int, float]:
     """The first column of the group that holds a column, and d[column] / d[first]; ways are halved in passing."""
     product = 1.0
     while parent[column] != column:
@@ -227,7 +226,7 @@ _ties = types.Tuple((longs_type, floats_type))
 
 
 @compiled(_ties(ints_type, ints_type, floats_type, int64))
-def tie(start: Ints, row: Ints, data: Floats, rows: int) -> tuple[Longs, Floats]:
+def tie(start: Codes, row: Codes, data: Floats, rows: int) -> tuple[Ints, Floats]:
     """Columns tied by rows with two entries of one size: group and ratio (1 or -1) of each, d = ratio * d[first].
 
     Groups are numbered in the order of their first columns. A ratio of zero: contradictory ties force it to be 0.
@@ -270,8 +269,8 @@ def tie(start: Ints, row: Ints, data: Floats, rows: int) -> tuple[Longs, Floats]
 
 @compiled(_matrix(ints_type, ints_type, floats_type, int64, longs_type, floats_type, int64))
 def merge(
-    start: Ints, row: Ints, data: Floats, rows: int, group: Longs, ratio: Floats, groups: int
-) -> tuple[Ints, Ints, Floats, int]:
+    start: Codes, row: Codes, data: Floats, rows: int, group: Ints, ratio: Floats, groups: int
+) -> tuple[Codes, Codes, Floats, int]:
     """The matrix over groups of columns, without the rows that vanish: the sums of ratio times column."""
     member, after = np.full(groups, NONE, np.int64), np.empty(group.size, np.int64)  # a chain a group
     for column in range(group.size - 1, -1, -1):
@@ -302,7 +301,7 @@ def merge(
 
 
 @compiled(types.UniTuple(floats_type, 2)(longs_type, floats_type, int64, floats_type, floats_type))
-def confine(group: Longs, ratio: Floats, groups: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def confine(group: Ints, ratio: Floats, groups: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """How far each group may go down and up, so that all its columns stay within low..high."""
     lowest, highest = np.full(groups, -np.inf), np.full(groups, np.inf)
     for column in range(group.size):
@@ -317,7 +316,7 @@ def confine(group: Longs, ratio: Floats, groups: int, low: Floats, high: Floats)
 
 
 @compiled(_matrix(ints_type, ints_type, floats_type, longs_type))
-def unfold(start: Ints, row: Ints, data: Floats, asked: Longs) -> tuple[Ints, Ints, Floats, int]:
+def unfold(start: Codes, row: Codes, data: Floats, asked: Ints) -> tuple[Codes, Codes, Floats, int]:
     """The matrix [A, -A, B, -B], B being the columns of A asked about; last the number of its columns."""
     columns = start.size - 1
     total = 2 * (columns + asked.size)
@@ -339,7 +338,7 @@ def unfold(start: Ints, row: Ints, data: Floats, asked: Longs) -> tuple[Ints, In
 
 
 @compiled(boolean(ints_type, ints_type, longs_type, int64, longs_type))
-def balanced(start: Ints, row: Ints, data: Longs, rows: int, amount: Longs) -> bool:
+def balanced(start: Codes, row: Codes, data: Ints, rows: int, amount: Ints) -> bool:
     """Whether whole amounts of the columns keep every row: their sums are zero. No sum may leave int64."""
     total = np.zeros(rows, np.int64)
     for column in range(amount.size):
@@ -350,7 +349,7 @@ def balanced(start: Ints, row: Ints, data: Longs, rows: int, amount: Longs) -> b
 
 
 @compiled(longs_type(ints_type, ints_type, longs_type, longs_type))
-def combined(start: Ints, row: Ints, data: Longs, factor: Longs) -> Longs:
+def combined(start: Codes, row: Codes, data: Ints, factor: Ints) -> Ints:
     """The sum of factor times row, by column. No sum may leave int64."""
     total = np.zeros(start.size - 1, np.int64)
     for column in range(start.size - 1):

@@ -19,19 +19,17 @@ from numba import float64, int64
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.solvers.kernels.compiling import compiled, floats_type, ints_type, longs_type, signs_type
 
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
 Signs = NDArray[np.int8]
-Floats = NDArray[np.float64]
 
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
 """Knuth's generator MMIX."""
 CHUNK = 500_000
-"""Between so many steps it is asked whether to stop."""
+"""Number of steps between two checks whether to stop."""
 PAIRS = 0.7
-"""The share of steps that turn two amounts."""
+"""Share of steps that turn two amounts."""
 
 
 def balanced_senses(
@@ -134,7 +132,7 @@ def _anneal(
     cold: float,
     steps: int,
 ) -> int:
-    """So many steps; cost is [now, best]. Gives how many were taken."""
+    """Run a number of steps; cost is [now, best]. Returns the number of accepted steps."""
     taken = 0
     cooling = (cold / hot) ** (1.0 / steps)
     heat = hot

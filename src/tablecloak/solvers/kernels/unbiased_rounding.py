@@ -19,13 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int64, types, void
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.solvers.kernels.compiling import compiled, floats_type, ints_type, longs_type
-
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 NONE = -1
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
