@@ -22,8 +22,8 @@ from tablecloak import (
 )
 from tablecloak.attacker import working_equations
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import Row, separator_of
-from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
+from tablecloak.methods.cuts import Cut, capacity_separator_of
+from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import Router
 from tablecloak.model import Requirement, Side, all_levels
 from tablecloak.progress import NEVER, silent
@@ -77,9 +77,9 @@ def test_a_point_beside_a_safe_pattern_misses_nothing():
     """What solvers call whole is asked at the whole point: beside it every level is missed a little."""
     problem = small_beside_huge()
     safe = protect(problem, "suppress-compact").pattern.hidden
-    separator, requirements = separator_of(problem, ~problem.forced), all_levels(problem)
+    separator, requirements = capacity_separator_of(problem, ~problem.forced), all_levels(problem)
     beside = np.where(safe, 1.0 - 7e-8, 3e-8)
-    assert separator.rows(beside, requirements, most=100) == []
+    assert separator.separate(beside, requirements, most=100) == []
 
 
 METHODS = (
@@ -170,16 +170,18 @@ def test_rows_of_small_beside_huge_capacities_hold_for_every_pattern():
         ).astype(float)
         level = float(rng.choice([carried[:4].sum(), carried.sum() - 3, carried.max() + 5, 4]))
         meets = points[points @ carried >= level]
-        row = capacity_row(carried, level, np.zeros(8, dtype=bool), np.ones(8, dtype=bool))
+        row = capacity_cut(carried, level, np.zeros(8, dtype=bool), np.ones(8, dtype=bool))
         if row is None:
             continue
         for x in rng.random((5, 8)):
-            for other in [row, *sharper(row, x, 0.0)]:
-                assert all(other.shortfall(point) <= 1e-9 for point in meets)
+            for other in [row, *strengthened(row, x, 0.0)]:
+                assert all(other.violation(point) <= 1e-9 for point in meets)
         for point in points[points @ carried < level]:
-            other = no_good(carried, level, point > 0.5, np.ones(8, dtype=bool))
-            assert other is not None and all(other.shortfall(good) <= 0.0 for good in meets)
-        assert all(no_good(carried, level, point > 0.5, np.ones(8, dtype=bool)) is None for point in meets)
+            other = no_good_cut(carried, level, point > 0.5, np.ones(8, dtype=bool))
+            assert other is not None and all(other.violation(good) <= 0.0 for good in meets)
+        assert all(
+            no_good_cut(carried, level, point > 0.5, np.ones(8, dtype=bool)) is None for point in meets
+        )
 
 
 def test_a_row_against_a_safe_pattern_is_dropped_and_counted():
@@ -189,7 +191,7 @@ def test_a_row_against_a_safe_pattern_is_dropped_and_counted():
     safe = protect(problem, "suppress-compact").pattern.hidden
     assert state.adopt(safe) == []
     wrong, right = np.flatnonzero(~safe), np.flatnonzero(safe & state.leads)
-    rows = [Row(cells, np.ones(cells.size), 1.0, "no good") for cells in (wrong, right)]
+    rows = [Cut(cells, np.ones(cells.size), 1.0, "no good") for cells in (wrong, right)]
     assert [row.cells.tolist() for row in state.valid(rows)] == [right.tolist()]
     assert state.counters["rows against safe patterns"] == 1
 

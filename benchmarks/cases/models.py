@@ -17,17 +17,17 @@ from runner import Case, Row
 from tablecloak import Problem
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.unified import (
-    Form,
-    SecondModel,
-    Shown,
-    added_up,
-    combined_form,
-    interval_form,
+    CuttingPlaneModel,
+    Formulation,
+    ShownFormulation,
+    additivity,
+    combined_formulation,
+    interval_formulation,
     joined,
-    perturbation_form,
-    rounding_form,
-    solve_first,
-    suppression_form,
+    perturbation_formulation,
+    rounding_formulation,
+    solve_compact_model,
+    suppression_formulation,
     with_senses,
 )
 from tablecloak.model import all_levels, conditional_widths
@@ -105,14 +105,14 @@ def boxed(problem: Problem) -> Problem:
     )
 
 
-def compared(problem: Problem, form: Form, seconds: float) -> tuple[str, float]:
+def compared(problem: Problem, form: Formulation, seconds: float) -> tuple[str, float]:
     """What both models say about a form, and how far their optima are apart as a share of them."""
     requirements, widths = (
         all_levels(problem),
         conditional_widths(problem, ~problem.forced & ~problem.must_hide),
     )
-    first = solve_first(problem, form, requirements, widths, seconds)
-    second = SecondModel(problem, form, requirements, widths, Deadline.after(seconds), silent).solve()
+    first = solve_compact_model(problem, form, requirements, widths, seconds)
+    second = CuttingPlaneModel(problem, form, requirements, widths, Deadline.after(seconds), silent).solve()
     if Outcome.TIME_LIMIT in (first.outcome, second.outcome):
         return UNFINISHED, 0.0
     if first.outcome is not second.outcome:
@@ -139,52 +139,54 @@ def _base(problem: Problem, rng: np.random.Generator, cells: Bools) -> Floats:
     return np.where(cells, np.ceil(_largest(problem) * rng.choice([1.0, 2.0, 4.0])) + 1.0, 0.0)
 
 
-def _summed(problem: Problem, shown: Shown) -> Form:
-    return shown.form.with_rows(added_up(problem, shown.value))
+def _summed(problem: Problem, shown: ShownFormulation) -> Formulation:
+    return shown.formulation.with_constraints(additivity(problem, shown.value))
 
 
-def suppression(problem: Problem, rng: np.random.Generator) -> Form:
+def suppression(problem: Problem, rng: np.random.Generator) -> Formulation:
     """Cells are hidden."""
-    return suppression_form(problem, ~problem.forced)
+    return suppression_formulation(problem, ~problem.forced)
 
 
-def intervals(problem: Problem, rng: np.random.Generator) -> Form:
+def intervals(problem: Problem, rng: np.random.Generator) -> Formulation:
     """Cells are published as intervals."""
     price, none = _price(problem, rng), np.zeros(len(problem.table), dtype=bool)
-    return interval_form(problem, ~problem.forced, none, price, price)
+    return interval_formulation(problem, ~problem.forced, none, price, price)
 
 
-def combined(problem: Problem, rng: np.random.Generator) -> Form:
+def combined(problem: Problem, rng: np.random.Generator) -> Formulation:
     """The same with a price for touching a cell."""
     price, none, largest = _price(problem, rng), np.zeros(len(problem.table), dtype=bool), _largest(problem)
-    return combined_form(problem, ~problem.forced, none, price, price, 10 * largest * price, 4 * largest)
+    return combined_formulation(
+        problem, ~problem.forced, none, price, price, 10 * largest * price, 4 * largest
+    )
 
 
-def rounding(problem: Problem, rng: np.random.Generator, steps: int = 0) -> Form:
+def rounding(problem: Problem, rng: np.random.Generator, steps: int = 0) -> Formulation:
     """Controlled rounding, with so many steps beyond the next multiples."""
     price, cells = _price(problem, rng), ~problem.forced
-    return _summed(problem, rounding_form(problem, cells, _base(problem, rng, cells), steps, price))
+    return _summed(problem, rounding_formulation(problem, cells, _base(problem, rng, cells), steps, price))
 
 
-def perturbation(problem: Problem, rng: np.random.Generator) -> Form:
+def perturbation(problem: Problem, rng: np.random.Generator) -> Formulation:
     """Perturbation with a sense for each sensitive cell."""
     price, cells, levels = _price(problem, rng), ~problem.forced, problem.levels
     up, down = np.maximum(levels.upper, levels.sliding / 2), np.maximum(levels.lower, levels.sliding / 2)
-    near = perturbation_form(problem, cells, 2 * _base(problem, rng, cells), price)
+    near = perturbation_formulation(problem, cells, 2 * _base(problem, rng, cells), price)
     return _summed(problem, with_senses(near, problem, cells, up, down))
 
 
-def mixed(problem: Problem, rng: np.random.Generator) -> Form:
+def mixed(problem: Problem, rng: np.random.Generator) -> Formulation:
     """Intervals with a price for touching for leaves, rounded totals: one program."""
     price, none = _price(problem, rng), np.zeros(len(problem.table), dtype=bool)
     leaves, largest = problem.table.is_leaf & ~problem.forced, _largest(problem)
     totals = ~problem.table.is_leaf & ~problem.forced
-    inner = combined_form(problem, leaves, none, price, price, 10 * largest * price, 4 * largest)
-    outer = rounding_form(problem, totals, _base(problem, rng, totals), 0, price)
-    return joined([(leaves, inner), (~leaves, outer.form)])
+    inner = combined_formulation(problem, leaves, none, price, price, 10 * largest * price, 4 * largest)
+    outer = rounding_formulation(problem, totals, _base(problem, rng, totals), 0, price)
+    return joined([(leaves, inner), (~leaves, outer.formulation)])
 
 
-FORMS: Mapping[str, Callable[[Problem, np.random.Generator], Form]] = {
+FORMS: Mapping[str, Callable[[Problem, np.random.Generator], Formulation]] = {
     "suppression": suppression,
     "intervals": intervals,
     "combined": combined,

@@ -22,7 +22,7 @@ from tablecloak.methods.branch_and_cut import solver, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import Neighbourhoods
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import PatternRows, Twins, capacity
+from tablecloak.methods.cuts import Aggregation, BridgelessCuts, capacity
 from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.solvers import Callbacks, MixedSolution, branch_and_cut
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
@@ -54,9 +54,9 @@ class EachAlone:
     """No cell has a twin."""
 
     @staticmethod
-    def of(problem: Problem, allowed: Any) -> Twins:
+    def of(problem: Problem, allowed: Any) -> Aggregation:
         """Every cell is decided on by itself."""
-        return Twins.none(allowed.size)
+        return Aggregation.identity(allowed.size)
 
 
 def tree_without_searches(*arguments: Any, **options: Any) -> MixedSolution:
@@ -103,10 +103,10 @@ VARIANTS: dict[str, Variant] = {
             (tree, "HARD", tree.HARD._replace(stages=(LAST,))),
         )
     ),
-    "no covers and roundings": Variant(((capacity, "sharper", no_rows), (Exact, "covers", no_rows))),
+    "no covers and roundings": Variant(((capacity, "strengthened", no_rows), (Exact, "covers", no_rows))),
     "no cuts for covers": Variant(((Exact, "covers", no_rows),), elsewhere=False),
-    "no pattern rows": Variant(((PatternRows, "rows", no_rows),)),
-    "no twins": Variant(((state, "Twins", EachAlone),), on_networks=False),
+    "no pattern rows": Variant(((BridgelessCuts, "separate", no_rows),)),
+    "no twins": Variant(((state, "Aggregation", EachAlone),), on_networks=False),
     "not in parts": Variant(((solver, "in_parts", nothing),)),
     "no neighbourhoods": Variant(((Neighbourhoods, "improve", nothing),)),
     "no merging of patterns": Variant(((Walk, "_merge", nothing),), on_networks=False),

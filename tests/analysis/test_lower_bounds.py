@@ -17,7 +17,7 @@ from tablecloak.cli.exit_codes import INFEASIBLE
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.formats import write_jj
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.cuts import Lines, OneWayRows, Row, fixed_by, rounded_up, weight_unit
+from tablecloak.methods.cuts import Cut, EquationCuts, OneWayCuts, fixing_cuts, rounded_up, weight_unit
 from tablecloak.model import Levels, Problem
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
@@ -179,7 +179,7 @@ def test_v000_b_a_total_may_rise_without_limit():
     """With min(a, g) for the total the volume of row 1 is 5 and could never reach 30."""
     grid = TwoWay([[1, 2, 2], [50, 50, 50], [60, 60, 60]])
     problem = grid.problem([(1, 1)], 1, 30, weights="unit")
-    rows = Lines(problem, largest_pattern(problem)).volume_rows()
+    rows = EquationCuts(problem, largest_pattern(problem)).volume_cuts()
     total = grid.cell((1, T))
     (first,) = [
         row
@@ -188,7 +188,7 @@ def test_v000_b_a_total_may_rise_without_limit():
     ]
     assert first.coefficients[first.cells == total] == 1.0
     assert first.coefficients[first.cells == grid.cell((1, 2))] == pytest.approx(2 / 30)
-    assert total in [int(row.cells[0]) for row in fixed_by(rows)]
+    assert total in [int(row.cells[0]) for row in fixing_cuts(rows)]
     assert relaxation_p(problem, integer=True).value == cheapest_by_cuts(grid, problem) == 3
     with pytest.raises(NotApplicable, match="no larger than the cell"):
         castro(problem)
@@ -235,8 +235,8 @@ def test_tables_with_many_zeros(hide_zeros):
         except InfeasibleProblem:
             continue
         assert all(bound.value <= best + 1e-6 for bound in bounds(problem, integer=True))
-        rows = OneWayRows(Lines(problem, largest_pattern(problem)))
-        acted += bool(rows.rows(((problem.table.values == 0) & ~problem.forced).astype(float)))
+        cuts = OneWayCuts(EquationCuts(problem, largest_pattern(problem)))
+        acted += bool(cuts.separate(((problem.table.values == 0) & ~problem.forced).astype(float)))
     assert bool(acted) == hide_zeros
 
 
@@ -272,11 +272,11 @@ def test_volume_rows_hold_for_all_safe_patterns():
     """Also for attackers: every pattern of a method meets the rows of single lines."""
     for fixture in ("two way several", "three way", "fifty attackers", "only sliding", "known within half"):
         problem = FIXTURES[fixture]()
-        lines = Lines(problem, largest_pattern(problem))
-        rows = [*lines.volume_rows(), *lines.volume_rows(truncated=False), *lines.alone_rows()]
+        lines = EquationCuts(problem, largest_pattern(problem))
+        rows = [*lines.volume_cuts(), *lines.volume_cuts(truncated=False), *lines.isolated_cuts()]
         for method in ("suppress-greedy", "suppress-optimal"):
             hidden = protect(problem, method).pattern.hidden.astype(float)
-            assert all(row.shortfall(hidden) <= 1e-9 for row in rows)
+            assert all(row.violation(hidden) <= 1e-9 for row in rows)
 
 
 def test_insiders_make_p_stronger():
@@ -371,11 +371,11 @@ def test_rounding_up_to_a_unit():
 
 def test_cells_without_which_a_row_cannot_be_met():
     rows = [
-        Row(np.array([1, 2, 5]), np.array([0.2, 0.3, 1.0]), 1.0, "volume"),
-        Row(np.array([3, 4]), np.array([1.0, 0.5]), 1.0, "volume"),
-        Row(np.array([6, 7]), np.array([1.0, 1.0]), 1.0, "volume"),
+        Cut(np.array([1, 2, 5]), np.array([0.2, 0.3, 1.0]), 1.0, "volume"),
+        Cut(np.array([3, 4]), np.array([1.0, 0.5]), 1.0, "volume"),
+        Cut(np.array([6, 7]), np.array([1.0, 1.0]), 1.0, "volume"),
     ]
-    assert [row.cells.tolist() for row in fixed_by(rows)] == [[3], [5]]
+    assert [row.cells.tolist() for row in fixing_cuts(rows)] == [[3], [5]]
 
 
 # ---------------------------------------------------------------------- on the command line

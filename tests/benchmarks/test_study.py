@@ -16,7 +16,7 @@ from tablecloak.attacker import is_network, null_space
 from tablecloak.methods.branch_and_cut import gap_limit, state, tree
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk
 from tablecloak.methods.branch_and_cut.state import LAST, Exact
-from tablecloak.methods.cuts import Twins, capacity
+from tablecloak.methods.cuts import Aggregation, capacity
 from tablecloak.methods.heuristics import Thinner, redundancy
 from tablecloak.solvers import scip
 from tablecloak.solvers.graphs import load_kernels
@@ -32,7 +32,7 @@ WATCHED: tuple[tuple[Any, str], ...] = (
     (null_space.Programs, "set_bounds"),
     (gap_limit, "Guess"),
     (study.solver, "in_parts"),
-    (Twins, "of"),
+    (Aggregation, "of"),
     (Walk, "_merge"),
 )
 OPTIMUM = 13922.0
@@ -114,7 +114,7 @@ def test_the_method_as_it_is_takes_every_step_that_a_variant_leaves_out() -> Non
     assert spy["Exact.search_near late"] + spy["Exact.repair late"] > 0 and spy["Exact.missed late"] > 0
     assert spy["Thinner.run"] > 0 and spy["Freedom.set_bounds"] > 0 == spy["Programs.set_bounds"]
     assert spy.stages >= {state.ROOT_STAGES[0], LAST}
-    assert spy["solver.in_parts"] == spy["Twins.of"] == 1
+    assert spy["solver.in_parts"] == spy["Aggregation.of"] == 1
     assert spy["Walk._merge"] > 0
     assert row["root_bound"] < OPTIMUM
 
@@ -128,7 +128,7 @@ def test_every_variant_changes_what_it_says() -> None:
     assert not {"cover", "rounding"} & kinds(found["no covers and roundings"][0])
     assert "pattern" not in kinds(found["no pattern rows"][0])
     assert found["no neighbourhoods"][0].report.counters["neighbourhoods"] == 0
-    assert spies["not in parts"]["solver.in_parts"] == spies["no twins"]["Twins.of"] == 0
+    assert spies["not in parts"]["solver.in_parts"] == spies["no twins"]["Aggregation.of"] == 0
     calm = spies["no searches in the tree"]
     assert calm["Exact.search_near"] > 0 == calm["Exact.search_near late"] + calm["Exact.repair late"]
     programs = spies["linear programs instead of elimination"]

@@ -165,8 +165,8 @@ def test_models_of_every_form_are_compared(form: str) -> None:
     ],
 )
 def test_a_wrong_model_would_be_noticed(monkeypatch: pytest.MonkeyPatch, first: Any, verdict: str) -> None:
-    real = models.solve_first
-    monkeypatch.setattr(models, "solve_first", lambda *given: first(real(*given)))
+    real = models.solve_compact_model
+    monkeypatch.setattr(models, "solve_compact_model", lambda *given: first(real(*given)))
     row = models.agreement_row("two-way", "intervals", 1, 5.0)
     assert row[verdict] >= 3  # at most one of the four is infeasible
     assert (row["status"] == "models differ") is (verdict == "differ")

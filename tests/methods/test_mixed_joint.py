@@ -423,14 +423,14 @@ def test_an_interruption_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     from tablecloak.methods.unified import cutting_plane_model
 
     _, problem = figure()
-    asked = cutting_plane_model.SecondModel._relax
+    asked = cutting_plane_model.CuttingPlaneModel._relax
 
     def interrupted(self: Any) -> Any:
         if self.requirements:
             raise KeyboardInterrupt
         return asked(self)
 
-    monkeypatch.setattr(cutting_plane_model.SecondModel, "_relax", interrupted)
+    monkeypatch.setattr(cutting_plane_model.CuttingPlaneModel, "_relax", interrupted)
     result = protect(problem, NAME)
     assert result.status is Status.INTERRUPTED
     assert_protected(problem, result.pattern)
@@ -586,11 +586,11 @@ def test_numbers_by_annealing_where_programs_are_too_slow(monkeypatch: pytest.Mo
     )
     problem = with_levels(table, smallest_leaves(table, 6))
 
-    class Late(module.SecondModel):  # type: ignore[name-defined,misc]
+    class Late(module.CuttingPlaneModel):  # type: ignore[name-defined,misc]
         def solve(self) -> Any:
             return replace(super().solve(), outcome=module.Outcome.TIME_LIMIT, safe=False)
 
-    monkeypatch.setattr(module, "SecondModel", Late)
+    monkeypatch.setattr(module, "CuttingPlaneModel", Late)
     result = protect(problem, NAME, params={"base": 10.0, "seconds": 1000.0, **PLAIN})
     assert_protected(problem, result.pattern)
     assert result.status is Status.TIME_LIMIT, "as the programs say"

@@ -73,23 +73,23 @@ def test_without_the_coupling_the_program_would_cheat():
     problem = grid.problem([(2, 3)], 5, 5, weights="unit")
     assert distance(problem, protect(problem, METHOD, params={"share": 0.7})) == 20
     ranges = ranges_of("test", problem, ReachRule(0.7, 0.0))
-    form = form_of(problem, ranges, counted=False).form
+    form = form_of(problem, ranges, counted=False).formulation
     mine = np.flatnonzero(~problem.forced)
     place = int(np.searchsorted(mine, grid.cell((2, 3))))
     cheat = np.zeros(form.size)
     unit = 5.0  # `length_unit`: the median level
     cheat[[place, mine.size + place]] = 5.0 / unit
     cheat[-1] = 1.0
-    reached = form.rows.matrix @ cheat
-    kept = (reached >= form.rows.low - 1e-9) & (reached <= form.rows.high + 1e-9)
+    reached = form.constraints.matrix @ cheat
+    kept = (reached >= form.constraints.low - 1e-9) & (reached <= form.constraints.high + 1e-9)
     assert (~kept).sum() == 1  # only z- <= reach (1 - y) stands in the way
     costs = [
         solve_limited(
-            form.rows.matrix[rows],
+            form.constraints.matrix[rows],
             (form.low, form.high),
-            (form.rows.low[rows], form.rows.high[rows]),
+            (form.constraints.low[rows], form.constraints.high[rows]),
             form.cost,
-            form.whole,
+            form.integral,
         ).objective
         * price_unit(problem)
         for rows in (np.arange(kept.size), np.flatnonzero(kept))

@@ -9,6 +9,7 @@ import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
 from tablecloak.errors import InfeasibleProblem, NotApplicable
+from tablecloak.methods import largest_pattern
 from tablecloak.methods.base import HIDES_EVERYTHING
 from tablecloak.methods.heuristics import FIRST_KEPT, Search, Thinner
 from tablecloak.model import Levels, Problem, Status, Suppression
@@ -96,7 +97,9 @@ def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
     def listen(phase, done, total, incumbent=None, bound=None):
         told.append((phase, incumbent))
         if incumbent is not None and phase not in ("first pattern", "exchanges"):  # see test_first_pattern
-            pattern = Suppression.of(problem.table, searches[-1].hidden.copy())
+            # Before the search begins, the largest pattern is the incumbent.
+            hidden = searches[-1].hidden if searches else largest_pattern(problem)
+            pattern = Suppression.of(problem.table, hidden.copy())
             assert pattern.loss(problem) == pytest.approx(incumbent)
             assert_protected(problem, pattern)
 

@@ -15,8 +15,8 @@ from tablecloak.attacker import null_space
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.cuts import PatternRows, Row, next_multiple, separator_of, weight_unit
-from tablecloak.methods.cuts.cut import capacity_row, no_good, sharper
+from tablecloak.methods.cuts import BridgelessCuts, Cut, capacity_separator_of, next_multiple, weight_unit
+from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.model import (
     Dimension,
     Hierarchy,
@@ -136,16 +136,16 @@ def test_every_row_holds_for_every_safe_pattern(fixture):
         *(protect(problem, name).pattern.hidden for name in ("suppress-greedy", "suppress-compact")),
     ]
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
-    separator, patterns = separator_of(problem, allowed), PatternRows(problem, allowed)
+    separator, patterns = capacity_separator_of(problem, allowed), BridgelessCuts(problem, allowed)
     rng, found = np.random.default_rng(1), 0
     for sparse in (0.0, 0.2, 0.5, 0.8):
         x = rng.random(allowed.size) * (rng.random(allowed.size) < sparse) * allowed
         for point in (x, np.rint(x)):
-            for row in separator.rows(point, requirements, most=50):
+            for row in separator.separate(point, requirements, most=50):
                 found += 1
-                assert row.shortfall(point) > 0
-                assert all(row.shortfall(hidden.astype(float)) <= 1e-7 for hidden in safe)
-            assert all(row.shortfall(point) > 0 for row in patterns.rows(point))
+                assert row.violation(point) > 0
+                assert all(row.violation(hidden.astype(float)) <= 1e-7 for hidden in safe)
+            assert all(row.violation(point) > 0 for row in patterns.separate(point))
     assert found or not requirements
 
 
@@ -153,25 +153,25 @@ def test_no_row_is_missed_by_a_safe_pattern_and_some_by_an_unsafe_one():
     problem = FIXTURES["two way several"]()
     allowed = largest_pattern(problem)
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
-    separator = separator_of(problem, allowed)
+    separator = capacity_separator_of(problem, allowed)
     optimum = protect(problem, "suppress-optimal").pattern.hidden
-    assert separator.rows(optimum.astype(float), requirements, most=100) == []
-    assert separator.rows(problem.must_hide.astype(float), requirements, most=100)
+    assert separator.separate(optimum.astype(float), requirements, most=100) == []
+    assert separator.separate(problem.must_hide.astype(float), requirements, most=100)
 
 
 def test_residual_truncation_and_infinite_capacities():
     carried = np.array([5.0, 3.0, 100.0, np.inf, 0.0, 9.0])
     hidden = np.array([True, False, False, False, False, False])
     allowed = np.array([True, True, True, True, True, False])
-    row = capacity_row(carried, 15.0, hidden, allowed)
+    row = capacity_cut(carried, 15.0, hidden, allowed)
     assert row.cells.tolist() == [1, 2, 3]
     assert row.coefficients.tolist() == pytest.approx([0.3, 1.0, 1.0])
-    assert capacity_row(carried, 5.0, hidden, allowed) is None
-    assert capacity_row(carried, 15.0, np.array([False] * 3 + [True] + [False] * 2), allowed) is None
+    assert capacity_cut(carried, 5.0, hidden, allowed) is None
+    assert capacity_cut(carried, 15.0, np.array([False] * 3 + [True] + [False] * 2), allowed) is None
 
 
 def test_a_conditional_row_asks_only_if_the_cell_is_hidden():
-    row = capacity_row(np.array([4.0, 2.0, 6.0]), 10.0, np.zeros(3, dtype=bool), np.ones(3, dtype=bool), 0)
+    row = capacity_cut(np.array([4.0, 2.0, 6.0]), 10.0, np.zeros(3, dtype=bool), np.ones(3, dtype=bool), 0)
     assert row.rhs == 0.0
     assert row.coefficients.tolist() == pytest.approx([-1.0, 2 / 6, 1.0])
 
@@ -180,19 +180,19 @@ def test_a_conditional_row_asks_only_if_the_cell_is_hidden():
 def test_sharper_rows_hold_for_all_binary_points_of_the_row(seed):
     rng = np.random.default_rng(seed)
     size = 8
-    row = Row(np.arange(size), np.minimum(rng.integers(1, 12, size) / 10.0, 1.0), 1.0, "capacity")
+    row = Cut(np.arange(size), np.minimum(rng.integers(1, 12, size) / 10.0, 1.0), 1.0, "capacity")
     points = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
     fine = points[points @ row.coefficients >= 1.0 - 1e-12].astype(float)
     for _ in range(10):
         x = rng.random(size) * (rng.random(size) < 0.7)
-        for other in sharper(row, x, 0.0):
-            assert other.shortfall(x) > max(row.shortfall(x), 0.0)
-            assert all(other.shortfall(point) <= 1e-9 for point in fine)
+        for other in strengthened(row, x, 0.0):
+            assert other.violation(x) > max(row.violation(x), 0.0)
+            assert all(other.violation(point) <= 1e-9 for point in fine)
         whole = np.rint(x)
-        if row.shortfall(whole) > 1e-9:
-            other = no_good(row.coefficients, 1.0, whole > 0.5, np.ones(size, dtype=bool))
-            assert other is not None and other.shortfall(whole) == 1.0
-            assert all(other.shortfall(point) <= 1e-9 for point in fine)
+        if row.violation(whole) > 1e-9:
+            other = no_good_cut(row.coefficients, 1.0, whole > 0.5, np.ones(size, dtype=bool))
+            assert other is not None and other.violation(whole) == 1.0
+            assert all(other.violation(point) <= 1e-9 for point in fine)
 
 
 def test_levels_larger_than_the_box_of_a_sliding_cell_use_its_own_room():

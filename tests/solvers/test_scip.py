@@ -13,7 +13,7 @@ from fixtures import FIXTURES
 from tablecloak.errors import InputError
 from tablecloak.model import Status
 from tablecloak.protection import protect
-from tablecloak.solvers import Callbacks, Cut, MixedSolution, Outcome, branch_and_cut, scip
+from tablecloak.solvers import Callbacks, MixedSolution, Outcome, SolverCut, branch_and_cut, scip
 
 pytest.importorskip("pyscipopt")
 SIZE = 9
@@ -39,7 +39,7 @@ class Instance:
         self.optimum = float(costs.min())
         self.best = points[fine][int(costs.argmin())].astype(float)
 
-    def separate(self, x: np.ndarray, whole: bool) -> list[Cut]:
+    def separate(self, x: np.ndarray, whole: bool) -> list[SolverCut]:
         self.asked += 1
         self.whole += whole
         assert x.shape == self.cost.shape
@@ -47,7 +47,7 @@ class Instance:
         assert not whole or (x == np.rint(x)).all()
         missed = np.flatnonzero(self.low - self.matrix @ x > 1e-6)[: 2 if whole else 1]
         columns = np.arange(self.cost.size)
-        return [Cut(columns, self.matrix[k], float(self.low[k])) for k in missed]
+        return [SolverCut(columns, self.matrix[k], float(self.low[k])) for k in missed]
 
     def accept(self, x: np.ndarray) -> bool:
         self.judged += 1
@@ -104,7 +104,7 @@ def test_whole_points_are_judged_by_the_caller_only():
 
 def test_rows_that_no_column_can_meet():
     """The columns of a guess may miss a row altogether: then there is no solution."""
-    empty = Cut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
+    empty = SolverCut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
     nothing = Callbacks(lambda x, whole: [empty], lambda x: False, lambda x: None, lambda nodes, bound: False)
     cost, rows = np.ones(3), (np.zeros(0), csr_array((0, 3)))
     assert branch_and_cut(cost, rows, nothing, step=1.0).outcome is Outcome.INFEASIBLE
@@ -240,7 +240,7 @@ def test_exceptions_in_callbacks_come_out(failure, where, call, capfd):
 def test_an_exception_at_a_whole_point_comes_out():
     instance = hard()
 
-    def fail(x: np.ndarray, whole: bool) -> list[Cut]:
+    def fail(x: np.ndarray, whole: bool) -> list[SolverCut]:
         if whole:
             raise Trouble
         return []

@@ -33,16 +33,16 @@ from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable, check_kind, counted
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import (
-    CoverFinder,
+    BridgelessCuts,
+    CoverSeparator,
+    Cut,
+    EquationCuts,
     Finder,
-    Lines,
     NetworkSeparator,
-    OneWayRows,
-    PatternRows,
-    Row,
+    OneWayCuts,
     RowProgram,
-    fixed_by,
-    separator_of,
+    capacity_separator_of,
+    fixing_cuts,
 )
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress, silent
@@ -84,9 +84,9 @@ class _Case:
         self.deadline, self.progress = Deadline.after(seconds), progress
         self.problem = replace(problem, most_touched=None)
         self.allowed: Bools = largest_pattern(self.problem, progress)
-        self.lines = Lines(self.problem, self.allowed)
-        self.patterns = PatternRows(self.problem, self.allowed)
-        self.rows: list[Row] = []
+        self.lines = EquationCuts(self.problem, self.allowed)
+        self.patterns = BridgelessCuts(self.problem, self.allowed)
+        self.rows: list[Cut] = []
         self.finders: list[Finder] = []
         self.notes: list[str] = []
         if problem.most_touched is not None:
@@ -94,8 +94,8 @@ class _Case:
 
     def add_kelly(self) -> None:
         """A sensitive cell is not the only hidden one of a line, nor is any other cell: (1) and (4)."""
-        self.rows += self.lines.alone_rows()
-        self.finders.append(self.patterns.rows)
+        self.rows += self.lines.isolated_cuts()
+        self.finders.append(self.patterns.separate)
 
     def note_unused(self, *, insiders: bool) -> None:
         """Say so where there are conditional levels or, with `insiders`, attackers beside the outsider."""
@@ -107,9 +107,9 @@ class _Case:
     def add_p(self) -> None:
         """Kelly's rows, (5) and (6) with the cells they fix, and (8) to (10)."""
         self.add_kelly()
-        volume = self.lines.volume_rows()
-        self.rows += [*volume, *fixed_by(volume)]
-        self.finders.append(OneWayRows(self.lines).rows)
+        volume = self.lines.volume_cuts()
+        self.rows += [*volume, *fixing_cuts(volume)]
+        self.finders.append(OneWayCuts(self.lines).separate)
 
     def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, and conditional ones."""
@@ -140,16 +140,16 @@ class _Case:
         requirements = self.requirements()
         if not requirements:
             return
-        separator = separator_of(self.problem, self.allowed)
+        separator = capacity_separator_of(self.problem, self.allowed)
 
-        def missed(x: Floats) -> list[Row]:
-            rows = separator.rows(x, requirements, most=LEVELS_A_ROUND, deadline=self.deadline)
+        def missed(x: Floats) -> list[Cut]:
+            rows = separator.separate(x, requirements, most=LEVELS_A_ROUND, deadline=self.deadline)
             return [row for row in rows if sharp or row.kind in ("capacity", "conditional")]
 
         self.finders.append(missed)
         if sharp and isinstance(separator, NetworkSeparator):
-            covers = CoverFinder(separator, requirements)
-            self.finders.append(lambda x: covers.rows(x, most=LEVELS_A_ROUND, deadline=self.deadline))
+            covers = CoverSeparator(separator, requirements)
+            self.finders.append(lambda x: covers.separate(x, most=LEVELS_A_ROUND, deadline=self.deadline))
 
     def solve(self, name: str, integer: bool) -> Bound:
         """The bound by these rows."""
@@ -195,8 +195,8 @@ def carvalho_almeida(
     case = _Case(problem, seconds, progress)
     case.note_unused(insiders=True)
     case.add_kelly()
-    case.rows += case.lines.volume_rows(truncated=False, classic=True)
-    case.finders.append(OneWayRows(case.lines, truncated=False).rows)
+    case.rows += case.lines.volume_cuts(truncated=False, classic=True)
+    case.finders.append(OneWayCuts(case.lines, truncated=False).separate)
     return case.solve("carvalho_almeida", integer)
 
 
@@ -228,7 +228,7 @@ def castro(
     """
     case = _Case(problem, seconds, progress)
     case.note_unused(insiders=True)
-    rows, used, left_out = case.lines.castro_rows(truncated=truncated)
+    rows, used, left_out = case.lines.castro_cuts(truncated=truncated)
     _check_castro(case.problem, bool(used.size))
     if left_out.size:
         case.notes.append(f"a row that does not hold left out for {counted(left_out.size, 'sensitive cell')}")

@@ -36,7 +36,15 @@ from tablecloak.methods.intervals import (
     repaired_in_time,
     stated,
 )
-from tablecloak.methods.unified import Answer, Form, Proof, SecondModel, combined_form, solve_first
+from tablecloak.methods.unified import (
+    CuttingPlaneModel,
+    Formulation,
+    ModelSolution,
+    ProtectionCut,
+    combined_formulation,
+    largest_deviation,
+    solve_compact_model,
+)
 from tablecloak.model import Intervals, Problem, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
@@ -112,80 +120,81 @@ def _cheapest(
     deadline: Deadline,
     progress: Progress,
     start: Room | None,
-    known: Sequence[Proof] = (),
-) -> tuple[Intervals, Answer, list[Proof]]:
-    """The cheapest intervals for the levels of a problem, and the proofs that held them up."""
+    known: Sequence[ProtectionCut] = (),
+) -> tuple[Intervals, ModelSolution, list[ProtectionCut]]:
+    """The cheapest intervals for the levels of a problem, and the cuts that held them up."""
     allowed = may_be_touched(problem, progress)
-    form, far = _form(problem, params, allowed)
-    answer, proofs = replace(Answer.nothing(), values=np.zeros(form.size)), list[Proof]()
+    formulation, far = _form(problem, params, allowed)
+    answer, cuts = replace(ModelSolution.nothing(), values=np.zeros(formulation.size)), list[ProtectionCut]()
     with deadline.stoppable():
-        answer, proofs = _answer(problem, params, form, far, allowed, deadline, progress, known)
+        answer, cuts = _answer(problem, params, formulation, far, allowed, deadline, progress, known)
     if not answer.safe and problem.most_touched is not None:
         if deadline.interrupted:
             raise KeyboardInterrupt
         raise SolverError("the time was up before safe intervals were found; give it more seconds")
-    below, above = form.below.at(answer.values), form.above.at(answer.values)
+    below, above = formulation.below.at(answer.values), formulation.above.at(answer.values)
     room = repaired_in_time(problem, below, above, progress, deadline, answer.safe)
     endless = np.where(allowed, np.inf, 0.0)
     found = [stated(problem, *one, params.touch) for one in (room, start) if one is not None]
     if answer.safe and answer.outcome is Outcome.OPTIMAL:
         found = found[:1]
     found = found or [stated(problem, endless, endless, params.touch)]
-    return min(found, key=lambda pattern: pattern.loss(problem)), answer, proofs
+    return min(found, key=lambda pattern: pattern.loss(problem)), answer, cuts
 
 
-def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Form, float]:
+def _form(problem: Problem, params: CombinedParams, allowed: Bools) -> tuple[Formulation, float]:
     """The form, and how long its intervals may be."""
-    levels = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
-    far = (1.0 if is_network(problem) else params.reach) * max(levels, problem.table.unit)
+    far = largest_deviation(problem, params.reach)
     hidden, weights = hidden_by_mark(problem), problem.weights
     fixed = params.touch * weights
-    form = combined_form(problem, allowed, hidden, weights, weights, fixed, far)
-    return form.at_most_touched(problem.most_touched), far
+    formulation = combined_formulation(problem, allowed, hidden, weights, weights, fixed, far)
+    return formulation.at_most_touched(problem.most_touched), far
 
 
 def _answer(
     problem: Problem,
     params: CombinedParams,
-    form: Form,
+    formulation: Formulation,
     far: float,
     allowed: Bools,
     deadline: Deadline,
     progress: Progress,
-    known: Sequence[Proof],
-) -> tuple[Answer, list[Proof]]:
+    known: Sequence[ProtectionCut],
+) -> tuple[ModelSolution, list[ProtectionCut]]:
     """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
     levels, widths = all_levels(problem), conditional_widths(problem, allowed & ~problem.must_hide)
     if params.model == "first":
-        found = solve_first(problem, form, levels, widths, deadline.left)
+        found = solve_compact_model(problem, formulation, levels, widths, deadline.left)
         there = bool(found.values.size)
-        answer = Answer(found.outcome, found.values, there, found.objective, found.bound, 1, 0)
-        proofs: list[Proof] = []
+        answer = ModelSolution(found.outcome, found.values, there, found.objective, found.bound, 1, 0)
+        cuts: list[ProtectionCut] = []
     else:
-        model = SecondModel(problem, form, levels, widths, deadline, progress, known)
+        model = CuttingPlaneModel(problem, formulation, levels, widths, deadline, progress, known)
         with deadline.stoppable():
             if problem.is_monotone:
-                _prepare(model, Touching(problem, form, params.touch, far, levels, deadline), allowed)
+                _prepare(model, Touching(problem, formulation, params.touch, far, levels, deadline), allowed)
         answer = model.solve()
-        proofs = model.tight_proofs()
+        cuts = model.tight_cuts()
     if answer.outcome is Outcome.INFEASIBLE and not answer.safe:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
         raise InfeasibleProblem(
             f"No intervals{within} meet all levels.\nAllow more cells to be touched, lower levels, or raise `reach`."
         )
-    if answer.values.size < form.size:
-        answer = replace(answer, values=np.zeros(form.size))
-    return answer, proofs
+    if answer.values.size < formulation.size:
+        answer = replace(answer, values=np.zeros(formulation.size))
+    return answer, cuts
 
 
-def _prepare(model: SecondModel, touching: Touching, allowed: Bools) -> None:
+def _prepare(model: CuttingPlaneModel, touching: Touching, allowed: Bools) -> None:
     """Safe points to begin with, and from whole points of the model that miss something."""
     for point in touching.start(allowed):
         model.offer(point)
 
     def near(x: Floats) -> list[Floats]:
-        form = model.form
-        cells = (form.touched.at(x) > 0.5) | (form.touched.at(model.best) > 0.5 if model.best.size else False)
-        return touching.points(cells, form.above.at(x) + form.below.at(x))
+        formulation = model.formulation
+        cells = (formulation.touched.at(x) > 0.5) | (
+            formulation.touched.at(model.best) > 0.5 if model.best.size else False
+        )
+        return touching.points(cells, formulation.above.at(x) + formulation.below.at(x))
 
     model.repair = near

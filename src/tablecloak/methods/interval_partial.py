@@ -39,13 +39,13 @@ from tablecloak.methods.intervals import (
     tightened,
 )
 from tablecloak.methods.unified import (
-    Answer,
-    Form,
-    Proof,
-    SecondModel,
-    first_proofs,
-    interval_form,
-    solve_first,
+    CuttingPlaneModel,
+    Formulation,
+    ModelSolution,
+    ProtectionCut,
+    initial_protection_cuts,
+    interval_formulation,
+    solve_compact_model,
 )
 from tablecloak.model import Intervals, Problem, all_levels
 from tablecloak.progress import Deadline, Progress
@@ -113,21 +113,23 @@ def _narrowest(
     deadline: Deadline,
     progress: Progress,
     start: Room | None,
-    known: Sequence[Proof] = (),
-) -> tuple[Intervals, Answer, list[Proof]]:
-    """The narrowest intervals for the levels of a problem, and the proofs that held them up; or those of the start."""
+    known: Sequence[ProtectionCut] = (),
+) -> tuple[Intervals, ModelSolution, list[ProtectionCut]]:
+    """The narrowest intervals for the levels of a problem, and the cuts that held them up; or those of the start."""
     weights = problem.weights
     allowed = may_be_touched(problem, progress)
-    form = interval_form(
+    formulation = interval_formulation(
         problem, allowed, hidden_by_mark(problem), params.up * weights, params.down * weights
     )
-    answer, proofs = Answer.nothing(), list[Proof]()
+    answer, cuts = ModelSolution.nothing(), list[ProtectionCut]()
     with deadline.stoppable():
-        answer, proofs = _answer(problem, params, form, deadline, progress, known)
+        answer, cuts = _answer(problem, params, formulation, deadline, progress, known)
     if answer.outcome is Outcome.INFEASIBLE:
         largest_pattern(problem, progress)  # tells which cells cannot be protected
-    at = answer.values if answer.values.size == form.size else np.zeros(form.size)
-    room = repaired_in_time(problem, form.below.at(at), form.above.at(at), progress, deadline, answer.safe)
+    at = answer.values if answer.values.size == formulation.size else np.zeros(formulation.size)
+    room = repaired_in_time(
+        problem, formulation.below.at(at), formulation.above.at(at), progress, deadline, answer.safe
+    )
     optimal = answer.outcome is Outcome.OPTIMAL
     if start is not None and (
         room is None or (not optimal and _length(problem, start) < _length(problem, room))
@@ -135,7 +137,7 @@ def _narrowest(
         room = start
     if room is None:
         endless = np.where(problem.forced, 0.0, np.inf)
-        return stated(problem, endless, endless), answer, proofs
+        return stated(problem, endless, endless), answer, cuts
     below, above = room
     loose = ~problem.forced & (weights == 0.0) if optimal else ~problem.forced
     if (optimal or not deadline.passed()) and (loose & ((below > 0) | (above > 0))).any():
@@ -143,7 +145,7 @@ def _narrowest(
             below, above = tightened(
                 problem, below, above, loose, progress if optimal else deadline.watched(progress)
             )
-    return stated(problem, below, above), answer, proofs
+    return stated(problem, below, above), answer, cuts
 
 
 def _length(problem: Problem, room: tuple[Floats, Floats]) -> float:
@@ -174,19 +176,19 @@ def _check(problem: Problem, params: PartialParams) -> None:
 def _answer(
     problem: Problem,
     params: PartialParams,
-    form: Form,
+    formulation: Formulation,
     deadline: Deadline,
     progress: Progress,
-    known: Sequence[Proof],
-) -> tuple[Answer, list[Proof]]:
+    known: Sequence[ProtectionCut],
+) -> tuple[ModelSolution, list[ProtectionCut]]:
     """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
     requirements, limit = all_levels(problem), deadline.share(1 - RESERVED)
     if params.model == "first":
-        found = solve_first(problem, form, requirements, [], limit.left)
-        safe = found.values.size == form.size
-        return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0), []
+        found = solve_compact_model(problem, formulation, requirements, [], limit.left)
+        safe = found.values.size == formulation.size
+        return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0), []
     weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
-    first = first_proofs(problem, params.up * weights, params.down * weights, requirements, limit)
-    model = SecondModel(problem, form, requirements, [], limit, progress, [*known, *first])
+    first = initial_protection_cuts(problem, params.up * weights, params.down * weights, requirements, limit)
+    model = CuttingPlaneModel(problem, formulation, requirements, [], limit, progress, [*known, *first])
     answer = model.solve()
-    return answer, model.tight_proofs()
+    return answer, model.tight_cuts()

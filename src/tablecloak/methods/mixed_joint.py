@@ -53,7 +53,7 @@ from tablecloak.methods.mixed import (
     stated_wider,
 )
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.methods.unified import Answer, SecondModel, length_unit, solve_first
+from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution, length_unit, solve_compact_model
 from tablecloak.model import (
     Intervals,
     Mixed,
@@ -230,7 +230,7 @@ def _adding_up(
         joint = joint_of(plan, number)
         if not plan.changed.any():
             return joint, np.zeros(joint.form.size), 0.0
-        answer = SecondModel(plan.problem, joint.free, [], [], limit, progress).solve()
+        answer = CuttingPlaneModel(plan.problem, joint.free, [], [], limit, progress).solve()
         if answer.safe:
             return joint, answer.values, answer.bound
         if answer.outcome is not Outcome.INFEASIBLE:
@@ -263,7 +263,7 @@ def _vague(
     if not (judged and model.passes(joint.pattern(x, intervals))):
         intervals = model.stated(*room_by_box(plan.problem))
     pattern = joint.pattern(x, intervals)
-    answer = Answer(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
+    answer = ModelSolution(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
     return Found(joint, x, pattern, intervals, answer, left_open=bool(plan.changed.any()))
 
 
@@ -307,7 +307,7 @@ class _Asked:
             if not answer.safe:
                 break
             latest = answer
-            x = np.where(self.joint.form.whole, np.rint(answer.values), answer.values)
+            x = np.where(self.joint.form.integral, np.rint(answer.values), answer.values)
             intervals = known if answer.values is offer else self.accepted(x)
             if intervals is not None:
                 if answer.outcome is Outcome.OPTIMAL:
@@ -317,7 +317,7 @@ class _Asked:
         stopped = work.deadline.passed() or answer.outcome is Outcome.TIME_LIMIT
         late = Outcome.TIME_LIMIT if stopped else Outcome.FAILED
         for x in [start] if latest is None else [latest.values, start]:
-            x = np.where(self.joint.form.whole, np.rint(x), x)
+            x = np.where(self.joint.form.integral, np.rint(x), x)
             intervals = self._lengthened(x)
             if intervals is not None:
                 answer = replace(latest or answer, outcome=late, values=x, bound=bound)
@@ -348,16 +348,18 @@ class _Asked:
             )
         return vague
 
-    def _answer(self, levels: list[Requirement], widths: list[Requirement], offer: Floats | None) -> Answer:
+    def _answer(
+        self, levels: list[Requirement], widths: list[Requirement], offer: Floats | None
+    ) -> ModelSolution:
         """The optimum, or what there is when the time is up."""
         problem, form, deadline = self.joint.problem, self.joint.form, self.deadline
         if self.params.model == "first" and not deadline.passed():
-            found = solve_first(problem, form, levels, widths, deadline.left)
+            found = solve_compact_model(problem, form, levels, widths, deadline.left)
             if found.values.size or not found.outcome.undecided or offer is None:
                 there = found.values.size == form.size
                 safe = there and (found.outcome is Outcome.OPTIMAL or found.outcome.undecided)
-                return Answer(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
-        model = SecondModel(problem, form, levels, widths, deadline, self.progress)
+                return ModelSolution(found.outcome, found.values, safe, found.objective, found.bound, 1, 0)
+        model = CuttingPlaneModel(problem, form, levels, widths, deadline, self.progress)
         if offer is not None:
             model.offer(offer)
         return model.solve()

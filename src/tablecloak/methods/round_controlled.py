@@ -31,7 +31,15 @@ from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, SolverError, counted, listed
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.rounding import FirstRounding, cells_in_the_way, indivisible_cells
-from tablecloak.methods.unified import Answer, Form, SecondModel, Shown, added_up, rounding_form, solve_first
+from tablecloak.methods.unified import (
+    CuttingPlaneModel,
+    Formulation,
+    ModelSolution,
+    ShownFormulation,
+    additivity,
+    rounding_formulation,
+    solve_compact_model,
+)
 from tablecloak.model import Mark, Problem, Requirement, Rounding, Status, all_levels, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
@@ -102,22 +110,22 @@ class _Search:
         levels = all_levels(problem) if params.protect else []
         exactly = not problem.is_monotone  # then it matters which multiples are touched
         for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
-            bare = rounding_form(problem, ~problem.forced, self.base, steps, problem.weights, exactly)
+            bare = rounding_formulation(problem, ~problem.forced, self.base, steps, problem.weights, exactly)
             _check_touched(problem, bare)
-            added = bare.form.with_rows(added_up(problem, bare.value))
-            shown = Shown(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
+            added = bare.formulation.with_constraints(additivity(problem, bare.value))
+            shown = ShownFormulation(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
             answer = self._answer(shown, levels)
-            if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.form.size:
+            if answer.outcome is not Outcome.INFEASIBLE and answer.values.size == shown.formulation.size:
                 return _proposal(problem, params, shown, answer, steps, self.notes, self.run)
             if answer.outcome.undecided or self.deadline.passed():
                 return None
             self.notes.append(_why_not(steps) + (HINT if steps == 0 else ""))
         raise _refusal(problem, bare, self.base, _why_not(steps), self.deadline)
 
-    def _answer(self, shown: Shown, levels: list[Requirement]) -> Answer:
+    def _answer(self, shown: ShownFormulation, levels: list[Requirement]) -> ModelSolution:
         """With the levels, or without them where no rounding meets them: that is no safe point then."""
         problem, params, deadline = self.problem, self.params, self.deadline
-        widths = conditional_widths(problem, _may_be_touched(shown.form)) if params.protect else []
+        widths = conditional_widths(problem, _may_be_touched(shown.formulation)) if params.protect else []
         answer = _answer(problem, params, shown, levels, widths, deadline, self.progress)
         imposed = params.protect or not problem.sensitive.any()
         if answer.outcome is Outcome.INFEASIBLE and (levels or widths):
@@ -129,7 +137,9 @@ class _Search:
         return replace(answer, safe=answer.safe and imposed)
 
 
-def _refusal(problem: Problem, bare: Shown, base: Floats, why: str, deadline: Deadline) -> InfeasibleProblem:
+def _refusal(
+    problem: Problem, bare: ShownFormulation, base: Floats, why: str, deadline: Deadline
+) -> InfeasibleProblem:
     """Nothing adds up: which cells that keep their values, or which bound, is in the way."""
     kept = np.flatnonzero(base == 0)
     limited = problem.most_touched is not None
@@ -164,7 +174,7 @@ def _check_divisible(problem: Problem, base: Floats) -> None:
         raise _kept_in_the_way(problem, cells, "no rounding with these bases adds up")
 
 
-def _may_be_touched(form: Form) -> Bools:
+def _may_be_touched(form: Formulation) -> Bools:
     """Cells that are touched in some point of the form."""
     return np.asarray((form.touched.constant > 0) | (np.diff(form.touched.matrix.indptr) > 0))
 
@@ -211,9 +221,9 @@ def _bases(problem: Problem, params: ControlledParams) -> Floats:
     return np.where(problem.forced, 0.0, numbers)
 
 
-def _check_touched(problem: Problem, shown: Shown) -> None:
+def _check_touched(problem: Problem, shown: ShownFormulation) -> None:
     """All cells that are no multiples change, whatever is decided."""
-    count = int(shown.form.touched.constant.sum())
+    count = int(shown.formulation.touched.constant.sum())
     if problem.most_touched is not None and count > problem.most_touched:
         raise InfeasibleProblem(
             f"{count} cells are no multiples of their base, but at most {problem.most_touched} may be touched.\n"
@@ -224,26 +234,26 @@ def _check_touched(problem: Problem, shown: Shown) -> None:
 def _answer(
     problem: Problem,
     params: ControlledParams,
-    shown: Shown,
+    shown: ShownFormulation,
     levels: list[Requirement],
     widths: list[Requirement],
     deadline: Deadline,
     progress: Progress,
-) -> Answer:
+) -> ModelSolution:
     if params.model == "first":
-        found = solve_first(problem, shown.form, levels, widths, deadline.left)
-        return Answer(
+        found = solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
+        return ModelSolution(
             found.outcome, found.values, bool(found.values.size), found.objective, found.bound, 1, 0
         )
-    model = SecondModel(problem, shown.form, levels, widths, deadline, progress)
+    model = CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, progress)
     return model.solve()
 
 
 def _proposal(
     problem: Problem,
     params: ControlledParams,
-    shown: Shown,
-    answer: Answer,
+    shown: ShownFormulation,
+    answer: ModelSolution,
     steps: int,
     notes: list[str],
     run: Run,
@@ -272,10 +282,10 @@ def _proposal(
     )
 
 
-def _exact(problem: Problem, shown: Shown, columns: Floats) -> Floats:
+def _exact(problem: Problem, shown: ShownFormulation, columns: Floats) -> Floats:
     """What is shown in whole data units, which must add up exactly."""
     table = problem.table
-    whole = np.where(shown.form.whole, np.rint(columns), columns)
+    whole = np.where(shown.formulation.integral, np.rint(columns), columns)
     units = np.rint(shown.value.at(whole) / table.unit)
     values = np.asarray(units * table.unit if table.decimals == 0 else units / 10.0**table.decimals)
     left = table.equations @ values - table.rhs

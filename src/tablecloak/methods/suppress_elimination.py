@@ -29,7 +29,14 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.cuts import Lines, PatternRows, Row, RowProgram, fixed_by, separator_of
+from tablecloak.methods.cuts import (
+    BridgelessCuts,
+    Cut,
+    EquationCuts,
+    RowProgram,
+    capacity_separator_of,
+    fixing_cuts,
+)
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, Elimination, NetworkSearch, Search, first_pattern
 from tablecloak.model import EVERYTHING, Problem, Requirement, Side, Status, Suppression, unmet_requirements
@@ -192,17 +199,17 @@ class _Case:
     def _relaxed(self) -> Floats:
         """To what extent a linear program hides each cell: pattern, volume and capacity rows."""
         problem, free = self.problem, self.allowed & ~self.problem.must_hide
-        patterns, lines = PatternRows(problem, self.allowed), Lines(problem, self.allowed)
-        separator = separator_of(problem, self.allowed)
+        patterns, lines = BridgelessCuts(problem, self.allowed), EquationCuts(problem, self.allowed)
+        separator = capacity_separator_of(problem, self.allowed)
         deadline = self.deadline.share(0.5)  # the other half is for the elimination
 
-        def missed(x: Floats) -> list[Row]:
-            return separator.rows(x, self.every, most=LEVELS_A_ROUND, deadline=deadline)
+        def missed(x: Floats) -> list[Cut]:
+            return separator.separate(x, self.every, most=LEVELS_A_ROUND, deadline=deadline)
 
-        start, volume = patterns.cheapest(FIRST_COLUMNS), lines.volume_rows()
-        finders = [patterns.rows, *([missed] if self.every else [])]
+        start, volume = patterns.cheapest(FIRST_COLUMNS), lines.volume_cuts()
+        finders = [patterns.separate, *([missed] if self.every else [])]
         program = RowProgram(problem.weights, free, start, finders, deadline, self.progress)
-        program.relaxation.add([*lines.alone_rows(), *volume, *fixed_by(volume)])
+        program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         program.linear()
         self.bound = program.rounded
         return program.relaxation.x

@@ -32,14 +32,14 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.cuts import (
+    BridgelessCuts,
+    Cut,
+    EquationCuts,
     FlowProgram,
-    Lines,
     NetworkSeparator,
-    OneWayRows,
-    PatternRows,
-    Row,
+    OneWayCuts,
     RowProgram,
-    fixed_by,
+    fixing_cuts,
     levels_of,
     rounded_up,
 )
@@ -127,8 +127,8 @@ class _Solver:
         self.hidden: Bools = allowed.copy()
         self.requirements: list[Requirement] = []
         self.listed: list[Requirement] = []
-        self.lines, patterns = Lines(problem, allowed), PatternRows(problem, allowed)
-        finders = [patterns.rows, OneWayRows(self.lines).rows]
+        self.lines, patterns = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
+        finders = [patterns.separate, OneWayCuts(self.lines).separate]
         start = patterns.cheapest(FIRST_COLUMNS)
         self.program = RowProgram(problem.weights, self.free, start, finders, deadline, self._tell)
         self.search = NetworkSearch(problem, allowed, [], progress, deadline)
@@ -244,9 +244,9 @@ class _Solver:
 
     def _first(self) -> Floats | None:
         """The optimum of (P): (5) and (6) with the cells that they fix, (7) to (10) as they are missed."""
-        volume = self.lines.volume_rows()
-        fixed = fixed_by(volume)
-        self.program.relaxation.add([*self.lines.alone_rows(), *volume, *fixed])
+        volume = self.lines.volume_cuts()
+        fixed = fixing_cuts(volume)
+        self.program.relaxation.add([*self.lines.isolated_cuts(), *volume, *fixed])
         self.counters |= {"iterations": 1, "cells fixed": len(fixed)}
         x = self.program.integral() if self.program.linear() else None
         self._raise(self.program.rounded)
@@ -326,12 +326,12 @@ class _Solver:
         self._second(point > 0.5)
         return None
 
-    def _forbidding(self, x: Floats, requirements: Sequence[Requirement]) -> list[Row]:
+    def _forbidding(self, x: Floats, requirements: Sequence[Requirement]) -> list[Cut]:
         """Rows that a pattern misses whose levels slipped through the solver's tolerance: it needs one cell more."""
         others = np.flatnonzero(self.free & (x < 0.5))
         separator = NetworkSeparator(self.problem, self.allowed)
-        return separator.rows(x, requirements, most=len(requirements)) or [
-            Row(others, np.ones(others.size), 1.0, "no good")
+        return separator.separate(x, requirements, most=len(requirements)) or [
+            Cut(others, np.ones(others.size), 1.0, "no good")
         ]
 
     # ------------------------------------------------------------------ the end

@@ -13,7 +13,7 @@ from tablecloak.solvers.outcome import MixedSolution, Outcome, Solution
 from tablecloak.solvers.quadratic import Quadratic, least_squares
 from tablecloak.solvers.restricted_master import Master
 from tablecloak.solvers.row_generation import Program, cost_scale
-from tablecloak.solvers.scip import Callbacks, Cut, branch_and_cut
+from tablecloak.solvers.scip import Callbacks, SolverCut, branch_and_cut
 from tablecloak.solvers.sifting import Sifted, independent, sift
 from tablecloak.solvers.tolerances import HALF, NOISE
 
@@ -24,7 +24,6 @@ __all__ = [
     "PRIMAL",
     "Callbacks",
     "Columns",
-    "Cut",
     "GrowingProgram",
     "IntegerProgram",
     "Master",
@@ -35,6 +34,7 @@ __all__ = [
     "Session",
     "Sifted",
     "Solution",
+    "SolverCut",
     "branch_and_cut",
     "cost_scale",
     "independent",

@@ -23,7 +23,7 @@ from tablecloak.errors import SolverError
 from tablecloak.solvers.outcome import MixedSolution, Outcome
 
 
-class Cut(NamedTuple):
+class SolverCut(NamedTuple):
     """sum of coefficients[i] * x[columns[i]] >= low."""
 
     columns: Ints | Codes
@@ -35,7 +35,7 @@ class Cut(NamedTuple):
 class Callbacks:
     """What the caller knows."""
 
-    separate: Callable[[Floats, bool], Sequence[Cut]]
+    separate: Callable[[Floats, bool], Sequence[SolverCut]]
     """Rows that a point misses; the flag says that it is whole: then no rows means that it is a solution."""
     accept: Callable[[Floats], bool]
     """Whether a whole point is a solution; it need not tell why not."""
@@ -83,7 +83,7 @@ def branch_and_cut(
     low, matrix = rows[0], csr_array(rows[1])
     for k in range(low.size):
         part = slice(matrix.indptr[k], matrix.indptr[k + 1])
-        _add_row(model, variables, Cut(matrix.indices[part], matrix.data[part], float(low[k])))
+        _add_row(model, variables, SolverCut(matrix.indices[part], matrix.data[part], float(low[k])))
     if math.isfinite(cutoff):
         model.setObjlimit(cutoff * scale + (0.5 if step > 0 else 1e-9 * max(1.0, abs(cutoff))))
     handler = _handler(variables, callbacks, scale, rounds)
@@ -130,7 +130,7 @@ def _settings(model: Any, seconds: float, nodes: float) -> None:
         model.setParam(name, value)
 
 
-def _add_row(model: Any, variables: list[Any], cut: Cut) -> None:
+def _add_row(model: Any, variables: list[Any], cut: SolverCut) -> None:
     from pyscipopt import quicksum
 
     terms = zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True)

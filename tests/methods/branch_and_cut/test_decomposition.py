@@ -10,7 +10,7 @@ from tablecloak.methods import largest_pattern
 from tablecloak.methods.branch_and_cut import decomposition, solver
 from tablecloak.methods.branch_and_cut.decomposition import in_parts
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import Row
+from tablecloak.methods.cuts import Cut
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing.instances import class_two
 
@@ -54,10 +54,10 @@ def test_from_the_first_rows_on_they_never_claim_too_much(seed: int) -> None:
     assert 0 < state.bound <= solved(problem).cost <= state.cost
 
 
-def two_rows(state: Exact) -> list[Row]:
+def two_rows(state: Exact) -> list[Cut]:
     """Rows over cells that may be hidden, three each, that share none."""
     cells = np.flatnonzero(state.leads)[:6]
-    return [Row(part, np.full(3, 0.5), 1.0, "capacity") for part in (cells[:3], cells[3:])]
+    return [Cut(part, np.full(3, 0.5), 1.0, "capacity") for part in (cells[:3], cells[3:])]
 
 
 def test_every_part_is_solved_by_itself_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_every_part_is_solved_by_itself_and_once(monkeypatch: pytest.MonkeyPatch
     asked: list[frozenset[int]] = []
     real = decomposition._optimum
 
-    def watching(state: Exact, rows: list[Row], cells: np.ndarray) -> object:
+    def watching(state: Exact, rows: list[Cut], cells: np.ndarray) -> object:
         asked.append(frozenset(id(row) for row in rows))
         return real(state, rows, cells)
 

@@ -12,7 +12,7 @@ from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
 from tablecloak.methods.branch_and_cut.improvement.edge_exchange import Exchanges, Judge
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import PatternRows
+from tablecloak.methods.cuts import BridgelessCuts
 from tablecloak.model import Suppression
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_one, class_problem, two_way
@@ -129,7 +129,7 @@ def alike(problem: Problem) -> bool:
 def test_of_equally_cheap_cells_not_all_lines_offer_the_same() -> None:
     problem = class_one(60, 60, 3, unit_weights=True)
     state = after_the_root(problem)
-    rows = PatternRows(problem, state.allowed)
+    rows = BridgelessCuts(problem, state.allowed)
     touched = [
         np.unique(
             problem.table.equations[:, np.flatnonzero(chosen & problem.table.is_leaf)[:200]].indices

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from tablecloak.methods.branch_and_cut import ExactParams, ExactRun
-from tablecloak.methods.cuts import Relaxation, Row
+from tablecloak.methods.cuts import Cut, Relaxation
 from tablecloak.progress import silent
 from tablecloak.testing.instances import class_problem
 
 
-def covering(seed: int, equal: bool) -> tuple[Relaxation, list[Row]]:
+def covering(seed: int, equal: bool) -> tuple[Relaxation, list[Cut]]:
     """A solved relaxation of a small random covering program."""
     rng = np.random.default_rng(seed)
     weights = np.ones(10) if equal else rng.integers(1, 9, 10).astype(float)
     rows = []
     for _ in range(6):
         cells = np.sort(rng.choice(10, int(rng.integers(2, 6)), replace=False))
-        rows.append(Row(cells, np.ones(cells.size), float(rng.integers(1, 3)), "capacity"))
+        rows.append(Cut(cells, np.ones(cells.size), float(rng.integers(1, 3)), "capacity"))
     relaxation = Relaxation(weights, np.ones(10, dtype=bool), np.zeros(10, dtype=bool))
     relaxation.add(rows)
     relaxation.solve()

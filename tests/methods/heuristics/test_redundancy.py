@@ -12,7 +12,7 @@ from tablecloak.attacker import null_space
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.cuts import separator_of
+from tablecloak.methods.cuts import capacity_separator_of
 from tablecloak.methods.heuristics import Thinner
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
@@ -136,14 +136,14 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
 def test_known_rows_only_save_work(fixture):
     problem = FIXTURES[fixture]()
     start = start_of(problem)
-    separator = separator_of(problem, start)
+    separator = capacity_separator_of(problem, start)
     requirements = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
     rng = np.random.default_rng(2)
     rows = []
     for share in (0.0, 0.1, 0.3, 0.5, 0.7):
         point = rng.random(start.size) * (rng.random(start.size) < share) * start
-        rows += separator.rows(point, requirements, most=50)
-        rows += separator.rows(np.rint(point), requirements, most=50)
+        rows += separator.separate(point, requirements, most=50)
+        rows += separator.separate(np.rint(point), requirements, most=50)
     assert rows
     check(problem, start, tuple(rows))
 

@@ -12,7 +12,7 @@ from tablecloak.methods import largest_pattern
 from tablecloak.methods.intervals import Touching, hidden_by_mark, stated
 from tablecloak.methods.intervals.attainable import repaired
 from tablecloak.methods.intervals.slope_scaling import with_switches
-from tablecloak.methods.unified import Form, combined_form
+from tablecloak.methods.unified import Formulation, combined_formulation
 from tablecloak.model import Problem, all_levels, room_by_box
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
@@ -22,9 +22,11 @@ from two_way import FIGURE_004, TwoWay
 TOUCH = 10.0
 
 
-def form_of(problem: Problem, allowed: Bools, far: float) -> Form:
+def form_of(problem: Problem, allowed: Bools, far: float) -> Formulation:
     weights = problem.weights
-    return combined_form(problem, allowed, hidden_by_mark(problem), weights, weights, TOUCH * weights, far)
+    return combined_formulation(
+        problem, allowed, hidden_by_mark(problem), weights, weights, TOUCH * weights, far
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,8 +39,8 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
         except InfeasibleProblem:
             continue
         far = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
-        form = form_of(problem, allowed, far)
-        points = Touching(problem, form, TOUCH, far, all_levels(problem), NEVER).start(allowed)
+        formulation = form_of(problem, allowed, far)
+        points = Touching(problem, formulation, TOUCH, far, all_levels(problem), NEVER).start(allowed)
         params = {"grid": 0.0, "asymmetry": 0.0, "touch": TOUCH, "seconds": 10.0}
         bound = protect(problem, "interval-combined", params=params).bound
         paid = TOUCH * float(problem.weights[problem.sensitive].sum())
@@ -46,7 +48,7 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
             most = room_by_box(problem)
             below, above = (
                 np.minimum(room, most)
-                for room, most in zip((form.below.at(x), form.above.at(x)), most, strict=True)
+                for room, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)
             )
             room = repaired(problem, below, above, silent)
             assert room is not None
@@ -56,19 +58,19 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
                 assert (now >= before * (1 - 1e-4) - 1e-4).all()
                 assert (now <= whole * (1 + 1e-4) + 1e-4).all(), "nothing else was open"
             assert audit(problem, stated(problem, *room)).safe
-            assert bound is not None and form.cost @ x - paid >= bound * (1 - 1e-6) - 1e-6
+            assert bound is not None and formulation.cost @ x - paid >= bound * (1 - 1e-6) - 1e-6
             compared += 1
     assert compared
 
 
 def test_switches_are_on_where_there_is_length_and_too_much_length_is_refused() -> None:
     problem = TwoWay(FIGURE_004).problem([(2, 3)], 10, 12, weights=np.ones(16))
-    form = form_of(problem, ~problem.forced, 12.0)
+    formulation = form_of(problem, ~problem.forced, 12.0)
     below, above = np.zeros((2, 16))
     below[3], above[5] = 4.0, 6.0
-    x = with_switches(form, below, above)
+    x = with_switches(formulation, below, above)
     assert x is not None
-    assert np.flatnonzero(form.touched.at(x)).tolist() == [3, 5]
-    assert np.allclose(form.below.at(x), below) and np.allclose(form.above.at(x), above)
+    assert np.flatnonzero(formulation.touched.at(x)).tolist() == [3, 5]
+    assert np.allclose(formulation.below.at(x), below) and np.allclose(formulation.above.at(x), above)
     above[5] = 13.0
-    assert with_switches(form, below, above) is None
+    assert with_switches(formulation, below, above) is None

@@ -12,7 +12,7 @@ import pytest
 from tablecloak.methods.base import Run
 from tablecloak.methods.mixed import MixedParams, check_in_time, plan_of
 from tablecloak.methods.rounding import FirstRounding, FirstSettings, initial_rounding
-from tablecloak.methods.unified import SecondModel
+from tablecloak.methods.unified import CuttingPlaneModel
 from tablecloak.model import Levels, Problem, Status
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
@@ -39,10 +39,10 @@ def first_of(problem: Problem, seconds: float | None, **more: Any) -> FirstRound
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that are interrupted before they have anything."""
 
-    def interrupted(self: SecondModel) -> Outcome:
+    def interrupted(self: CuttingPlaneModel) -> Outcome:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SecondModel, "_relax", interrupted)
+    monkeypatch.setattr(CuttingPlaneModel, "_relax", interrupted)
 
 
 def test_linked_tables_are_rounded_after_an_interrupt(no_programs: None) -> None:

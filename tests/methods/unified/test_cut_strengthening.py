@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.methods.unified import Affine, Form, Rows
-from tablecloak.methods.unified.cut_strengthening import RowMaker
+from tablecloak.methods.unified import Affine, Formulation, LinearConstraints
+from tablecloak.methods.unified.cut_strengthening import CutBuilder
 
 
 def form_of(low, high, whole, switches=None):
     count = len(low)
     none = Affine(np.zeros(1), csr_array((1, count)))
-    return Form(
-        np.ones(count), np.array(low, float), np.array(high, float), np.array(whole), Rows.none(count), none, none,
-        none, switches=None if switches is None else np.array(switches),
+    return Formulation(
+        np.ones(count), np.array(low, float), np.array(high, float), np.array(whole), LinearConstraints.none(count),
+        none, none, none, switches=None if switches is None else np.array(switches),
     )  # fmt: skip
 
 
-def sharpened(form, entries, need, x):
-    matrix, right = RowMaker(form, None).sharpened(
+def strengthened(formulation, entries, need, x):
+    matrix, right = CutBuilder(formulation, None).strengthened(
         csr_array(np.array([entries], float)), np.array([float(need)]), np.array(x, float)
     )
     return matrix.toarray()[0], float(right[0])
 
 
 def test_a_whole_column_below_zero_does_not_shorten_the_row():
-    form = form_of([0, -1], [1, 2], [True, True])
-    entries, need = sharpened(form, [5, 1], 3, [0.4, 0.5])
+    formulation = form_of([0, -1], [1, 2], [True, True])
+    entries, need = strengthened(formulation, [5, 1], 3, [0.4, 0.5])
     assert entries @ [1, -1] >= need  # 5 - 1 >= 3
 
 
@@ -44,11 +44,11 @@ def test_no_point_that_meets_the_row_is_cut_off(seed):
     switches = np.where(
         (kinds == "length") & bool(binaries.size), rng.choice(binaries) if binaries.size else -1, -1
     )
-    form = form_of(low, high, kinds != "length", switches)
+    formulation = form_of(low, high, kinds != "length", switches)
     entries = np.where(kinds == "binary", rng.integers(-6, 9, 5), rng.integers(0, 4, 5))
     need = int(rng.integers(1, 9))
     at = low + rng.random(5) * (high - low)
-    sharp, right = sharpened(form, entries, need, at)
+    sharp, right = strengthened(formulation, entries, need, at)
     changed = not (np.allclose(sharp, entries) and right == need)
     met = 0
     for point in product(*(range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True))):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tablecloak.methods.unified import SecondModel, combined_form, interval_form
+from tablecloak.methods.unified import CuttingPlaneModel, combined_formulation, interval_formulation
 from tablecloak.model import Problem, all_levels
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
@@ -26,11 +26,11 @@ def larger(problem: Problem) -> Problem:
     return replace(problem, levels=replace(levels, lower=1.3 * levels.lower, upper=1.7 * levels.upper))
 
 
-def partial(problem: Problem, first: SecondModel | None = None) -> SecondModel:
+def partial(problem: Problem, first: CuttingPlaneModel | None = None) -> CuttingPlaneModel:
     none = np.zeros(len(problem.table), dtype=bool)
-    form = interval_form(problem, ~problem.forced, none, problem.weights, problem.weights)
-    known = () if first is None else first.tight_proofs()
-    return SecondModel(problem, form, all_levels(problem), [], NEVER, silent, known)
+    formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
+    known = () if first is None else first.tight_cuts()
+    return CuttingPlaneModel(problem, formulation, all_levels(problem), [], NEVER, silent, known)
 
 
 def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
@@ -39,7 +39,7 @@ def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
         problem = table(seed)
         first = partial(problem)
         assert first.solve().outcome is Outcome.OPTIMAL
-        assert first.tight_proofs()
+        assert first.tight_cuts()
         cold, warm = partial(larger(problem)).solve(), partial(larger(problem), first).solve()
         assert cold.outcome is warm.outcome is Outcome.OPTIMAL
         assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
@@ -53,13 +53,17 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
 ) -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
-    form = combined_form(
+    formulation = combined_formulation(
         problem, ~problem.forced, none, problem.weights, problem.weights, 30 * problem.weights, 25.0
     )
-    whole = replace(form, switches=None)
-    expected = SecondModel(problem, whole, all_levels(problem), [], Deadline.after(60.0), silent).solve()
+    whole = replace(formulation, switches=None)
+    expected = CuttingPlaneModel(
+        problem, whole, all_levels(problem), [], Deadline.after(60.0), silent
+    ).solve()
     monkeypatch.setattr("tablecloak.methods.unified.cutting_plane_model.FIRST_GUESS", guess)
-    answer = SecondModel(problem, form, all_levels(problem), [], Deadline.after(60.0), silent).solve()
+    answer = CuttingPlaneModel(
+        problem, formulation, all_levels(problem), [], Deadline.after(60.0), silent
+    ).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe
     assert answer.objective == pytest.approx(expected.objective, rel=1e-6)
@@ -69,6 +73,8 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
 def test_no_time_proves_nothing() -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
-    form = interval_form(problem, ~problem.forced, none, problem.weights, problem.weights)
-    answer = SecondModel(problem, form, all_levels(problem), [], Deadline.after(0.0), silent).solve()
+    formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
+    answer = CuttingPlaneModel(
+        problem, formulation, all_levels(problem), [], Deadline.after(0.0), silent
+    ).solve()
     assert answer.outcome is Outcome.TIME_LIMIT and not answer.safe

@@ -11,18 +11,18 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats
 from tablecloak.auditing import audit
 from tablecloak.methods.unified import (
-    Answer,
-    Form,
-    SecondModel,
-    Shown,
-    added_up,
-    combined_form,
-    interval_form,
+    CuttingPlaneModel,
+    Formulation,
+    ModelSolution,
+    ShownFormulation,
+    additivity,
+    combined_formulation,
+    interval_formulation,
     joined,
-    perturbation_form,
-    rounding_form,
-    solve_first,
-    suppression_form,
+    perturbation_formulation,
+    rounding_formulation,
+    solve_compact_model,
+    suppression_formulation,
     with_senses,
 )
 from tablecloak.model import Problem, Rounding, all_levels, conditional_widths
@@ -46,15 +46,20 @@ LIMIT = 2.0
 """Seconds that each model has; where one of them is not done by then nothing is compared."""
 
 
-def second(problem: Problem, form: Form) -> Answer:
+def second(problem: Problem, formulation: Formulation) -> ModelSolution:
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
-    return SecondModel(problem, form, all_levels(problem), widths, Deadline.after(LIMIT), silent).solve()
+    return CuttingPlaneModel(
+        problem, formulation, all_levels(problem), widths, Deadline.after(LIMIT), silent
+    ).solve()
 
 
-def agree(problem: Problem, form: Form) -> tuple[Outcome, float]:
+def agree(problem: Problem, formulation: Formulation) -> tuple[Outcome, float]:
     """Both models on a form; what they agree on."""
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
-    one, other = solve_first(problem, form, all_levels(problem), widths, LIMIT), second(problem, form)
+    one, other = (
+        solve_compact_model(problem, formulation, all_levels(problem), widths, LIMIT),
+        second(problem, formulation),
+    )
     if Outcome.TIME_LIMIT in (one.outcome, other.outcome):
         return Outcome.TIME_LIMIT, np.nan
     assert one.outcome is other.outcome
@@ -65,11 +70,11 @@ def agree(problem: Problem, form: Form) -> tuple[Outcome, float]:
     return one.outcome, one.objective
 
 
-def summed(problem: Problem, shown: Shown) -> Form:
-    return shown.form.with_rows(added_up(problem, shown.value))
+def summed(problem: Problem, shown: ShownFormulation) -> Formulation:
+    return shown.formulation.with_constraints(additivity(problem, shown.value))
 
 
-def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Form]:
+def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Formulation]:
     cells, none = ~problem.forced, np.zeros(len(problem.table), dtype=bool)
     price: Floats = rng.integers(1, 6, none.size).astype(float)
     largest = max((float(level.max()) for _, level in problem.levels.named()), default=1.0)
@@ -77,13 +82,15 @@ def forms(problem: Problem, rng: np.random.Generator) -> dict[str, Form]:
     levels = problem.levels
     up, down = np.maximum(levels.upper, levels.sliding / 2), np.maximum(levels.lower, levels.sliding / 2)
     return {
-        "interval": interval_form(problem, cells, none, price, price),
-        "combined": combined_form(problem, cells, none, price, price, 10 * largest * price, 4 * largest),
-        "rounding": summed(problem, rounding_form(problem, cells, base, 0, price)),
-        "steps": summed(problem, rounding_form(problem, cells, base, 1, price)),
+        "interval": interval_formulation(problem, cells, none, price, price),
+        "combined": combined_formulation(
+            problem, cells, none, price, price, 10 * largest * price, 4 * largest
+        ),
+        "rounding": summed(problem, rounding_formulation(problem, cells, base, 0, price)),
+        "steps": summed(problem, rounding_formulation(problem, cells, base, 1, price)),
         "perturbation": summed(
             problem,
-            with_senses(perturbation_form(problem, cells, 2 * base, price), problem, cells, up, down),
+            with_senses(perturbation_formulation(problem, cells, 2 * base, price), problem, cells, up, down),
         ),
     }
 
@@ -95,10 +102,10 @@ def test_first_and_second_models_agree(kind: str, option: str) -> None:
     for seed in range(3):
         rng = np.random.default_rng([seed, 5])
         problem = random_problem(kind, rng, **OPTIONS[option])
-        for name, form in forms(problem, rng).items():
+        for name, formulation in forms(problem, rng).items():
             if name == "interval" and problem.levels.conditional.any():
                 continue  # a pure linear program does not know whether a cell is touched
-            outcome, _ = agree(problem, form)
+            outcome, _ = agree(problem, formulation)
             compared += outcome is not Outcome.TIME_LIMIT
     assert compared > 6
 
@@ -106,7 +113,7 @@ def test_first_and_second_models_agree(kind: str, option: str) -> None:
 def test_the_suppression_form_is_suppress_compact() -> None:
     grid = TwoWay(FIGURE_004)
     problem = grid.problem([(2, 3)], 10, 12, known=(np.zeros(16), 2 * grid.table.values))
-    found = agree(problem, suppression_form(problem, ~problem.forced))
+    found = agree(problem, suppression_formulation(problem, ~problem.forced))
     assert found == (Outcome.OPTIMAL, protect(problem, "suppress-compact").cost)
 
 
@@ -122,7 +129,8 @@ def test_rounding_agrees_with_all_roundings_there_are() -> None:
             best = min(best, float(np.abs(shown - value).sum()))
     assert np.isfinite(best)
     _, cost = agree(
-        problem, summed(problem, rounding_form(problem, ~problem.forced, np.full(9, base), 0, np.ones(9)))
+        problem,
+        summed(problem, rounding_formulation(problem, ~problem.forced, np.full(9, base), 0, np.ones(9))),
     )
     assert cost == best
 
@@ -132,10 +140,10 @@ def test_joined_forms_speak_for_their_cells() -> None:
     grid = TwoWay(FIGURE_004)
     problem = grid.problem([(2, 3)], 10, 12, weights=np.ones(16))
     leaves, one = grid.table.is_leaf, np.ones(16)
-    inner = interval_form(problem, leaves, np.zeros(16, dtype=bool), one, one)
-    totals = rounding_form(problem, ~leaves, np.where(leaves, 0.0, 10.0), 0, one)
-    form = joined([(leaves, inner), (~leaves, totals.form)])
-    outcome, cost = agree(problem, form)
+    inner = interval_formulation(problem, leaves, np.zeros(16, dtype=bool), one, one)
+    totals = rounding_formulation(problem, ~leaves, np.where(leaves, 0.0, 10.0), 0, one)
+    formulation = joined([(leaves, inner), (~leaves, totals.formulation)])
+    outcome, cost = agree(problem, formulation)
     assert outcome is Outcome.OPTIMAL
     alone = second(problem, inner).objective
     rounded = float(np.abs(grid.table.values - 10 * np.rint(grid.table.values / 10))[~leaves].sum())

@@ -11,16 +11,16 @@ from tablecloak.attacker import Boxes
 from tablecloak.auditing import audit
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
 from tablecloak.methods.intervals import stated
-from tablecloak.methods.unified import Proof, local_separation, local_start
-from tablecloak.methods.unified.local_separation import NearProver
-from tablecloak.methods.unified.separation import LinearProver, prover_of
+from tablecloak.methods.unified import ProtectionCut, local_separation, local_start
+from tablecloak.methods.unified.local_separation import LocalSeparator
+from tablecloak.methods.unified.separation import LinearProtectionSeparator, protection_separator_of
 from tablecloak.model import Mark, all_levels
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import KINDS, random_problem
 
 
-def prover(problem: Problem) -> NearProver:
-    return NearProver(problem, LinearProver(problem))
+def separator(problem: Problem) -> LocalSeparator:
+    return LocalSeparator(problem, LinearProtectionSeparator(problem))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -29,28 +29,26 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, 19])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes, asked = all_levels(problem), Boxes(problem), prover(problem)
+        requirements, boxes, asked = all_levels(problem), Boxes(problem), separator(problem)
         size = len(problem.table)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
         safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
         for room in rooms:
             share = np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
-            for proof in asked.proofs(
+            for cut in asked.separate(
                 *room, requirements, extent=np.ones(len(requirements)), most=100, share=share
             ):
-                assert share is not None or _left(proof, boxes, room) < proof.requirement.level * (1 - 1e-8)
-                assert all(
-                    _left(proof, boxes, other) >= proof.requirement.level * (1 - 1e-6) for other in safe
-                )
+                assert share is not None or _left(cut, boxes, room) < cut.requirement.level * (1 - 1e-8)
+                assert all(_left(cut, boxes, other) >= cut.requirement.level * (1 - 1e-6) for other in safe)
                 checked += 1
     assert checked > 20
 
 
-def _left(proof: Proof, boxes: Boxes, room: Floats) -> float:
-    down, up = boxes[proof.requirement.attacker]
+def _left(cut: ProtectionCut, boxes: Boxes, room: Floats) -> float:
+    down, up = boxes[cut.requirement.attacker]
     below, above = np.minimum(room[0], down), np.minimum(room[1], up)
-    return float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
+    return float(cut.above @ above[cut.cells] + cut.below @ below[cut.cells])
 
 
 @pytest.mark.parametrize("farthest", [0, 3000])
@@ -61,11 +59,11 @@ def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.Monke
     for seed in range(12):
         rng = np.random.default_rng([seed, 21])
         problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))
-        requirements, asked = all_levels(problem), prover(problem)
+        requirements, asked = all_levels(problem), separator(problem)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for _ in range(4):
             below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
-            found = asked.proofs(below, above, requirements, extent=np.ones(len(requirements)), most=1)
+            found = asked.separate(below, above, requirements, extent=np.ones(len(requirements)), most=1)
             verdict = audit(problem, stated(problem, below, above))
             assert bool(found) == (not verdict.safe_rows.all())
 
@@ -75,7 +73,7 @@ def test_nothing_is_asked_when_the_time_is_up() -> None:
     requirements, none = all_levels(problem), np.zeros(len(problem.table))
     passed = Deadline.after(0.0)
     assert (
-        prover(problem).proofs(
+        separator(problem).separate(
             none, none, requirements, extent=np.ones(len(requirements)), most=9, deadline=passed
         )
         == []
@@ -100,7 +98,7 @@ def test_the_optimum_is_the_same_however_proofs_are_found(seed: int, monkeypatch
     problem, costs = nested_problem(seed), []
     for quickly in (10_000, 10):
         monkeypatch.setattr(local_start, "QUICKLY_ASKED", quickly)
-        assert isinstance(prover_of(problem), NearProver) == (quickly == 10)
+        assert isinstance(protection_separator_of(problem), LocalSeparator) == (quickly == 10)
         found = interval_partial(
             problem,
             params=PartialParams(asymmetry=0.0, grid=0.0),

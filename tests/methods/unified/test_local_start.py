@@ -8,9 +8,9 @@ import pytest
 from tablecloak.attacker import Boxes
 from tablecloak.auditing import audit
 from tablecloak.methods.intervals import hidden_by_mark, stated
-from tablecloak.methods.unified import SecondModel, interval_form
+from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
 from tablecloak.methods.unified import local_start as module
-from tablecloak.methods.unified.local_start import near_proofs
+from tablecloak.methods.unified.local_start import local_protection_cuts
 from tablecloak.model import Mark, all_levels
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.testing import KINDS, random_problem
@@ -25,17 +25,17 @@ def test_every_safe_room_meets_them(kind: str, together: int, monkeypatch: pytes
         rng = np.random.default_rng([seed, 23])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
         requirements, boxes, size = all_levels(problem), Boxes(problem), len(problem.table)
-        proofs = near_proofs(problem, problem.weights, problem.weights, requirements, NEVER)
+        cuts = local_protection_cuts(problem, problem.weights, problem.weights, requirements, NEVER)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for wide in (10, 30, 60, 100):
             room = np.where(problem.forced, 0.0, rng.integers(0, wide, (2, size))) + endless
             if not audit(problem, stated(problem, *room)).safe_rows.all():
                 continue
-            for proof in proofs:
-                down, up = boxes[proof.requirement.attacker]
+            for cut in cuts:
+                down, up = boxes[cut.requirement.attacker]
                 below, above = np.minimum(room[0], down), np.minimum(room[1], up)
-                left = float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
-                assert left >= proof.requirement.level * (1 - 1e-6)
+                left = float(cut.above @ above[cut.cells] + cut.below @ below[cut.cells])
+                assert left >= cut.requirement.level * (1 - 1e-6)
                 checked += 1
     assert checked > 5
 
@@ -45,22 +45,25 @@ def test_one_program_of_all_levels_and_equations_needs_no_more_rows_for_its_boun
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the program holds the whole table its duals are the optimum of the second model."""
-    monkeypatch.setattr(module.Surroundings, "around", lambda self, *_: np.arange(self.rows.shape[0]))
+    monkeypatch.setattr(module.Neighbourhood, "around", lambda self, *_: np.arange(self.rows.shape[0]))
     monkeypatch.setattr(module, "_groups", lambda _, requirements: [list(requirements)])
     problem = random_problem(kind, np.random.default_rng(8))
     requirements, weights = all_levels(problem), np.where(hidden_by_mark(problem), 0.0, problem.weights)
-    proofs = near_proofs(problem, weights, weights, requirements, NEVER)
-    form = interval_form(problem, ~problem.forced, hidden_by_mark(problem), weights, weights)
+    cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER)
+    formulation = interval_formulation(problem, ~problem.forced, hidden_by_mark(problem), weights, weights)
     bounds: list[float] = []
 
     def tell(phase: str, done: int, total: int, incumbent: float | None = None, bound: float = 0.0) -> None:
         bounds.append(bound)
 
-    answer = SecondModel(problem, form, requirements, [], NEVER, tell, proofs).solve()
+    answer = CuttingPlaneModel(problem, formulation, requirements, [], NEVER, tell, cuts).solve()
     assert bounds[1] == pytest.approx(answer.objective, rel=1e-6)
 
 
 def test_none_when_the_time_is_up() -> None:
     problem = random_problem("two-way", np.random.default_rng(1))
     requirements = all_levels(problem)
-    assert near_proofs(problem, problem.weights, problem.weights, requirements, Deadline.after(0.0)) == []
+    assert (
+        local_protection_cuts(problem, problem.weights, problem.weights, requirements, Deadline.after(0.0))
+        == []
+    )

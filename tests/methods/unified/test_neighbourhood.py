@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablecloak.attacker import working_equations
-from tablecloak.methods.unified.neighbourhood import Surroundings
+from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.model import all_levels
 from tablecloak.testing import KINDS, random_problem
 
@@ -15,7 +15,7 @@ from tablecloak.testing import KINDS, random_problem
 def test_parts_of_the_equations(kind: str) -> None:
     rng = np.random.default_rng(4)
     table = random_problem(kind, rng).table
-    near, dense = Surroundings(table), working_equations(table).toarray()
+    near, dense = Neighbourhood(table), working_equations(table).toarray()
     for _ in range(5):
         cells = np.sort(rng.choice(len(table), size=3, replace=False))
         equations = np.flatnonzero((dense[:, cells] != 0).any(axis=1))
@@ -31,7 +31,7 @@ def test_parts_of_the_equations(kind: str) -> None:
 
 def test_around_a_cell_takes_another_ring_of_equations_while_they_are_small() -> None:
     table = random_problem("two-way", np.random.default_rng(4)).table
-    near, every = Surroundings(table), np.ones(len(table), dtype=bool)
+    near, every = Neighbourhood(table), np.ones(len(table), dtype=bool)
     own = near.equations_of(np.array([5]))
     assert near.around(np.array([5]), every, 0).tolist() == own.tolist()
     wider = near.around(np.array([5]), every, 10_000)
@@ -44,7 +44,7 @@ def test_around_a_cell_takes_another_ring_of_equations_while_they_are_small() ->
 def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
     rng = np.random.default_rng(6)
     problem = random_problem(kind, rng, sliding=True)
-    near, dense = Surroundings(problem.table), working_equations(problem.table).toarray()
+    near, dense = Neighbourhood(problem.table), working_equations(problem.table).toarray()
     requirement = all_levels(problem)[0]
     sides, above, below = [], *np.zeros((2, len(problem.table)))
     for upward in (True, False):
@@ -54,8 +54,8 @@ def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
         rho[requirement.cell] += 1.0 if upward else -1.0
         above, below = above + np.maximum(rho, 0.0), below + np.maximum(-rho, 0.0)
         sides.append((upward, equations, y + 1e-8))
-    proof = near.proof(requirement, sides)
-    assert proof.requirement is requirement
-    assert proof.cells.tolist() == np.flatnonzero((above > 0) | (below > 0)).tolist()
-    assert proof.above == pytest.approx(above[proof.cells])
-    assert proof.below == pytest.approx(below[proof.cells])
+    cut = near.cut(requirement, sides)
+    assert cut.requirement is requirement
+    assert cut.cells.tolist() == np.flatnonzero((above > 0) | (below > 0)).tolist()
+    assert cut.above == pytest.approx(above[cut.cells])
+    assert cut.below == pytest.approx(below[cut.cells])

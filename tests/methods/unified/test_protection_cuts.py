@@ -9,9 +9,13 @@ from tablecloak.arrays import Floats
 from tablecloak.attacker import Boxes, is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.intervals import stated
-from tablecloak.methods.unified import Proof
-from tablecloak.methods.unified.protection_cuts import Prover, own_proofs
-from tablecloak.methods.unified.separation import LinearProver, NetworkProver, prover_of
+from tablecloak.methods.unified import ProtectionCut
+from tablecloak.methods.unified.protection_cuts import Separator, own_bound_cuts
+from tablecloak.methods.unified.separation import (
+    LinearProtectionSeparator,
+    NetworkProtectionSeparator,
+    protection_separator_of,
+)
 from tablecloak.model import Mark, Side, all_levels, conditional_widths
 from tablecloak.testing import KINDS, random_problem
 from two_way import TwoWay
@@ -26,17 +30,17 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
         requirements, boxes = all_levels(problem), Boxes(problem)
         size = len(problem.table)
-        provers: list[Prover] = [LinearProver(problem)]
-        provers += [NetworkProver(problem)] if is_network(problem) else []
+        separators: list[Separator] = [LinearProtectionSeparator(problem)]
+        separators += [NetworkProtectionSeparator(problem)] if is_network(problem) else []
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
         safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
-        for prover in provers:
+        for separator in separators:
             for room in rooms:
                 share = (
                     np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
                 )
-                found = prover.proofs(
+                found = separator.separate(
                     room[0],
                     room[1],
                     requirements,
@@ -45,17 +49,17 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
                     share=share,
                     depth=depth,
                 )
-                for proof in found:
-                    down, up = boxes[proof.requirement.attacker]
+                for cut in found:
+                    down, up = boxes[cut.requirement.attacker]
 
                     def left(
-                        other: Floats, proof: Proof = proof, down: Floats = down, up: Floats = up
+                        other: Floats, cut: ProtectionCut = cut, down: Floats = down, up: Floats = up
                     ) -> float:
                         below, above = np.minimum(other[0], down), np.minimum(other[1], up)
-                        return float(proof.above @ above[proof.cells] + proof.below @ below[proof.cells])
+                        return float(cut.above @ above[cut.cells] + cut.below @ below[cut.cells])
 
-                    assert share is not None or left(room) < proof.requirement.level * (1 - 1e-8)
-                    assert all(left(other) >= proof.requirement.level * (1 - 1e-6) for other in safe)
+                    assert share is not None or left(room) < cut.requirement.level * (1 - 1e-8)
+                    assert all(left(other) >= cut.requirement.level * (1 - 1e-6) for other in safe)
                     checked += 1
     assert checked > 20
 
@@ -68,7 +72,7 @@ def test_no_proof_means_safe(kind: str) -> None:
         requirements = all_levels(problem)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
-        found = prover_of(problem).proofs(
+        found = protection_separator_of(problem).separate(
             below, above, requirements, extent=np.ones(len(requirements)), most=1
         )
         verdict = audit(problem, stated(problem, below, above))
@@ -91,18 +95,18 @@ def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
     problem = grid.problem([(2, 3)], 5, 5)
     requirements, none = all_levels(problem), np.zeros(len(problem.table))
     one, many = (
-        NetworkProver(problem).proofs(
+        NetworkProtectionSeparator(problem).separate(
             none, none, requirements, extent=np.ones(len(requirements)), most=9, depth=depth
         )
         for depth in (1, 5)
     )
     assert len(many) > len(one) > 0
-    assert {proof.requirement for proof in many} == {proof.requirement for proof in one}
-    assert len({proof.cells.tobytes() for proof in many}) > len({proof.cells.tobytes() for proof in one})
+    assert {cut.requirement for cut in many} == {cut.requirement for cut in one}
+    assert len({cut.cells.tobytes() for cut in many}) > len({cut.cells.tobytes() for cut in one})
 
 
 def test_a_cells_own_room_must_hold_its_levels() -> None:
     problem = random_problem("two-way", np.random.default_rng(5), sliding=True)
-    for proof in own_proofs(all_levels(problem)):
-        assert proof.cells.tolist() == [proof.requirement.cell]
-        assert (proof.above[0] + proof.below[0] == 2.0) == (proof.requirement.side is Side.SLIDE)
+    for cut in own_bound_cuts(all_levels(problem)):
+        assert cut.cells.tolist() == [cut.requirement.cell]
+        assert (cut.above[0] + cut.below[0] == 2.0) == (cut.requirement.side is Side.SLIDE)

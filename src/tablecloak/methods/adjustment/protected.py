@@ -33,14 +33,14 @@ from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.methods.unified import (
     Affine,
-    Answer,
-    Form,
-    SecondModel,
-    Shown,
-    added_up,
+    CuttingPlaneModel,
+    Formulation,
+    ModelSolution,
+    ShownFormulation,
+    additivity,
     length_unit,
-    perturbation_form,
-    solve_first,
+    perturbation_formulation,
+    solve_compact_model,
     with_senses,
 )
 from tablecloak.model import Perturbation, Problem, all_levels, conditional_widths
@@ -90,7 +90,7 @@ def price_unit(problem: Problem) -> float:
     return (float(positive.mean()) if positive.size else 1.0) * length_unit(problem)
 
 
-def form_of(problem: Problem, ranges: Ranges, counted: bool) -> Shown:
+def form_of(problem: Problem, ranges: Ranges, counted: bool) -> ShownFormulation:
     """Columns and rows of a perturbation within ranges; cells with a choice have a binary sense, if there are any.
 
     Costs are in units of `price_unit`.
@@ -99,11 +99,11 @@ def form_of(problem: Problem, ranges: Ranges, counted: bool) -> Shown:
     cells = ~problem.forced
     furthest = np.maximum.reduce([ranges.high, -ranges.low, ranges.up_high, ranges.down_high]) * unit
     prices = problem.weights / price_unit(problem)
-    shown = perturbation_form(problem, cells, np.where(cells, furthest, 0.0), prices, counted)
+    shown = perturbation_formulation(problem, cells, np.where(cells, furthest, 0.0), prices, counted)
     mine = np.flatnonzero(cells & (furthest > 0))
     count, ratio = mine.size, unit / length
     sensitive, rises, falls = (mask[mine] for mask in (problem.sensitive, ranges.rises, ranges.falls))
-    low, high = shown.form.low.copy(), shown.form.high.copy()
+    low, high = shown.formulation.low.copy(), shown.formulation.high.copy()
     high[:count] = np.where(problem.sensitive, ranges.up_high, ranges.high)[mine] * ratio
     high[count : 2 * count] = np.where(problem.sensitive, ranges.down_high, -ranges.low)[mine] * ratio
     high[:count][sensitive & ~rises] = 0.0
@@ -111,19 +111,21 @@ def form_of(problem: Problem, ranges: Ranges, counted: bool) -> Shown:
     if not ranges.both.any():
         low[:count] = np.where(rises, ranges.up_low[mine] * ratio, 0.0)
         low[count : 2 * count] = np.where(falls, ranges.down_low[mine] * ratio, 0.0)
-    shown = replace(shown, form=replace(shown.form, low=low, high=high))
+    shown = replace(shown, formulation=replace(shown.formulation, low=low, high=high))
     if ranges.both.any():
-        columns = shown.form.size
+        columns = shown.formulation.size
         shown = with_senses(shown, problem, cells, ranges.up_low * unit, ranges.down_low * unit)
-        low, high = shown.form.low.copy(), shown.form.high.copy()
+        low, high = shown.formulation.low.copy(), shown.formulation.high.copy()
         low[columns:] = (rises & ~falls)[sensitive]
         high[columns:] = rises[sensitive]
-        shown = replace(shown, form=replace(shown.form, low=low, high=high))
-    form = shown.form.with_rows(added_up(problem, shown.value)).at_most_touched(problem.most_touched)
+        shown = replace(shown, formulation=replace(shown.formulation, low=low, high=high))
+    form = shown.formulation.with_constraints(additivity(problem, shown.value)).at_most_touched(
+        problem.most_touched
+    )
     own = ranges.constant + ranges.rate * np.where(cells, problem.table.values, 0.0)
     above = Affine(own, csr_array(diags_array(1 + ranges.rate) @ shown.value.matrix))
     below = Affine(own, csr_array(diags_array(ranges.rate - 1) @ shown.value.matrix))
-    return replace(shown, form=replace(form, above=above, below=below))
+    return replace(shown, formulation=replace(form, above=above, below=below))
 
 
 def counts_cells(problem: Problem) -> bool:
@@ -151,8 +153,8 @@ def against_attackers(
 def without_attackers(problem: Problem, ranges: Ranges, deadline: Deadline, progress: Progress) -> Attempt:
     """The best perturbation that keeps sensitive cells away from the truth, whatever attackers make of it."""
     shown = form_of(problem, ranges, problem.most_touched is not None)
-    answer = SecondModel(
-        problem, shown.form, [], [], deadline.share(PROGRAM_SHARE), _priced(problem, progress)
+    answer = CuttingPlaneModel(
+        problem, shown.formulation, [], [], deadline.share(PROGRAM_SHARE), _priced(problem, progress)
     ).solve()
     return _attempt(problem, ranges, shown, answer, deadline, progress)
 
@@ -256,10 +258,13 @@ def _solved(
     ]
     if first:
         progress("first model", 0, 1)
-        answer = _answer(solve_first(problem, shown.form, requirements, widths, limit.left), shown.form)
+        answer = _answer(
+            solve_compact_model(problem, shown.formulation, requirements, widths, limit.left),
+            shown.formulation,
+        )
     else:
         told = _priced(problem, progress)
-        answer = SecondModel(problem, shown.form, requirements, widths, limit, told).solve()
+        answer = CuttingPlaneModel(problem, shown.formulation, requirements, widths, limit, told).solve()
     return _attempt(problem, ranges, shown, answer, deadline, progress)
 
 
@@ -276,19 +281,26 @@ def _priced(problem: Problem, progress: Progress) -> Progress:
     return told
 
 
-def _answer(solution: MixedSolution, form: Form) -> Answer:
+def _answer(solution: MixedSolution, form: Formulation) -> ModelSolution:
     """The first model's solution as an answer of the second."""
     there = solution.values.size == form.size
     objective = solution.objective if there else math.inf
-    return Answer(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
+    return ModelSolution(solution.outcome, solution.values, there, objective, solution.bound, 0, 0)
 
 
 def _attempt(
-    problem: Problem, ranges: Ranges, shown: Shown, answer: Answer, deadline: Deadline, progress: Progress
+    problem: Problem,
+    ranges: Ranges,
+    shown: ShownFormulation,
+    answer: ModelSolution,
+    deadline: Deadline,
+    progress: Progress,
 ) -> Attempt:
     """The answer in whole units, audited. Whole units have a moment also when the time is up."""
     unit = problem.table.unit
-    if answer.values.size < shown.form.size or (answer.outcome is Outcome.INFEASIBLE and not answer.safe):
+    if answer.values.size < shown.formulation.size or (
+        answer.outcome is Outcome.INFEASIBLE and not answer.safe
+    ):
         return _none(problem, answer)
     moved = (shown.value.at(answer.values) - problem.table.values) / unit
     low, high = ranges.with_senses(moved > 0).ends()
@@ -313,17 +325,17 @@ def _is_safe(problem: Problem, pattern: Perturbation, deadline: Deadline, progre
     return safe
 
 
-def _none(problem: Problem, answer: Answer) -> Attempt:
+def _none(problem: Problem, answer: ModelSolution) -> Attempt:
     """Nothing was found."""
     bound = answer.bound * price_unit(problem) if math.isfinite(answer.bound) else 0.0
     return Attempt(answer.outcome, np.zeros(0), None, False, math.inf, bound, answer.rounds, answer.rows)
 
 
-def _still(problem: Problem, shown: Shown, x: Floats) -> Bools:
+def _still(problem: Problem, shown: ShownFormulation, x: Floats) -> Bools:
     """Cells that must not be changed: forced ones, and those that the program counts as untouched."""
     still = problem.forced.copy()
-    if shown.form.touched.matrix.nnz:
-        still |= shown.form.touched.at(x) < 0.5
+    if shown.formulation.touched.matrix.nnz:
+        still |= shown.formulation.touched.at(x) < 0.5
     return still
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.improvement import Occasions
 from tablecloak.methods.branch_and_cut.state import Exact
-from tablecloak.methods.cuts import Row, rounded_up
+from tablecloak.methods.cuts import Cut, rounded_up
 from tablecloak.solvers import GrowingProgram, Outcome
 
 MOST_SHARE = 0.5
@@ -49,7 +49,7 @@ def in_parts(state: Exact) -> None:
             bound += solved[0]
             x[solved[1]] = 1.0
         state.raise_bound(bound)
-        x = state.twins.spread(x)
+        x = state.aggregation.expanded(x)
         missed = state.check(x)
         if not missed:
             return
@@ -71,7 +71,7 @@ def _parts(matrix: csr_array) -> Iterator[tuple[Ints, Ints]]:
             yield np.flatnonzero(of_row == part), used[of_cell == part].astype(np.int64)
 
 
-def _optimum(state: Exact, rows: Sequence[Row], cells: Ints) -> tuple[float, Ints] | None:
+def _optimum(state: Exact, rows: Sequence[Cut], cells: Ints) -> tuple[float, Ints] | None:
     """The bound and the hidden cells of a part; None if it has no solution or takes too long."""
     program = GrowingProgram(state.prices[cells])
     right: Floats = np.array([row.rhs for row in rows])

@@ -200,7 +200,7 @@ class ExactRun:
             isinstance(state.separator, NetworkSeparator)
             and len(state.requirements) * state.leads.sum() > DENSE
         ):
-            relaxation.add(state.separator.stars(state.requirements))
+            relaxation.add(state.separator.star_cuts(state.requirements))
         while not state.deadline.passed():
             outcome = relaxation.solve(state.deadline.left)
             if outcome is Outcome.INFEASIBLE:

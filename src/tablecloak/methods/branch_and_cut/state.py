@@ -12,15 +12,15 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.cuts import (
-    CoverFinder,
+    Aggregation,
+    BridgelessCuts,
+    CoverSeparator,
+    Cut,
     NetworkSeparator,
-    PatternRows,
     Relaxation,
-    Row,
-    Twins,
+    capacity_separator_of,
     matrix_of,
     rounded_up,
-    separator_of,
     weight_unit,
 )
 from tablecloak.methods.heuristics import NetworkSearch, Search, Thinner
@@ -72,10 +72,10 @@ class Exact:
         self.free, self.is_network = allowed & ~problem.must_hide, is_network(problem)
         self.hidden: Bools | None = allowed.copy() if problem.most_touched is None else None
         self.bound, self.changed = 0.0, 0
-        self.twins = Twins.of(problem, allowed)
-        self.leads: Bools = self.free & self.twins.leads
+        self.aggregation = Aggregation.of(problem, allowed)
+        self.leads: Bools = self.free & self.aggregation.represents
         """The cells that are decided on; `prices` is what hiding one and its twins costs."""
-        self.prices: Floats = self.twins.together(problem.weights)
+        self.prices: Floats = self.aggregation.summed(problem.weights)
         self.unit = weight_unit(self.prices[self.leads])
         self.alike = self._is_alike()
         """Whether this is a network with so many equal weights that patterns of the same cost abound
@@ -101,20 +101,20 @@ class Exact:
 
     def prepare(self) -> None:
         """The engines that find rows, and the relaxation without any."""
-        self.separator = separator = separator_of(self.problem, self.allowed, self.twins)
+        self.separator = separator = capacity_separator_of(self.problem, self.allowed, self.aggregation)
         self._covers = (
-            CoverFinder(separator, self.requirements) if isinstance(separator, NetworkSeparator) else None
+            CoverSeparator(separator, self.requirements) if isinstance(separator, NetworkSeparator) else None
         )
-        self.patterns = PatternRows(self.problem, self.allowed, self.twins)
+        self.patterns = BridgelessCuts(self.problem, self.allowed, self.aggregation)
         start = self.patterns.cheapest(FIRST_COLUMNS, np.random.default_rng(0) if self.alike else None)
         if self.hidden is not None and not (self.hidden == self.allowed).all():
-            start |= self.twins.leaders_of(self.hidden & self.free)
+            start |= self.aggregation.representatives_of(self.hidden & self.free)
         self.relaxation = Relaxation(self.prices, self.leads, start)
         if self.problem.most_touched is not None:
             cells = np.flatnonzero(self.leads)
             room = self.problem.most_touched - int(self.problem.must_hide.sum())
-            touched = -self.twins.sizes[cells].astype(float)
-            self.relaxation.add([Row(cells, touched, -float(room), "most touched")])
+            touched = -self.aggregation.sizes[cells].astype(float)
+            self.relaxation.add([Cut(cells, touched, -float(room), "most touched")])
 
     def _levels(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, the largest first, and conditional ones."""
@@ -193,7 +193,7 @@ class Exact:
     @property
     def point(self) -> Floats:
         """The last solution of the relaxation, over all cells."""
-        return self.twins.spread(self.relaxation.x)
+        return self.aggregation.expanded(self.relaxation.x)
 
     def missed(
         self,
@@ -201,28 +201,28 @@ class Exact:
         stages: Sequence[Stage] = ROOT_STAGES,
         most: int | None = None,
         among: Bools | None = None,
-    ) -> tuple[list[Row], Sequence[Stage]]:
+    ) -> tuple[list[Cut], Sequence[Stage]]:
         """Rows that a fractional point misses, and the stages that are left: the one that found rows and the next ones.
 
         Rows found at a point further inside, where promising cells that x publishes are hidden a little, are missed by
         x all the more; and they are sparser and cut deeper, for they weigh these cells too. The last stage is x itself.
         Promising cells are `among` these, if only they are decided on.
         """
-        rows: list[Row] = []
+        rows: list[Cut] = []
         while True:
             inside = self._inside(x, stages[0], self.leads if among is None else among)
             most = most or self.rows_a_round
-            rows = self.separator.rows(inside, self.requirements, most=most, deadline=self.deadline)
+            rows = self.separator.separate(inside, self.requirements, most=most, deadline=self.deadline)
             if rows or len(stages) == 1 or self.deadline.passed():
-                return [*self.valid(rows), *self.patterns.rows(x)], stages
+                return [*self.valid(rows), *self.patterns.separate(x)], stages
             stages = stages[1:]
 
-    def covers(self, x: Floats, most: int | None = None, kinds: int | None = None) -> list[Row]:
+    def covers(self, x: Floats, most: int | None = None, kinds: int | None = None) -> list[Cut]:
         """Covers that a fractional point misses, of at most so many kinds. On networks only."""
         if self._covers is None:
             return []
         return self.valid(
-            self._covers.rows(x, most=most or self.rows_a_round, kinds=kinds, deadline=self.deadline)
+            self._covers.separate(x, most=most or self.rows_a_round, kinds=kinds, deadline=self.deadline)
         )
 
     def _inside(self, x: Floats, stage: Stage, among: Bools) -> Floats:
@@ -232,20 +232,20 @@ class Exact:
             cells = cells[np.argpartition(self.relaxation.reduced[cells], stage.cells)[: stage.cells]]
         inside = x.copy()
         inside[cells] = stage.extent
-        return self.twins.spread(inside)
+        return self.aggregation.expanded(inside)
 
     def is_safe(self, x: Floats) -> bool:
         """Whether a whole point is a safe pattern; kept if it is the best. Levels missed lately are asked first."""
-        if self._suspects and self.separator.rows(x, self._suspects, most=1):
+        if self._suspects and self.separator.separate(x, self._suspects, most=1):
             return False
         safe = not self.check(x, most=1)
         if not safe and self.is_network and self.separator.worst is not None:
             self._suspects = [self.separator.worst, *self._suspects[: SUSPECTS - 1]]
         return safe
 
-    def check(self, x: Floats, most: int | None = None) -> list[Row]:
+    def check(self, x: Floats, most: int | None = None) -> list[Cut]:
         """Rows that a whole point misses. None: it is a safe pattern, and kept if it is the best."""
-        found = self.separator.rows(
+        found = self.separator.separate(
             x, self.requirements, most=most or self.rows_a_round, deadline=self.deadline
         )
         rows = self.valid(found)
@@ -254,10 +254,10 @@ class Exact:
                 raise TimeUp
             sure = self.is_network and not found
             open_levels = self.adopt((x > 0.5) | self.problem.must_hide, sure=sure)
-            rows = [self.separator.another_cell(requirement, x) for requirement in open_levels]
-        return [*rows, *self.patterns.rows(x)] if rows else []
+            rows = [self.separator.weakest_no_good(requirement, x) for requirement in open_levels]
+        return [*rows, *self.patterns.separate(x)] if rows else []
 
-    def valid(self, rows: list[Row]) -> list[Row]:
+    def valid(self, rows: list[Cut]) -> list[Cut]:
         """Without rows that a safe pattern misses: they would be wrong. They are counted."""
         if not rows or not self._safe_patterns:
             return rows
@@ -290,7 +290,7 @@ class Exact:
         Flows of whole numbers are `sure`. Elsewhere what floats call safe is audited first: gives the levels that are
         open all the same.
         """
-        hidden, most = self.twins.complete(hidden), self.problem.most_touched
+        hidden, most = self.aggregation.without_partial(hidden), self.problem.most_touched
         if (most is not None and int(hidden.sum()) > most) or self.cost_of(hidden) >= self.cost:
             return []
         if not (self.is_network if sure is None else sure):
@@ -302,7 +302,7 @@ class Exact:
         self.changed += 1
         self._safe_patterns = [
             *self._safe_patterns[1 - SAFE_PATTERNS :],
-            self.twins.leaders_of(hidden) & self.leads,
+            self.aggregation.representatives_of(hidden) & self.leads,
         ]
         return []
 

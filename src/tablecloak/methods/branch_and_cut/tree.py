@@ -10,9 +10,9 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.state import LAST, Exact, Stage
-from tablecloak.methods.cuts import Row
+from tablecloak.methods.cuts import Cut
 from tablecloak.progress import TimeUp
-from tablecloak.solvers import Callbacks, Cut, MixedSolution, branch_and_cut
+from tablecloak.solvers import Callbacks, MixedSolution, SolverCut, branch_and_cut
 
 WORTH = 0.02
 """In the tree a row is worth adding if it is missed by more than this."""
@@ -45,7 +45,7 @@ class Columns:
         self.cells = cells
         self.place = np.full(state.free.size, -1, dtype=np.int64)
         self.place[cells] = np.arange(cells.size)
-        self._spread = state.twins.spread
+        self._spread = state.aggregation.expanded
 
     def point(self, values: Floats) -> Floats:
         """Values of the columns as a point over all cells."""
@@ -53,11 +53,11 @@ class Columns:
         x[self.cells] = values
         return self._spread(x)
 
-    def cut(self, row: Row) -> Cut:
+    def cut(self, row: Cut) -> SolverCut:
         """A row over the columns."""
         columns = self.place[row.cells]
         inside = columns >= 0
-        return Cut(columns[inside], row.coefficients[inside], row.rhs)
+        return SolverCut(columns[inside], row.coefficients[inside], row.rhs)
 
 
 class Watcher(NamedTuple):
@@ -88,17 +88,17 @@ def decide(
         if state.deadline.passed():
             raise TimeUp
 
-    def separate(values: Floats, whole: bool) -> list[Cut]:
+    def separate(values: Floats, whole: bool) -> list[SolverCut]:
         look()
         x = columns.point(values)
         if whole:
             rows = state.check(x)
         else:
             found, _ = state.missed(x, effort.stages, effort.levels, columns.place >= 0)
-            rows = [row for row in found if row.shortfall(x) > WORTH]
+            rows = [row for row in found if row.violation(x) > WORTH]
             if not rows and effort.covers:
                 found = state.covers(x, effort.levels, effort.covers)
-                rows = [row for row in found if row.shortfall(x) > WORTH]
+                rows = [row for row in found if row.violation(x) > WORTH]
         state.relaxation.collect(rows)
         return [columns.cut(row) for row in rows]
 

@@ -1,31 +1,31 @@
 """Valid inequalities of cell suppression, their separation, and the programs over them."""
 
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.cuts.bridgeless import PatternRows
-from tablecloak.methods.cuts.capacity import CoverFinder, NetworkSeparator, separator_of
-from tablecloak.methods.cuts.cut import Row, matrix_of
+from tablecloak.methods.cuts.aggregation import Aggregation
+from tablecloak.methods.cuts.bridgeless import BridgelessCuts
+from tablecloak.methods.cuts.capacity import CoverSeparator, NetworkSeparator, capacity_separator_of
+from tablecloak.methods.cuts.cut import Cut, matrix_of
 from tablecloak.methods.cuts.cut_loop import Finder, RowProgram, next_multiple, rounded_up, weight_unit
-from tablecloak.methods.cuts.equation import Lines, OneWayRows, fixed_by, levels_of
+from tablecloak.methods.cuts.equation import EquationCuts, OneWayCuts, fixing_cuts, levels_of
 from tablecloak.methods.cuts.flow_model import FlowProgram
 from tablecloak.methods.cuts.relaxation import Relaxation
 
 __all__ = [
-    "CoverFinder",
+    "Aggregation",
+    "BridgelessCuts",
+    "CoverSeparator",
+    "Cut",
+    "EquationCuts",
     "Finder",
     "FlowProgram",
-    "Lines",
     "NetworkSeparator",
-    "OneWayRows",
-    "PatternRows",
+    "OneWayCuts",
     "Relaxation",
-    "Row",
     "RowProgram",
-    "Twins",
-    "fixed_by",
+    "capacity_separator_of",
+    "fixing_cuts",
     "levels_of",
     "matrix_of",
     "next_multiple",
     "rounded_up",
-    "separator_of",
     "weight_unit",
 ]

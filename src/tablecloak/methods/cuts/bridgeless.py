@@ -14,18 +14,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts.aggregation import Aggregation
+from tablecloak.methods.cuts.cut import Cut
 from tablecloak.model import Problem
 
 LEAST = 1e-3
 
 
-class PatternRows:
+class BridgelessCuts:
     """The equations over the cells that may be hidden; rows are over the leaders of twins, points over all cells."""
 
-    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
-        leader = (Twins.none(allowed.size) if twins is None else twins).leader
+    def __init__(self, problem: Problem, allowed: Bools, aggregation: Aggregation | None = None) -> None:
+        leader = (Aggregation.identity(allowed.size) if aggregation is None else aggregation).representative
         equations = csr_array(problem.table.equations)
         keep = allowed[equations.indices]
         row = np.repeat(np.arange(equations.shape[0]), np.diff(equations.indptr))
@@ -39,7 +39,7 @@ class PatternRows:
         self._weights = problem.weights
         self._needy = np.bincount(equations.indices, weights=bound[row], minlength=allowed.size)
 
-    def rows(self, x: Floats) -> list[Row]:
+    def separate(self, x: Floats) -> list[Cut]:
         """The most violated row of each equation."""
         if self._cells.size == 0:
             return []
@@ -53,7 +53,7 @@ class PatternRows:
             cells = np.unique(self._cells[starts[equation] : stops[equation]]).astype(np.int64)
             coefficients = np.ones(cells.size)
             coefficients[int(np.argmax(x[cells]))] = -1.0
-            found.append(Row(cells, coefficients, 0.0, "pattern"))
+            found.append(Cut(cells, coefficients, 0.0, "pattern"))
         return found
 
     def cheapest(self, count: int, rng: np.random.Generator | None = None) -> Bools:

@@ -40,8 +40,8 @@ from tablecloak.attacker import (
     working_columns,
     working_equations,
 )
-from tablecloak.methods.cuts.aggregation import Twins
-from tablecloak.methods.cuts.cut import Row, capacity_row, covered, no_good, sharper
+from tablecloak.methods.cuts.aggregation import Aggregation
+from tablecloak.methods.cuts.cut import Cut, capacity_cut, covered, no_good_cut, strengthened
 from tablecloak.methods.cuts.minimum_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole, snapped
 from tablecloak.model import Problem, Requirement, Side, sides
 from tablecloak.progress import NEVER, Deadline
@@ -63,95 +63,99 @@ COVERS = tuple(Cover(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in 
 """The kinds of covers that are looked for."""
 
 
-class Separator(Protocol):
+class CapacitySeparator(Protocol):
     """Finds rows that a point misses."""
 
     boxes: Boxes
     worst: Requirement | None
     """A level that the last point missed, if there was one."""
 
-    def rows(
+    def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
-    ) -> list[Row]:
+    ) -> list[Cut]:
         """Rows missed at x, for at most `most` of the requirements.
 
         None at a whole point: it meets them all on networks in whole data units, elsewhere as far as floats tell.
         """
 
-    def another_cell(self, requirement: Requirement, x: Floats) -> Row:
+    def weakest_no_good(self, requirement: Requirement, x: Floats) -> Cut:
         """A row that a whole point misses which is known not to meet a level."""
 
 
-def separator_of(problem: Problem, allowed: Bools, twins: Twins | None = None) -> Separator:
+def capacity_separator_of(
+    problem: Problem, allowed: Bools, aggregation: Aggregation | None = None
+) -> CapacitySeparator:
     """The engine that fits the equations of the table. Rows are over the leaders of twins, points over all cells."""
     engine = NetworkSeparator if is_network(problem) else LinearSeparator
-    return engine(problem, allowed, twins)
+    return engine(problem, allowed, aggregation)
 
 
 class _Base:
     """What both engines know."""
 
-    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
+    def __init__(self, problem: Problem, allowed: Bools, aggregation: Aggregation | None = None) -> None:
         self.problem, self.hidden = problem, problem.must_hide
-        self.twins = Twins.none(allowed.size) if twins is None else twins
-        self.allowed: Bools = allowed & self.twins.leads
+        self.aggregation = Aggregation.identity(allowed.size) if aggregation is None else aggregation
+        self.allowed: Bools = allowed & self.aggregation.represents
         self.boxes = Boxes(problem)
         self.worst: Requirement | None = None
 
-    def _row(self, requirement: Requirement, carried: Floats) -> Row | None:
+    def _row(self, requirement: Requirement, carried: Floats) -> Cut | None:
         """The capacity row over leaders; None if the cells that are hidden anyway meet it."""
-        together = self.twins.together(carried)
-        return capacity_row(
+        together = self.aggregation.summed(carried)
+        return capacity_cut(
             together, requirement.level, self.hidden, self.allowed, self._only_if(requirement)
         )
 
     def _only_if(self, requirement: Requirement) -> int | None:
         """The level of a cell that need not be hidden is asked only if it is."""
-        return None if self.hidden[requirement.cell] else int(self.twins.leader[requirement.cell])
+        return (
+            None if self.hidden[requirement.cell] else int(self.aggregation.representative[requirement.cell])
+        )
 
     def _asked(self, requirements: Sequence[Requirement], x: Floats) -> Floats:
         """To what extent each level is asked at x."""
         cells = np.array([requirement.cell for requirement in requirements], dtype=np.int64)
         return np.where(self.hidden[cells], 1.0, x[cells])
 
-    def _worth_adding(self, requirement: Requirement, carried: Floats, x: Floats, whole: bool) -> list[Row]:
+    def _worth_adding(self, requirement: Requirement, carried: Floats, x: Floats, whole: bool) -> list[Cut]:
         """A row and what sharpens it, as far as the point misses them; at a whole point what proves that it does."""
         row = self._row(requirement, carried)
         if whole:
-            together = self.twins.together(carried)
-            proof = no_good(
+            together = self.aggregation.summed(carried)
+            proof = no_good_cut(
                 together, requirement.level, self.hidden | (x > 0.5), self.allowed, self._only_if(requirement)
             )
             return [] if proof is None else [proof] if row is None else [row, proof]
-        return [row, *sharper(row, x, LEAST)] if row is not None and row.shortfall(x) > LEAST else []
+        return [row, *strengthened(row, x, LEAST)] if row is not None and row.violation(x) > LEAST else []
 
-    def another_cell(self, requirement: Requirement, x: Floats) -> Row:
+    def weakest_no_good(self, requirement: Requirement, x: Floats) -> Cut:
         """Where a level is missed at a whole point, though no row shows it: one cell more must be hidden."""
         cells, only_if = np.flatnonzero(self.allowed & ~self.hidden & (x < 0.5)), self._only_if(requirement)
         if only_if is None:
-            return Row(cells, np.ones(cells.size), 1.0, "no good")
+            return Cut(cells, np.ones(cells.size), 1.0, "no good")
         both = np.union1d(cells, [only_if])
-        return Row(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
+        return Cut(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
 
 
 class NetworkSeparator(_Base):
     """Minimum cuts. Both the one nearest to the source and the one nearest to the sink become rows."""
 
-    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
-        super().__init__(problem, allowed, twins)
+    def __init__(self, problem: Problem, allowed: Bools, aggregation: Aggregation | None = None) -> None:
+        super().__init__(problem, allowed, aggregation)
         self.graph = graph = CellNetwork(problem)
         self.tail, self.head, self.nodes = graph.tail, graph.head, graph.nodes
         self._from = 0
 
-    def rows(
+    def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
-    ) -> list[Row]:
+    ) -> list[Cut]:
         """In portions whose cuts fit into memory, until enough levels are missed; the next call goes on from there."""
         x = snapped(x)
         size = max(1, CUT_ENTRIES // self.nodes)
         if size >= len(requirements):
             return self._rows(x, requirements, most, deadline)[0]
-        found: list[Row] = []
+        found: list[Cut] = []
         missed = 0
         starts = range(0, len(requirements), size)
         first, worst = self._from % len(starts), None
@@ -166,10 +170,10 @@ class NetworkSeparator(_Base):
 
     def _rows(
         self, x: Floats, requirements: Sequence[Requirement], most: int, deadline: Deadline
-    ) -> tuple[list[Row], int]:
+    ) -> tuple[list[Cut], int]:
         """Rows, and of how many levels."""
         cuts = self._cuts(x, requirements)
-        found: list[Row] = []
+        found: list[Cut] = []
         order = cuts.missed()[:most]
         self.worst = cuts.requirements[order[0]] if order.size else None
         for t in order.tolist():
@@ -192,9 +196,9 @@ class NetworkSeparator(_Base):
         *,
         most: int,
         deadline: Deadline = NEVER,
-    ) -> list[Row]:
+    ) -> list[Cut]:
         """Covers that a fractional point misses, of at most `most` levels; none if there are too many levels."""
-        found: list[Row] = []
+        found: list[Cut] = []
         if len(requirements) * self.nodes > CUT_ENTRIES:
             return found
         requirements, moved = (
@@ -217,8 +221,8 @@ class NetworkSeparator(_Base):
                     cover_of = None if row is None else covered(row, x[row.cells] > cover.above)
                     if row is None or cover_of is None:
                         continue
-                    rows = [row, cover_of, *sharper(row, x, LEAST), *sharper(cover_of, x, LEAST)]
-                    found += [row for row in rows if row.shortfall(x) > LEAST]
+                    rows = [row, cover_of, *strengthened(row, x, LEAST), *strengthened(cover_of, x, LEAST)]
+                    found += [row for row in rows if row.violation(x) > LEAST]
                     left = min(left, requirement.level - float(carried[moved].sum()))
                 if left < rest[requirement] * (1 - 1e-9):
                     rest[requirement] = left
@@ -228,12 +232,12 @@ class NetworkSeparator(_Base):
             requirements = again
         return found
 
-    def stars(self, requirements: Sequence[Requirement]) -> list[Row]:
+    def star_cuts(self, requirements: Sequence[Requirement]) -> list[Cut]:
         """The cuts around both ends of each level's cell, that is the rows of its equations: short ones to begin with.
 
         Of upper and lower levels; none where cells are twins.
         """
-        if not self.twins.leads.all():
+        if not self.aggregation.represents.all():
             return []
         leaving, entering = (_grouped(ends, self.nodes) for ends in (self.tail, self.head))
         found = []
@@ -251,7 +255,7 @@ class NetworkSeparator(_Base):
                 carried[cells == requirement.cell] = 0.0
                 order = np.argsort(cells, kind="stable")
                 cells, carried = cells[order], carried[order]
-                row = capacity_row(carried, requirement.level, self.hidden[cells], self.allowed[cells])
+                row = capacity_cut(carried, requirement.level, self.hidden[cells], self.allowed[cells])
                 if row is not None:
                     found.append(replace(row, cells=cells[row.cells]))
         return found
@@ -263,7 +267,7 @@ def _grouped(ends: NDArray[np.int32], nodes: int) -> list[Ints]:
     return np.split(order, np.searchsorted(ends[order], np.arange(1, nodes)))
 
 
-class CoverFinder:
+class CoverSeparator:
     """Covers of one kind after the other. Levels that any single cell could meet have none."""
 
     def __init__(self, separator: NetworkSeparator, requirements: Sequence[Requirement]) -> None:
@@ -281,11 +285,11 @@ class CoverFinder:
             requirement for requirement in requirements if requirement.level > least[requirement.attacker]
         ]
 
-    def rows(
+    def separate(
         self, x: Floats, *, most: int, kinds: int | None = None, deadline: Deadline = NEVER
-    ) -> list[Row]:
+    ) -> list[Cut]:
         """Those of the first kind of which some are missed; at most so many `kinds` are tried, all if not said."""
-        rows: list[Row] = []
+        rows: list[Cut] = []
         if not self.requirements:
             return rows
         for _ in range(len(COVERS) if kinds is None else kinds):
@@ -303,16 +307,16 @@ class LinearSeparator(_Base):
     Levels are asked lazily: those missed lately first, and no more once enough are missed.
     """
 
-    def __init__(self, problem: Problem, allowed: Bools, twins: Twins | None = None) -> None:
-        super().__init__(problem, allowed, twins)
+    def __init__(self, problem: Problem, allowed: Bools, aggregation: Aggregation | None = None) -> None:
+        super().__init__(problem, allowed, aggregation)
         self.columns = working_columns(problem.table)
         self.transposed = csc_array(working_equations(problem.table)).T.tocsr()
         self._missed: dict[Requirement, int] = {}
         self._calls = 0
 
-    def rows(
+    def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
-    ) -> list[Row]:
+    ) -> list[Cut]:
         x = snapped(x)
         cells = np.flatnonzero((x > SUPPORT) | self.hidden)
         at = np.where(self.hidden[cells], 1.0, np.minimum(x[cells], 1.0))
@@ -320,7 +324,7 @@ class LinearSeparator(_Base):
         matrix = self.columns[:, cells]
         used = np.unique(matrix.indices).astype(np.int64)
         attack = attack_on(without_empty_rows(csc_array(matrix)))
-        found: list[Row] = []
+        found: list[Cut] = []
         asked = [
             requirement
             for requirement in requirements

@@ -38,7 +38,7 @@ MOST_DIVISORS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Cut:
     """sum of coefficients[i] * x[cells[i]] >= rhs."""
 
     cells: Ints
@@ -46,7 +46,7 @@ class Row:
     rhs: float
     kind: str
 
-    def shortfall(self, x: Floats) -> float:
+    def violation(self, x: Floats) -> float:
         """By how much the point x misses the row."""
         return self.rhs - float(self.coefficients @ x[self.cells])
 
@@ -56,7 +56,7 @@ class Row:
         return self.cells.tobytes(), np.round(self.coefficients, 9).tobytes(), self.rhs
 
 
-def matrix_of(rows: Sequence[Row], size: int) -> csr_array:
+def matrix_of(rows: Sequence[Cut], size: int) -> csr_array:
     """Rows over so many cells."""
     ends = np.cumsum([0, *(row.cells.size for row in rows)])
     empty = np.zeros(0)
@@ -65,9 +65,9 @@ def matrix_of(rows: Sequence[Row], size: int) -> csr_array:
     return csr_array((data, cells, ends), shape=(len(rows), size))
 
 
-def capacity_row(
+def capacity_cut(
     carried: Floats, level: float, hidden: Bools, allowed: Bools, only_if: int | None = None
-) -> Row | None:
+) -> Cut | None:
     """The row sum carried_i x_i >= level, by residual and truncation; None if the hidden cells meet it anyway.
 
     `carried` has an entry a cell (infinite: any amount). `hidden` are hidden in every pattern, `allowed` may be.
@@ -82,12 +82,12 @@ def capacity_row(
         return None
     if only_if is None:
         cells = np.flatnonzero(used)
-        return Row(cells, _share(carried[cells], rest), 1.0, "capacity")
+        return Cut(cells, _share(carried[cells], rest), 1.0, "capacity")
     used[only_if] = True
     cells = np.flatnonzero(used)
     coefficients = _share(carried[cells], rest)
     coefficients[np.searchsorted(cells, only_if)] = -1.0
-    return Row(cells, coefficients, 0.0, "conditional")
+    return Cut(cells, coefficients, 0.0, "conditional")
 
 
 def _rest(level: float, carried: Floats, more: float = 0.0) -> float:
@@ -101,7 +101,7 @@ def _share(carried: Floats, rest: float) -> Floats:
     return np.minimum(carried / rest * (1 + 2 * EPSILON), 1.0)
 
 
-def sharper(row: Row, x: Floats, least: float) -> list[Row]:
+def strengthened(row: Cut, x: Floats, least: float) -> list[Cut]:
     """Covers and roundings of a capacity row or a cover that the point x misses by at least `least`."""
     if row.kind not in ("capacity", "cover"):
         return []
@@ -110,41 +110,41 @@ def sharper(row: Row, x: Floats, least: float) -> list[Row]:
     for base in (row, cover):
         if base is not None:
             found += [base, _rounded(base, x)] if base is cover else [_rounded(base, x)]
-    return [other for other in found if other is not None and other.shortfall(x) > least]
+    return [other for other in found if other is not None and other.violation(x) > least]
 
 
-def covered(row: Row, taken: Bools) -> Row | None:
+def covered(row: Cut, taken: Bools) -> Cut | None:
     """The cover of a capacity row with these of its cells moved to those that are hidden anyway; None: they suffice."""
     rest = _rest(row.rhs, row.coefficients[taken])
     if row.kind != "capacity" or rest < LEAST_REST:
         return None
-    return Row(row.cells[~taken], _share(row.coefficients[~taken], rest), 1.0, "cover")
+    return Cut(row.cells[~taken], _share(row.coefficients[~taken], rest), 1.0, "cover")
 
 
-def no_good(
+def no_good_cut(
     carried: Floats, level: float, hidden: Bools, allowed: Bools, only_if: int | None = None
-) -> Row | None:
+) -> Cut | None:
     """For hidden cells that carry too little for a level: one more that carries anything must be hidden.
 
     The cover with all cells that are hidden now; unlike the row itself it is missed by a whole unit. None if what they
-    carry meets the level, or does so up to the rounding error of the sum. `only_if` as in `capacity_row`.
+    carry meets the level, or does so up to the rounding error of the sum. `only_if` as in `capacity_cut`.
     """
     if not _rest(level, carried[hidden]) > 0.0:
         return None
     cells = np.flatnonzero((carried > 0.0) & allowed & ~hidden)
     if only_if is None:
-        return Row(cells, np.ones(cells.size), 1.0, "no good")
+        return Cut(cells, np.ones(cells.size), 1.0, "no good")
     both = np.sort(np.append(cells, only_if))
-    return Row(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
+    return Cut(both, np.where(both == only_if, -1.0, 1.0), 0.0, "no good")
 
 
-def _cover(row: Row, x: Floats) -> Row | None:
+def _cover(row: Cut, x: Floats) -> Cut | None:
     """The most violated row that comes of moving cells with large x to those that are hidden anyway."""
     at = x[row.cells]
     order = np.argsort(-at, kind="stable")[:MOST_COVERED]
     order = order[at[order] > 0.5]
     rest = 1.0 - np.cumsum(row.coefficients[order]) - 2 * (order.size + 1) * EPSILON
-    best, misses = None, max(row.shortfall(x), 0.0) + 1e-6
+    best, misses = None, max(row.violation(x), 0.0) + 1e-6
     for count in np.flatnonzero(rest > LEAST_REST):
         moved = order[: count + 1]
         kept = np.ones(row.cells.size, dtype=bool)
@@ -152,11 +152,11 @@ def _cover(row: Row, x: Floats) -> Row | None:
         coefficients = _share(row.coefficients[kept], float(rest[count]))
         missing = 1.0 - float(coefficients @ at[kept])
         if missing > misses:
-            best, misses = Row(row.cells[kept], coefficients, 1.0, "cover"), missing
+            best, misses = Cut(row.cells[kept], coefficients, 1.0, "cover"), missing
     return best
 
 
-def _rounded(row: Row, x: Floats) -> Row | None:
+def _rounded(row: Cut, x: Floats) -> Cut | None:
     """The most violated Chvatal-Gomory rounding over a few divisors.
 
     Divisors are a little larger than a coefficient, so that its multiples are not rounded up for noise.
@@ -164,11 +164,11 @@ def _rounded(row: Row, x: Floats) -> Row | None:
     at = x[row.cells]
     inside = row.coefficients[(at > 1e-6) & (row.coefficients < 1.0 - 1e-9)]
     divisors = np.unique(np.round(inside, 12))[::-1][:MOST_DIVISORS]
-    best, misses = None, max(row.shortfall(x), 0.0) + 1e-6
+    best, misses = None, max(row.violation(x), 0.0) + 1e-6
     for divisor in divisors * (1.0 + TINY):
         right = float(np.ceil(1.0 / divisor * (1 - 2 * EPSILON)))
         coefficients = np.minimum(np.ceil(row.coefficients / divisor * (1 + 2 * EPSILON)), right) / right
         missing = 1.0 - float(coefficients @ at)
         if missing > misses:
-            best, misses = Row(row.cells, coefficients, 1.0, "rounding"), missing
+            best, misses = Cut(row.cells, coefficients, 1.0, "rounding"), missing
     return best

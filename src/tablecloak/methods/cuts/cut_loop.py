@@ -16,7 +16,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.methods.cuts.cut import Row
+from tablecloak.methods.cuts.cut import Cut
 from tablecloak.methods.cuts.relaxation import Relaxation
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import GrowingProgram, Outcome
@@ -28,7 +28,7 @@ TAILING, STALLED = 1e-5, 30
 NEAR = 0.01
 """Integer programs are solved up to this gap until no row is missed, then to the end."""
 
-Finder = Callable[[Floats], list[Row]]
+Finder = Callable[[Floats], list[Cut]]
 
 
 class RowProgram:

@@ -18,7 +18,7 @@ total carries any amount: these are (5) and (6) of Carvalho & Almeida (2008), wh
 With zeros in a line of positive total this is (8), in a line of total zero (9) and (10). Like the rows of `bridgeless`,
 (4) and (7), these hold for some optimal pattern, not for all safe ones (weights are not negative).
 
-References: Kelly, Golden & Assad (1992); Carvalho & Almeida (2000, 2008); Castro (2007) for `castro_rows`.
+References: Kelly, Golden & Assad (1992); Carvalho & Almeida (2000, 2008); Castro (2007) for `castro_cuts`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.cuts.cut import TINY, Row
+from tablecloak.methods.cuts.cut import TINY, Cut
 from tablecloak.model import Problem
 
 LEAST = 1e-3
@@ -45,7 +45,7 @@ class Question:
     carry: Floats
 
 
-class Lines:
+class EquationCuts:
     """The equations of a problem over the cells that may be hidden. `row` and `cell` name each entry."""
 
     def __init__(self, problem: Problem, allowed: Bools) -> None:
@@ -81,7 +81,7 @@ class Lines:
 
     # ------------------------------------------------------------------ rows
 
-    def volume_rows(self, *, truncated: bool = True, classic: bool = False) -> list[Row]:
+    def volume_cuts(self, *, truncated: bool = True, classic: bool = False) -> list[Cut]:
         """The volume rows of every line, of all attackers.
 
         Not `truncated`, coefficients are those of Carvalho & Almeida (2000): the whole room of a cell, and of a cell
@@ -89,7 +89,7 @@ class Lines:
         is sensitive beside other sensitive cells.
         """
         skipped = self._sensitive_totals_in_company() if classic else np.zeros(self.count, dtype=bool)
-        found: dict[tuple[bytes, bytes, float], Row] = {}
+        found: dict[tuple[bytes, bytes, float], Cut] = {}
         for attacker in range(1 if classic else len(self.problem.attacker_names)):
             lines = ~skipped & self._known_to(attacker)
             for question in self.questions(attacker):
@@ -105,7 +105,7 @@ class Lines:
         lines[self.row[np.isin(self.cell, self.problem.attackers[attacker - 1].cells)]] = True
         return lines
 
-    def _rows(self, question: Question, lines: Bools, truncated: bool, kind: str) -> list[Row]:
+    def _rows(self, question: Question, lines: Bools, truncated: bool, kind: str) -> list[Cut]:
         """The row of the cell that asks most in each of these lines."""
         rest, need = self._rest(question), question.need
         asking = np.flatnonzero((rest > TINY * need) & (need > 0) & lines[self.row])
@@ -125,7 +125,7 @@ class Lines:
         rest = question.need - (whole[self.row] - finite)
         return np.where(most[self.row] - endless > 0, 0.0, rest)
 
-    def _row_of(self, entry: int, question: Question, truncated: bool, kind: str) -> Row | None:
+    def _row_of(self, entry: int, question: Question, truncated: bool, kind: str) -> Cut | None:
         """The row of one cell; its rest is summed again without the rounding of a difference of large numbers."""
         line = self._entries(entry)
         others = line[line != entry]
@@ -147,7 +147,7 @@ class Lines:
         line = self.row[entry]
         return np.arange(self.first[line], self.first[line + 1])
 
-    def alone_rows(self) -> list[Row]:
+    def isolated_cuts(self) -> list[Cut]:
         """One row for each line in which one sensitive cell is all that must be hidden."""
         asking = levels_of(self.problem, 0).max(axis=0) > 0
         must = np.bincount(self.row[self.bound], minlength=self.count)
@@ -181,7 +181,7 @@ class Lines:
         many = np.bincount(self.row[sensitive], minlength=self.count) > 1
         return many & (np.bincount(self.row[total & sensitive], minlength=self.count) > 0)
 
-    def castro_rows(self, *, truncated: bool = True) -> tuple[list[Row], Ints, Ints]:
+    def castro_cuts(self, *, truncated: bool = True) -> tuple[list[Cut], Ints, Ints]:
         """Castro's rows, the sensitive cells for which one holds, and those for which one does not and is left out.
 
         sum_i a_i x_i >= a_p + u_p over a total and its parts, none negative. It holds for a part if u_p <= a_p: then
@@ -198,25 +198,25 @@ class Lines:
         return rows, np.unique(self.cell[holds]), np.unique(self.cell[asking & ~holds])
 
 
-class OneWayRows:
+class OneWayCuts:
     """The one-way rows that a point misses, the worst of each line and direction.
 
     Not `truncated`, a helping cell counts by its room, in units of the smallest one of its line: (e) of Carvalho &
     Almeida (2000).
     """
 
-    def __init__(self, lines: Lines, *, truncated: bool = True) -> None:
+    def __init__(self, lines: EquationCuts, *, truncated: bool = True) -> None:
         self._sides = [_Side(lines, room, truncated) for room in lines.rooms(0)]
 
-    def rows(self, x: Floats) -> list[Row]:
+    def separate(self, x: Floats) -> list[Cut]:
         """Rows that x misses."""
-        return [row for side in self._sides for row in side.rows(x)]
+        return [row for side in self._sides for row in side.separate(x)]
 
 
 class _Side:
     """One direction: in each line the cells that are stuck that way, and those that can help them."""
 
-    def __init__(self, lines: Lines, room: Floats, truncated: bool) -> None:
+    def __init__(self, lines: EquationCuts, room: Floats, truncated: bool) -> None:
         helped = np.bincount(lines.row[lines.bound & (room > 0)], minlength=lines.count) > 0
         usable = lines.free & ~helped[lines.row]
         stuck = usable & (room == 0)
@@ -233,7 +233,7 @@ class _Side:
             size = np.where(np.isinf(room[helping]), value, room[helping])
             self.help = np.maximum(size / smallest[self.help_row], 1.0)
 
-    def rows(self, x: Floats) -> list[Row]:
+    def separate(self, x: Floats) -> list[Cut]:
         if self.stuck_row.size == 0:
             return []
         helping = self.help * x[self.help_cell]
@@ -251,7 +251,7 @@ class _Side:
         return found
 
 
-def fixed_by(rows: Sequence[Row]) -> list[Row]:
+def fixing_cuts(rows: Sequence[Cut]) -> list[Cut]:
     """One row for each cell without which some row cannot be met: it is hidden in every safe pattern."""
     found = [np.zeros(0, dtype=np.int64)]
     for row in rows:
@@ -268,6 +268,6 @@ def levels_of(problem: Problem, attacker: int) -> Floats:
     return levels
 
 
-def _sorted(cells: Ints, coefficients: Floats, rhs: float, kind: str) -> Row:
+def _sorted(cells: Ints, coefficients: Floats, rhs: float, kind: str) -> Cut:
     order = np.argsort(cells)
-    return Row(cells[order], coefficients[order], rhs, kind)
+    return Cut(cells[order], coefficients[order], rhs, kind)

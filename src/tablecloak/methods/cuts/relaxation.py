@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.cuts.cut import Row, matrix_of
+from tablecloak.methods.cuts.cut import Cut, matrix_of
 from tablecloak.solvers import Master, Outcome
 
 PRICED = 2000
@@ -46,7 +46,7 @@ class Relaxation:
         self.free = free
         self.columns: Ints = np.zeros(0, dtype=np.int64)
         self.place = np.full(weights.size, -1, dtype=np.int64)
-        self.pool: list[Row] = []
+        self.pool: list[Cut] = []
         self._seen: set[tuple[bytes, bytes, float]] = set()
         self._inside: list[int] = []
         self._age: list[int] = []
@@ -72,7 +72,7 @@ class Relaxation:
         inside = self.matrix([self.pool[k] for k in self._inside])
         self.master.add_columns(self.weights[cells], csc_array(inside[:, cells]))
 
-    def add(self, rows: Iterable[Row]) -> int:
+    def add(self, rows: Iterable[Cut]) -> int:
         """Add rows to the pool and to the program; gives how many were new."""
         fresh = []
         for row in rows:
@@ -87,14 +87,14 @@ class Relaxation:
             self.master.add_rows(np.array([row.rhs for row in fresh]), csr_array(matrix))
         return len(fresh)
 
-    def collect(self, rows: Iterable[Row]) -> None:
+    def collect(self, rows: Iterable[Cut]) -> None:
         """Rows found elsewhere: in the pool, and in the program when it is solved again and misses them."""
         for row in rows:
             if row.key not in self._seen:
                 self._seen.add(row.key)
                 self.pool.append(row)
 
-    def live(self) -> list[Row]:
+    def live(self) -> list[Cut]:
         """The rows that matter at the last solution: those in the program, and the newest of the pool."""
         inside = set(self._inside)
         newest = max(len(self.pool) - NEWEST, 0)
@@ -104,7 +104,7 @@ class Relaxation:
             if k in inside or k >= newest or row.kind == "most touched"  # no separator would find that again
         ]
 
-    def matrix(self, rows: list[Row]) -> csr_array:
+    def matrix(self, rows: list[Cut]) -> csr_array:
         """The rows over all cells."""
         return matrix_of(rows, self.weights.size)
 
@@ -184,7 +184,7 @@ class Relaxation:
         mask: Bools = (by_vertex <= cost - self.bound + noise) & (by_centre <= cost - central + noise)
         return self.free & mask
 
-    def violated_in_pool(self, x: Floats, least: float = 1e-6) -> list[Row]:
+    def violated_in_pool(self, x: Floats, least: float = 1e-6) -> list[Cut]:
         """Rows of the pool that left the program and are missed now: they come back."""
         inside = set(self._inside)
         outside = [k for k in range(len(self.pool)) if k not in inside]

@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker import MOST_ENTRIES, Attack, Boxes, attack_on, without_empty_rows, working_columns
-from tablecloak.methods.cuts import Row, matrix_of
+from tablecloak.methods.cuts import Cut, matrix_of
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
 
@@ -46,7 +46,7 @@ class Thinner:
         requirements: Sequence[Requirement],
         hidden: Bools,
         deadline: Deadline,
-        rows: Sequence[Row] = (),
+        rows: Sequence[Cut] = (),
     ) -> None:
         self.problem, self.deadline, self.hidden = problem, deadline, hidden.copy()
         self.requirements = [requirement for requirement in requirements if hidden[requirement.cell]]
@@ -147,7 +147,7 @@ class Thinner:
 class _Needed:
     """Which cells known rows need: those without which a row would fall short."""
 
-    def __init__(self, rows: Sequence[Row], hidden: Bools) -> None:
+    def __init__(self, rows: Sequence[Cut], hidden: Bools) -> None:
         self._by_cell = csr_array(matrix_of(rows, hidden.size).T)
         right: Floats = np.array([row.rhs for row in rows])
         self._slack = self._by_cell.T @ hidden.astype(float) - right + 1e-9

@@ -27,7 +27,7 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError, NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, wrong_words
-from tablecloak.methods.cuts import Lines, PatternRows, RowProgram, fixed_by
+from tablecloak.methods.cuts import BridgelessCuts, EquationCuts, RowProgram, fixing_cuts
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, first_pattern
 from tablecloak.methods.heuristics.lp_construction import Search
@@ -212,11 +212,11 @@ class _Frame:
     def _hide_by_bound(self) -> None:
         """Hide what the linear program of Kelly's and the volume rows hides whole; its value is a proven bound."""
         problem, free = self.problem, self.allowed & ~self.problem.must_hide
-        lines, patterns = Lines(problem, self.allowed), PatternRows(problem, self.allowed)
-        volume = lines.volume_rows()
+        lines, patterns = EquationCuts(problem, self.allowed), BridgelessCuts(problem, self.allowed)
+        volume = lines.volume_cuts()
         start = patterns.cheapest(FIRST_COLUMNS)
-        program = RowProgram(problem.weights, free, start, [patterns.rows], self.deadline, self.progress)
-        program.relaxation.add([*lines.alone_rows(), *volume, *fixed_by(volume)])
+        program = RowProgram(problem.weights, free, start, [patterns.separate], self.deadline, self.progress)
+        program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         program.linear()
         self.bound = program.rounded
         self.hidden |= free & (program.relaxation.x >= WHOLE)

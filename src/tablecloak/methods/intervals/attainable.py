@@ -14,7 +14,7 @@ from tablecloak.errors import InputError
 from tablecloak.methods.data_units import in_data_units
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.heuristics import NetworkSearch, Router, Search, Witness
-from tablecloak.methods.unified import Form
+from tablecloak.methods.unified import Formulation
 from tablecloak.model import (
     Intervals,
     Mark,
@@ -233,10 +233,12 @@ def cheap_pattern(problem: Problem, allowed: Bools, progress: Progress, deadline
     return search.hidden if search.complete else None
 
 
-def columns_of(form: Form, below: Floats, above: Floats) -> Floats:
+def columns_of(formulation: Formulation, below: Floats, above: Floats) -> Floats:
     """Columns of an interval form that leave this room."""
-    both = form.above.matrix.T @ above + form.below.matrix.T @ below
-    unit = np.asarray(abs(form.above.matrix).sum(axis=0) + abs(form.below.matrix).sum(axis=0)).ravel()
+    both = formulation.above.matrix.T @ above + formulation.below.matrix.T @ below
+    unit = np.asarray(
+        abs(formulation.above.matrix).sum(axis=0) + abs(formulation.below.matrix).sum(axis=0)
+    ).ravel()
     return np.asarray(both / np.where(unit > 0, unit, 1.0) ** 2)
 
 

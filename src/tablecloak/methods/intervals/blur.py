@@ -14,7 +14,7 @@ from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals.attainable import LEAST_ASYMMETRY, lengthened, on_grid, skewed
-from tablecloak.methods.unified import Answer
+from tablecloak.methods.unified import ModelSolution
 from tablecloak.model import EVERYTHING, Intervals, Problem, Status
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import Outcome
@@ -86,7 +86,7 @@ def _by_chance(
 def proposal_of(
     problem: Problem,
     found: Blurred,
-    answer: Answer,
+    answer: ModelSolution,
     model: str,
     run: Run,
     *,

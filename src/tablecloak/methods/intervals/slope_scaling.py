@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.intervals.attainable import cheap_pattern, columns_of, hidden_by_mark
-from tablecloak.methods.unified import Form, Proof, SecondModel, interval_form
+from tablecloak.methods.unified import CuttingPlaneModel, Formulation, ProtectionCut, interval_formulation
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
@@ -30,13 +30,13 @@ MOST_CELLS = 5000
 """Slopes are tried on all cells of tables no larger than this."""
 
 
-def with_switches(form: Form, below: Floats, above: Floats) -> Floats | None:
+def with_switches(formulation: Formulation, below: Floats, above: Floats) -> Floats | None:
     """Columns of a combined form that leave this room; None if it does not allow so much."""
-    lengths, linked = columns_of(form, below, above), form.switch >= 0
-    x = np.where(linked, np.minimum(lengths, form.high), 0.0)
+    lengths, linked = columns_of(formulation, below, above), formulation.switch >= 0
+    x = np.where(linked, np.minimum(lengths, formulation.high), 0.0)
     if (x[linked] < lengths[linked] * (1 - 1e-9)).any():
         return None
-    np.maximum.at(x, form.switch[linked], (x[linked] > 0).astype(float))
+    np.maximum.at(x, formulation.switch[linked], (x[linked] > 0).astype(float))
     return x
 
 
@@ -46,16 +46,21 @@ class Touching:
     def __init__(
         self,
         problem: Problem,
-        form: Form,
+        formulation: Formulation,
         touch: float,
         far: float,
         requirements: Sequence[Requirement],
         deadline: Deadline,
     ) -> None:
-        self.problem, self.form, self.requirements, self.deadline = problem, form, requirements, deadline
+        self.problem, self.formulation, self.requirements, self.deadline = (
+            problem,
+            formulation,
+            requirements,
+            deadline,
+        )
         self.far, self.hidden = far, hidden_by_mark(problem)
         self.fixed = np.where(problem.must_hide, 0.0, touch) * problem.weights
-        self.proofs: list[Proof] = []
+        self.cuts: list[ProtectionCut] = []
         self._seen: set[bytes] = set()
 
     def start(self, allowed: Bools) -> list[Floats]:
@@ -81,7 +86,7 @@ class Touching:
             self._seen.add(cells.tobytes())
             narrow = self._narrowest(cells, self.problem.weights)
             if narrow is not None:
-                x = with_switches(self.form, *narrow)
+                x = with_switches(self.formulation, *narrow)
                 found += [] if x is None else [x]
             total = room[0] + room[1]
             length = np.where(total > 0, total, length)
@@ -89,15 +94,19 @@ class Touching:
 
     def _narrowest(self, cells: Bools, price: Floats) -> tuple[Floats, Floats] | None:
         """The cheapest room on some cells at these prices; None if there is none, or no time."""
-        form = interval_form(self.problem, cells | self.problem.must_hide, self.hidden, price, price)
-        unit = float(abs(form.above.matrix).max()) if form.size else 1.0
-        form = replace(form, high=np.minimum(form.high, self.far / unit))
-        model = SecondModel(self.problem, form, self.requirements, [], self.deadline, silent, self.proofs)
+        formulation = interval_formulation(
+            self.problem, cells | self.problem.must_hide, self.hidden, price, price
+        )
+        unit = float(abs(formulation.above.matrix).max()) if formulation.size else 1.0
+        formulation = replace(formulation, high=np.minimum(formulation.high, self.far / unit))
+        model = CuttingPlaneModel(
+            self.problem, formulation, self.requirements, [], self.deadline, silent, self.cuts
+        )
         answer = model.solve()
         if answer.outcome is not Outcome.OPTIMAL or not answer.safe:
             return None
-        self.proofs = model.tight_proofs()
-        below, above = form.below.at(answer.values), form.above.at(answer.values)
+        self.cuts = model.tight_cuts()
+        below, above = formulation.below.at(answer.values), formulation.above.at(answer.values)
         small = (
             1e-7 * max(requirement.level for requirement in self.requirements) if self.requirements else 0.0
         )

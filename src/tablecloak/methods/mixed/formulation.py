@@ -39,18 +39,18 @@ from tablecloak.methods.adjustment import (
     ranges_of,
 )
 from tablecloak.methods.unified import (
-    WHOLE,
     Affine,
-    Form,
-    Rows,
-    Shown,
-    combined_form,
-    furthest,
-    interval_form,
+    Formulation,
+    LinearConstraints,
+    ShownFormulation,
+    combined_formulation,
+    interval_formulation,
     joined,
     length_unit,
-    rounding_form,
-    suppression_form,
+    rounding_formulation,
+    sufficient_deviation,
+    sum_constraints,
+    suppression_formulation,
 )
 from tablecloak.model import (
     Intervals,
@@ -136,8 +136,8 @@ class Joint:
     """All ways as one form, what is shown as a function of its columns, and how to print a solution. Confidential."""
 
     plan: Plan
-    form: Form
-    free: Form
+    form: Formulation
+    free: Formulation
     """The form without a bound on touched cells."""
     value: Affine
     """What cells with numbers show."""
@@ -154,7 +154,7 @@ class Joint:
 
     def widest(self, x: Floats) -> Floats:
         """The same numbers with everything else as vague as anybody could need."""
-        far = np.minimum(self.form.high, furthest(self.problem) / length_unit(self.problem))
+        far = np.minimum(self.form.high, sufficient_deviation(self.problem) / length_unit(self.problem))
         return np.where(self.vague, far, x)
 
     def room(self, x: Floats) -> tuple[Floats, Floats]:
@@ -226,28 +226,30 @@ def joint_of(plan: Plan, steps: int) -> Joint:
     reach = np.zeros(size)
     ranges: Ranges | None = None
 
-    def add(cells: Bools, form: Form, value: Affine | None) -> None:
+    def add(cells: Bools, form: Formulation, value: Affine | None) -> None:
         parts.append((cells, form))
         values.append(Affine(np.zeros(size), csr_array((size, form.size))) if value is None else value)
         vague.append(np.full(form.size, value is None))
 
     if plan.suppress.any():
-        add(plan.suppress, suppression_form(_within(problem), plan.suppress), None)
+        add(plan.suppress, suppression_formulation(_within(problem), plan.suppress), None)
     if plan.interval.any():
         add(plan.interval, _interval_form(plan), None)
     if plan.rounded.any():
         base = np.where(plan.rounded, plan.base, 0.0)
-        shown = rounding_form(problem, plan.rounded, base, steps, problem.weights, counts_cells(problem))
+        shown = rounding_formulation(
+            problem, plan.rounded, base, steps, problem.weights, counts_cells(problem)
+        )
         reach = shown.reach
-        add(plan.rounded, shown.form, shown.value)
+        add(plan.rounded, shown.formulation, shown.value)
     if plan.perturbed.any():
         ranges, shown = _perturbed(plan)
-        add(plan.perturbed, shown.form, shown.value)
+        add(plan.perturbed, shown.formulation, shown.value)
     value = _values([cells for cells, _ in parts], values)
     form, value = _from_zero(joined(parts), value)
     if (form.switch < 0).all():
         form = replace(form, switches=None)
-    free = form.with_rows(_adding_up(plan, value))
+    free = form.with_constraints(_adding_up(plan, value))
     form = free.at_most_touched(problem.most_touched)
     return Joint(plan, form, free, value, reach, steps, np.concatenate(vague), ranges)
 
@@ -255,7 +257,7 @@ def joint_of(plan: Plan, steps: int) -> Joint:
 # ---------------------------------------------------------------------- the parts
 
 
-def _fixed_form(plan: Plan) -> Form:
+def _fixed_form(plan: Plan) -> Formulation:
     """No columns: the room is what it is. What was published as an interval costs its width, which nothing changes."""
     problem, size, none = plan.problem, plan.exact.size, np.zeros(0)
     value, endless = problem.table.values, np.where(plan.hidden, np.inf, 0.0)
@@ -263,12 +265,12 @@ def _fixed_form(plan: Plan) -> Form:
     below = np.where(plan.published, np.maximum(value - plan.low, 0.0), endless)
     stated = Intervals.of(np.where(plan.published, plan.low, 0.0), np.where(plan.published, plan.high, 0.0))
     empty = csr_array((size, 0))
-    return Form(
+    return Formulation(
         none,
         none,
         none,
         none.astype(bool),
-        Rows.none(0),
+        LinearConstraints.none(0),
         Affine(above, empty),
         Affine(below, empty),
         Affine((plan.hidden | plan.published).astype(float), empty),
@@ -278,7 +280,7 @@ def _fixed_form(plan: Plan) -> Form:
 
 def _within(problem: Problem) -> Problem:
     """Boxes no wider than anybody needs, for the room of a hidden cell must be a number."""
-    value, far = problem.table.values, furthest(problem)
+    value, far = problem.table.values, sufficient_deviation(problem)
     return replace(
         problem,
         outsider_low=np.maximum(problem.outsider_low, value - far),
@@ -286,26 +288,28 @@ def _within(problem: Problem) -> Problem:
     )
 
 
-def _interval_form(plan: Plan) -> Form:
+def _interval_form(plan: Plan) -> Formulation:
     problem, none = plan.problem, np.zeros(plan.exact.size, dtype=bool)
     weights = problem.weights
     if not counts_cells(problem):
-        return interval_form(problem, plan.interval, none, weights, weights)
-    return combined_form(problem, plan.interval, none, weights, weights, 0.0 * weights, furthest(problem))
+        return interval_formulation(problem, plan.interval, none, weights, weights)
+    return combined_formulation(
+        problem, plan.interval, none, weights, weights, 0.0 * weights, sufficient_deviation(problem)
+    )
 
 
-def _perturbed(plan: Plan) -> tuple[Ranges, Shown]:
+def _perturbed(plan: Plan) -> tuple[Ranges, ShownFormulation]:
     """The form of the perturbed cells alone, without sums: those are for the whole table to add up."""
     problem = plan.problem
     marks = frozen(np.where(plan.perturbed, problem.marks, Mark.FORCED).astype(problem.marks.dtype))
     alone = replace(problem, marks=marks, most_touched=None)
     ranges = ranges_of("mixed-joint", alone, plan.rule)
     shown = form_of(alone, ranges, counts_cells(problem))
-    rows, sums = shown.form.rows, working_equations(problem.table).shape[0]
+    rows, sums = shown.formulation.constraints, working_equations(problem.table).shape[0]
     own = rows.low.size - sums  # the last rows of `form_of` are the sums of all equations
-    kept = Rows(csr_array(rows.matrix[:own]), rows.low[:own], rows.high[:own])
-    form = replace(shown.form, rows=kept, cost=shown.form.cost * price_unit(alone))
-    return ranges, replace(shown, form=form)
+    kept = LinearConstraints(csr_array(rows.matrix[:own]), rows.low[:own], rows.high[:own])
+    form = replace(shown.formulation, constraints=kept, cost=shown.formulation.cost * price_unit(alone))
+    return ranges, replace(shown, formulation=form)
 
 
 def _values(masks: list[Bools], values: list[Affine]) -> Affine:
@@ -323,7 +327,7 @@ def _values(masks: list[Bools], values: list[Affine]) -> Affine:
     return Affine(constant, csr_array(hstack(matrices)))
 
 
-def _from_zero(form: Form, value: Affine) -> tuple[Form, Affine]:
+def _from_zero(form: Formulation, value: Affine) -> tuple[Formulation, Affine]:
     """The same with columns counted from their lower bounds: rows of the second model are sharpened for such."""
     start = form.low
     if not start.any():
@@ -332,13 +336,13 @@ def _from_zero(form: Form, value: Affine) -> tuple[Form, Affine]:
     def moved(affine: Affine) -> Affine:
         return Affine(affine.constant + affine.matrix @ start, affine.matrix)
 
-    by = form.rows.matrix @ start
-    rows = Rows(form.rows.matrix, form.rows.low - by, form.rows.high - by)
+    by = form.constraints.matrix @ start
+    rows = LinearConstraints(form.constraints.matrix, form.constraints.low - by, form.constraints.high - by)
     shifted = replace(
         form,
         low=np.zeros_like(start),
         high=form.high - start,
-        rows=rows,
+        constraints=rows,
         above=moved(form.above),
         below=moved(form.below),
         touched=moved(form.touched),
@@ -347,20 +351,11 @@ def _from_zero(form: Form, value: Affine) -> tuple[Form, Affine]:
     return shifted, moved(value)
 
 
-def _adding_up(plan: Plan, value: Affine) -> Rows:
+def _adding_up(plan: Plan, value: Affine) -> LinearConstraints:
     """M v = M a for the equations in which every cell shows a number by its way."""
     sums = plan.summing()
     true = np.where(plan.numbers, plan.problem.table.values, 0.0)
-    right = sums @ (true - np.where(plan.numbers, value.constant, 0.0))
-    matrix = csr_array(sums @ value.matrix)
-    scale = np.asarray(abs(matrix).max(axis=1).todense()).ravel() if matrix.nnz else np.zeros(right.size)
-    scale[scale == 0] = np.maximum(abs(sums) @ np.abs(true), 1.0)[scale == 0]
-    right = right / scale
-    right = np.where(np.abs(right - np.rint(right)) < WHOLE, np.rint(right), right)
-    of = np.repeat(np.arange(right.size), np.diff(matrix.indptr))
-    return Rows(
-        csr_array((matrix.data / scale[of], matrix.indices, matrix.indptr), shape=matrix.shape), right, right
-    )
+    return sum_constraints(sums, true, Affine(np.where(plan.numbers, value.constant, 0.0), value.matrix))
 
 
 def _in_units(problem: Problem, values: Floats) -> Floats:

@@ -28,7 +28,7 @@ from tablecloak.methods.rounding import (
     annealed_rounding,
     whole_table,
 )
-from tablecloak.methods.unified import furthest
+from tablecloak.methods.unified import sufficient_deviation
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import watched
 
@@ -164,14 +164,14 @@ def stated_wider(joint: Joint, x: Floats) -> tuple[Joint, Floats]:
     if not plan.rounded.any() or plan.perturbed.any() or not plan.problem.is_monotone:
         return joint, x
     least = float(plan.base[plan.rounded].min())
-    steps = max(joint.steps, math.ceil(furthest(plan.problem) / least))
+    steps = max(joint.steps, math.ceil(sufficient_deviation(plan.problem) / least))
     wider = joint_of(plan, steps)
     return wider, columns_showing(wider, np.where(plan.rounded, joint.value.at(x), plan.problem.table.values))
 
 
 def columns_showing(joint: Joint, shown: Floats) -> Floats:
     """The columns of rounded cells for what they show, and of their distances to the truth; all others at zero."""
-    matrix, rows = joint.value.matrix, joint.free.rows
+    matrix, rows = joint.value.matrix, joint.free.constraints
     moving = np.flatnonzero((np.diff(matrix.indptr) == 1) & joint.plan.rounded)
     at = matrix.indptr[moving]
     x = np.zeros(joint.free.size)

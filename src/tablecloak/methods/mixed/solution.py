@@ -15,7 +15,7 @@ from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.intervals import HAIR
 from tablecloak.methods.mixed.formulation import Joint, Plan, counts_cells
 from tablecloak.methods.mixed.plan import MixedParams
-from tablecloak.methods.unified import FAR, Answer
+from tablecloak.methods.unified import FormulationSettings, ModelSolution
 from tablecloak.model import Audit, Intervals, Mixed, Problem, Requirement, Status
 from tablecloak.progress import Progress
 from tablecloak.solvers import Outcome
@@ -34,7 +34,7 @@ class Found:
     x: Floats
     pattern: Mixed
     intervals: Intervals
-    answer: Answer
+    answer: ModelSolution
     left_open: bool
 
 
@@ -82,7 +82,9 @@ def notes_of(plan: Plan, pattern: Mixed, exact: Found) -> list[str]:
         if (np.abs(moved - np.rint(moved)) > 1e-6).any():
             notes.append(FRACTIONS)
     if (plan.suppress.any() or counts_cells(plan.problem)) and not is_network(plan.problem):
-        notes.append(f"proven for deviations of at most {FAR:g} levels in hidden cells")
+        notes.append(
+            f"proven for deviations of at most {FormulationSettings().max_deviation:g} levels in hidden cells"
+        )
     silent = np.isnan(view.shown)
     full = abs(table.equations) @ silent.astype(float) == 0
     off = np.abs(table.equations @ np.where(silent, 0.0, view.shown) - table.rhs) > table.unit / 2

@@ -23,7 +23,7 @@ from tablecloak.errors import InputError, NotApplicable, SolverError, counted
 from tablecloak.methods.base import GRACE, Proposal, Run
 from tablecloak.methods.rounding.annealing import AnnealedRounding, AnnealingSettings, annealed_rounding
 from tablecloak.methods.rounding.integer_units import whole_table
-from tablecloak.methods.unified import furthest
+from tablecloak.methods.unified import sufficient_deviation
 from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Deadline, Progress
 
@@ -105,7 +105,7 @@ class FirstRounding:
         reach = found.reach
         if found.tied and self.steps is None:
             least = float(self.base[self.base > 0].min())
-            reach = max(reach, math.ceil(furthest(self.problem) / least))
+            reach = max(reach, math.ceil(sufficient_deviation(self.problem) / least))
             notes.append(
                 f"numbers are within {counted(found.reach, 'base')} of the truth; the reach that is stated is as good "
                 "as hiding the cells, for a verdict on a narrow one takes long on linked tables (`steps` limits it)"

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.unified import Affine, Rows, Shown, added_up, at_cells
+from tablecloak.methods.unified import Affine, LinearConstraints, ShownFormulation, additivity, at_cells
 from tablecloak.model import Mark, Problem, Table
 from tablecloak.solvers import Program
 
@@ -112,13 +112,15 @@ def indivisible_cells(table: Table, base: Floats) -> Ints:
     return np.unique(matrix.indices[wrong[of] & kept & (amount % by[of] != 0)])
 
 
-def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float, nodes: int) -> Ints | None:
+def cells_in_the_way(
+    problem: Problem, shown: ShownFormulation, kept: Ints, seconds: float, nodes: int
+) -> Ints | None:
     """Which of the cells that keep their values would have to change so that a rounding adds up; None: not known.
 
     The program of the rounding, in which these cells may change too; the least sum of their changes is sought. No cell
     at all: something else is in the way.
     """
-    size, form = len(problem.table), shown.form
+    size, form = len(problem.table), shown.formulation
     free = at_cells(kept, size, 0, kept.size, max(float(shown.reach.max(initial=0.0)), problem.table.unit))
     value = Affine(shown.value.constant, csr_array(hstack([shown.value.matrix, free, -free])))
     columns = form.size + 2 * kept.size
@@ -126,11 +128,11 @@ def cells_in_the_way(problem: Problem, shown: Shown, kept: Ints, seconds: float,
         np.concatenate([np.zeros(form.size), np.ones(2 * kept.size)]),
         np.concatenate([form.low, np.zeros(2 * kept.size)]),
         np.concatenate([form.high, np.full(2 * kept.size, np.inf)]),
-        np.concatenate([form.whole, np.zeros(2 * kept.size, dtype=bool)]),
+        np.concatenate([form.integral, np.zeros(2 * kept.size, dtype=bool)]),
     )
-    own, sums = form.rows, added_up(problem, value)
+    own, sums = form.constraints, additivity(problem, value)
     wider = csr_array(hstack([own.matrix, csr_array((own.matrix.shape[0], columns - form.size))]))
-    for rows in (Rows(wider, own.low, own.high), sums):
+    for rows in (LinearConstraints(wider, own.low, own.high), sums):
         program.add_rows(rows.matrix, rows.low, rows.high)
     solution = program.solve(seconds, nodes=nodes)
     if solution.values.size < columns:

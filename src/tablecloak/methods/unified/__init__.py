@@ -3,53 +3,55 @@
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework.
 """
 
-from tablecloak.methods.unified.compact_model import solve_first
-from tablecloak.methods.unified.cutting_plane_model import Answer, SecondModel
+from tablecloak.methods.unified.compact_model import solve_compact_model
+from tablecloak.methods.unified.cutting_plane_model import CuttingPlaneModel, ModelSolution
 from tablecloak.methods.unified.formulation import (
-    FAR,
     Affine,
-    Form,
-    Rows,
+    Formulation,
+    FormulationSettings,
+    LinearConstraints,
     at_cells,
-    combined_form,
-    furthest,
-    interval_form,
+    combined_formulation,
+    interval_formulation,
     joined,
+    largest_deviation,
     length_unit,
-    suppression_form,
+    sufficient_deviation,
+    suppression_formulation,
 )
-from tablecloak.methods.unified.protection_cuts import Proof
-from tablecloak.methods.unified.separation import first_proofs
+from tablecloak.methods.unified.protection_cuts import ProtectionCut
+from tablecloak.methods.unified.separation import initial_protection_cuts
 from tablecloak.methods.unified.shown_values import (
-    WHOLE,
-    Shown,
-    added_up,
-    perturbation_form,
-    rounding_form,
+    ShownFormulation,
+    additivity,
+    perturbation_formulation,
+    rounding_formulation,
+    sum_constraints,
     with_senses,
 )
 
 __all__ = [
-    "FAR",
-    "WHOLE",
     "Affine",
-    "Answer",
-    "Form",
-    "Proof",
-    "Rows",
-    "SecondModel",
-    "Shown",
-    "added_up",
+    "CuttingPlaneModel",
+    "Formulation",
+    "FormulationSettings",
+    "LinearConstraints",
+    "ModelSolution",
+    "ProtectionCut",
+    "ShownFormulation",
+    "additivity",
     "at_cells",
-    "combined_form",
-    "first_proofs",
-    "furthest",
-    "interval_form",
+    "combined_formulation",
+    "initial_protection_cuts",
+    "interval_formulation",
     "joined",
+    "largest_deviation",
     "length_unit",
-    "perturbation_form",
-    "rounding_form",
-    "solve_first",
-    "suppression_form",
+    "perturbation_formulation",
+    "rounding_formulation",
+    "solve_compact_model",
+    "sufficient_deviation",
+    "sum_constraints",
+    "suppression_formulation",
     "with_senses",
 ]

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 from tablecloak.arrays import Floats
 from tablecloak.attacker import Boxes, is_network, working_equations
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.unified.formulation import Form
+from tablecloak.methods.unified.formulation import Formulation
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline
 from tablecloak.solvers import MixedSolution, cost_scale, solve_mixed
@@ -32,9 +32,9 @@ from tablecloak.solvers import MixedSolution, cost_scale, solve_mixed
 MOST_COLUMNS = 400_000
 
 
-def solve_first(
+def solve_compact_model(
     problem: Problem,
-    form: Form,
+    formulation: Formulation,
     requirements: Sequence[Requirement],
     widths: Sequence[Requirement],
     seconds: float,
@@ -46,7 +46,7 @@ def solve_first(
     ]
     copies = [2 if requirement.side is Side.SLIDE else 1 for requirement, _ in blocks]
     size = len(problem.table)
-    total = form.size + size * sum(copies)
+    total = formulation.size + size * sum(copies)
     if total > MOST_COLUMNS:
         raise NotApplicable(
             f"the first model would need {total} columns.",
@@ -55,15 +55,19 @@ def solve_first(
         )
     far = 1.0 if is_network(problem) else reach
     boxes, equations = Boxes(problem), working_equations(problem.table)
-    matrices, lows, highs = [form.rows.matrix], [form.rows.low], [form.rows.high]
+    matrices, lows, highs = (
+        [formulation.constraints.matrix],
+        [formulation.constraints.low],
+        [formulation.constraints.high],
+    )
     bounds: list[tuple[Floats, Floats]] = []
-    before = form.size
+    before = formulation.size
     for (requirement, conditional), count in zip(blocks, copies, strict=True):
         down, up = (np.minimum(side / requirement.level, far) for side in boxes[requirement.attacker])
         for copy in range(count):
             start = before + copy * size
-            for matrix, low, high in _deviation(form, equations, requirement.level):
-                left, right = matrix[:, : form.size], matrix[:, form.size :]
+            for matrix, low, high in _deviation(formulation, equations, requirement.level):
+                left, right = matrix[:, : formulation.size], matrix[:, formulation.size :]
                 matrices.append(_placed(left, right, start, total))
                 lows.append(low)
                 highs.append(high)
@@ -74,8 +78,8 @@ def solve_first(
             demand[0, before + size + requirement.cell] = -1.0
         need = 1.0
         if conditional:
-            demand[0, : form.size] -= form.touched.matrix[[requirement.cell]].toarray().ravel()
-            need = float(form.touched.constant[requirement.cell])
+            demand[0, : formulation.size] -= formulation.touched.matrix[[requirement.cell]].toarray().ravel()
+            need = float(formulation.touched.constant[requirement.cell])
         matrices.append(csr_array(demand))
         lows.append(np.array([need]))
         highs.append(np.array([np.inf]))
@@ -84,11 +88,11 @@ def solve_first(
         csr_array(hstack([matrix, csr_array((matrix.shape[0], total - matrix.shape[1]))]))
         for matrix in matrices
     ]
-    low = np.concatenate([form.low, *(low for low, _ in bounds)])
-    high = np.concatenate([form.high, *(high for _, high in bounds)])
+    low = np.concatenate([formulation.low, *(low for low, _ in bounds)])
+    high = np.concatenate([formulation.high, *(high for _, high in bounds)])
     cost, whole = np.zeros(total), np.zeros(total, dtype=bool)
-    scale = cost_scale(form.cost)
-    cost[: form.size], whole[: form.size] = form.cost / scale, form.whole
+    scale = cost_scale(formulation.cost)
+    cost[: formulation.size], whole[: formulation.size] = formulation.cost / scale, formulation.integral
     program = (
         vstack(wide, format="csr"),
         (low, high),
@@ -105,17 +109,19 @@ def solve_first(
     bound = solution.bound if whole.any() else solution.objective
     return MixedSolution(
         solution.outcome,
-        scale * solution.objective + form.constant,
-        scale * bound + form.constant,
-        solution.values[: form.size],
+        scale * solution.objective + formulation.constant,
+        scale * bound + formulation.constant,
+        solution.values[: formulation.size],
     )
 
 
-def _deviation(form: Form, equations: csr_array, level: float) -> list[tuple[csr_array, Floats, Floats]]:
+def _deviation(
+    formulation: Formulation, equations: csr_array, level: float
+) -> list[tuple[csr_array, Floats, Floats]]:
     """Rows over (x, f): M f = 0, f <= U(x), -f <= D(x), in units of the level."""
     zero = np.zeros(equations.shape[0])
-    found = [(csr_array(hstack([csr_array((equations.shape[0], form.size)), equations])), zero, zero)]
-    for room, sign in ((form.above, 1.0), (form.below, -1.0)):
+    found = [(csr_array(hstack([csr_array((equations.shape[0], formulation.size)), equations])), zero, zero)]
+    for room, sign in ((formulation.above, 1.0), (formulation.below, -1.0)):
         stated = np.flatnonzero(np.isfinite(room.constant))
         own = csr_array(diags_array(np.full(room.constant.size, sign)))[stated]
         matrix = csr_array(hstack([-room.matrix[stated] / level, own]))

@@ -17,16 +17,16 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes
-from tablecloak.methods.unified.formulation import Form
-from tablecloak.methods.unified.protection_cuts import Proof
+from tablecloak.methods.unified.formulation import Formulation
+from tablecloak.methods.unified.protection_cuts import ProtectionCut
 
 TINY = 1e-9
 
 
-class RowMaker:
+class CutBuilder:
     """Makes rows for a form."""
 
-    def __init__(self, form: Form, boxes: Boxes) -> None:
+    def __init__(self, form: Formulation, boxes: Boxes) -> None:
         self.form, self.boxes = form, boxes
         self._seen: set[tuple[bytes, bytes, float]] = set()
 
@@ -42,26 +42,26 @@ class RowMaker:
         return np.array(fresh, dtype=np.int64)
 
     def rows(
-        self, proofs: Sequence[Proof], below: Floats, above: Floats, conditional: list[bool]
+        self, cuts: Sequence[ProtectionCut], below: Floats, above: Floats, conditional: list[bool]
     ) -> tuple[csr_array, Floats]:
-        """The proofs over the columns, in units of the level: matrix x >= right."""
+        """The cuts over the columns, in units of the level: matrix x >= right."""
         form, size = self.form, below.size
-        shape = (len(proofs), size)
-        right = np.ones(len(proofs))
+        shape = (len(cuts), size)
+        right = np.ones(len(cuts))
         parts: list[csr_array] = []
         for which, room, affine in (("above", above, form.above), ("below", below, form.below)):
             data, rows, columns = [], [], []
-            for k, proof in enumerate(proofs):
-                down, up = self.boxes[proof.requirement.attacker]
-                own = (up if which == "above" else down)[proof.cells]
-                entries = getattr(proof, which) / proof.requirement.level
+            for k, cut in enumerate(cuts):
+                down, up = self.boxes[cut.requirement.attacker]
+                own = (up if which == "above" else down)[cut.cells]
+                entries = getattr(cut, which) / cut.requirement.level
                 used = entries > 0
-                boxed = used & ((own <= room[proof.cells]) | ~np.isfinite(affine.constant[proof.cells]))
+                boxed = used & ((own <= room[cut.cells]) | ~np.isfinite(affine.constant[cut.cells]))
                 right[k] -= float(entries[boxed] @ own[boxed])
                 open_ = used & ~boxed
                 data.append(entries[open_])
                 rows.append(np.full(int(open_.sum()), k))
-                columns.append(proof.cells[open_])
+                columns.append(cut.cells[open_])
             place = np.concatenate(rows), np.concatenate(columns)
             chosen = csr_array((np.concatenate(data), place), shape=shape)
             stated = np.where(np.isfinite(affine.constant), affine.constant, 0.0)
@@ -70,18 +70,18 @@ class RowMaker:
         matrix = parts[0] + parts[1]
         asked = np.flatnonzero(conditional)
         if asked.size:
-            cells = [proofs[k].requirement.cell for k in asked.tolist()]
+            cells = [cuts[k].requirement.cell for k in asked.tolist()]
             at = csr_array((np.ones(asked.size), (asked, cells)), shape=shape)
             matrix = matrix - at @ form.touched.matrix
             right[asked] += form.touched.constant[cells] - 1.0
         return csr_array(matrix), right
 
-    def sharpened(self, matrix: csr_array, right: Floats, x: Floats) -> tuple[csr_array, Floats]:
+    def strengthened(self, matrix: csr_array, right: Floats, x: Floats) -> tuple[csr_array, Floats]:
         """Truncated over binary columns; columns that a binary one switches off may be replaced by it."""
         form = self.form
-        if not form.whole.any():
+        if not form.integral.any():
             return matrix, right
-        binary = form.whole & (form.low == 0.0) & (form.high == 1.0)
+        binary = form.integral & (form.low == 0.0) & (form.high == 1.0)
         switch = form.switch
         rows, columns, data, rights = [], [], [], []
         for k in range(right.size):
@@ -101,7 +101,7 @@ class RowMaker:
 class Switched:
     """To what extent each cell is touched, where binary columns switch its lengths off (1 elsewhere)."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Formulation) -> None:
         entries = csr_array(form.above.matrix + form.below.matrix).tocoo()
         switch = form.switch[entries.col]
         stays = np.isin(np.arange(form.above.constant.size), entries.row[switch < 0])
@@ -119,7 +119,7 @@ class Switched:
 
 
 def _truncated(
-    where: Ints, entries: Floats, need: float, form: Form, binary: Bools, switch: Ints, x: Floats
+    where: Ints, entries: Floats, need: float, form: Formulation, binary: Bools, switch: Ints, x: Floats
 ) -> tuple[Ints, Floats, float]:
     """One row  entries x >= need  over columns `where`, sharpened at the point x.
 

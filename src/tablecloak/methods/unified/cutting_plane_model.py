@@ -1,6 +1,6 @@
-"""The second model of any form: only the form's own columns, and proofs of what is missed as rows, on demand.
+"""The second model of any form: only the form's own columns, and cuts of what is missed as rows, on demand.
 
-    min  c x   over the form's own rows, and for every proof (`protection_cuts`, as rows: `cut_strengthening`):
+    min  c x   over the form's own rows, and for every cut (`protection_cuts`, as rows: `cut_strengthening`):
     sum_i above_i min(U_i(x), UB_i^k) + below_i min(D_i(x), LB_i^k) >= level        (times t_p for a conditional width)
 
 First the linear relaxation is solved until it misses nothing, then the integer program, again and again while its
@@ -22,11 +22,11 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes
-from tablecloak.methods.unified.cut_strengthening import RowMaker, Switched
-from tablecloak.methods.unified.formulation import Form
-from tablecloak.methods.unified.protection_cuts import Proof, own_proofs
+from tablecloak.methods.unified.cut_strengthening import CutBuilder, Switched
+from tablecloak.methods.unified.formulation import Formulation
+from tablecloak.methods.unified.protection_cuts import ProtectionCut, own_bound_cuts
 from tablecloak.methods.unified.reduced_cost_fixing import Narrowed
-from tablecloak.methods.unified.separation import prover_of
+from tablecloak.methods.unified.separation import protection_separator_of
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, watched
@@ -42,7 +42,7 @@ STAGES = (
     (0.01, 0.5),
     (0.0, 0.0),
 )
-"""Where proofs are looked for while the relaxation is solved: promising columns are this much larger than the point
+"""Where cuts are looked for while the relaxation is solved: promising columns are this much larger than the point
 says, in units of the levels, this share of `PROMISING`; in the end at the point itself. See `_inside`."""
 PROMISING = 10
 """Promising columns for each level, but at least a hundred times as many."""
@@ -57,7 +57,7 @@ GAP = 0.01
 LATELY = 3
 """Levels that were missed in one of so many rounds are asked first; the others when those are met."""
 DEPTH, DEEP = 5, 2_000_000
-"""So many proofs behind each other are looked for where levels times cells are no more than this."""
+"""So many cuts behind each other are looked for where levels times cells are no more than this."""
 FIRST_GUESS, LARGER, MOST_GUESSED = 0.02, 2.5, 4.0
 """Guesses of the gap, as shares of the bound of the relaxation: the first, how much larger the next, the largest."""
 HAIR, TINY = 1e-6, 1e-9
@@ -66,7 +66,7 @@ MISSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class ModelSolution:
     """The best point (empty: none), whether it misses no level, its objective and the proven bound."""
 
     outcome: Outcome
@@ -78,36 +78,44 @@ class Answer:
     rows: int
 
     @classmethod
-    def nothing(cls) -> Answer:
+    def nothing(cls) -> ModelSolution:
         """What there is when the run is stopped before the model has any point or bound."""
         return cls(Outcome.TIME_LIMIT, np.zeros(0), False, np.inf, 0.0, 0, 0)
 
 
-class SecondModel:
+class CuttingPlaneModel:
     """The program, which grows."""
 
     def __init__(
         self,
         problem: Problem,
-        form: Form,
+        formulation: Formulation,
         requirements: Sequence[Requirement],
         widths: Sequence[Requirement],
         deadline: Deadline,
         progress: Progress,
-        known: Sequence[Proof] = (),
+        known: Sequence[ProtectionCut] = (),
     ) -> None:
-        """`known`: proofs for the same levels, or for levels of another size of the same cells."""
-        self.problem, self.form, self.deadline, self.progress = problem, form, deadline, progress
+        """`known`: cuts for the same levels, or for levels of another size of the same cells."""
+        self.problem, self.formulation, self.deadline, self.progress = (
+            problem,
+            formulation,
+            deadline,
+            progress,
+        )
         self.requirements, self.levels = [*requirements, *widths], len(requirements)
-        self.prover, self._maker = prover_of(problem), RowMaker(form, Boxes(problem))
-        self._linear = Narrowed(form, np.ones(form.size, dtype=bool), relaxed=True)
+        self.separator, self._maker = (
+            protection_separator_of(problem),
+            CutBuilder(formulation, Boxes(problem)),
+        )
+        self._linear = Narrowed(formulation, np.ones(formulation.size, dtype=bool), relaxed=True)
         self._found: list[tuple[csr_array, Floats]] = []
-        self._proofs: list[Proof] = []
+        self._cuts: list[ProtectionCut] = []
         self._known = self._for_these_levels(known)
         self._missed_in = np.full(len(self.requirements), -LATELY)
         small = len(self.requirements) * len(problem.table) <= DEEP
         self.depth = DEPTH if small and self._grows() else 1
-        self._share = Switched(form)
+        self._share = Switched(formulation)
         self.rounds, self.bound, self._asked = 0, -math.inf, False
         self.best: Floats = np.zeros(0)
         self._last: Floats = np.zeros(0)
@@ -117,46 +125,46 @@ class SecondModel:
 
     def offer(self, x: Floats) -> None:
         """Keep a safe point if it is the best."""
-        cost = float(self.form.cost @ x) + self.form.constant
+        cost = float(self.formulation.cost @ x) + self.formulation.constant
         if cost < self.cost:
             self.best, self.cost = x, cost
 
-    def solve(self) -> Answer:
+    def solve(self) -> ModelSolution:
         """The optimum, or the best safe point when the time is up (an unsafe one if there is no other)."""
         outcome = Outcome.TIME_LIMIT
         with self.deadline.stoppable():
             relaxed = self._relax()
-            integer = relaxed is Outcome.OPTIMAL and self.form.whole.any()
+            integer = relaxed is Outcome.OPTIMAL and self.formulation.integral.any()
             outcome = self._integer() if integer else relaxed
         return self.best_so_far(outcome)
 
-    def best_so_far(self, outcome: Outcome) -> Answer:
+    def best_so_far(self, outcome: Outcome) -> ModelSolution:
         """What there is, also after an interruption."""
         safe, rows = math.isfinite(self.cost), sum(right.size for _, right in self._found)
         values = self.best if safe else self._whole_last()
         if outcome is Outcome.INFEASIBLE and not safe:
-            return Answer(outcome, np.zeros(0), False, math.inf, math.inf, self.rounds, rows)
-        if not safe and values.size < self.form.size:
-            return Answer(outcome, values, False, math.inf, self.bound, self.rounds, rows)
-        cost = self.cost if safe else float(self.form.cost @ values) + self.form.constant
-        return Answer(outcome, values, safe, cost, min(self.bound, cost), self.rounds, rows)
+            return ModelSolution(outcome, np.zeros(0), False, math.inf, math.inf, self.rounds, rows)
+        if not safe and values.size < self.formulation.size:
+            return ModelSolution(outcome, values, False, math.inf, self.bound, self.rounds, rows)
+        cost = self.cost if safe else float(self.formulation.cost @ values) + self.formulation.constant
+        return ModelSolution(outcome, values, safe, cost, min(self.bound, cost), self.rounds, rows)
 
     def _whole_last(self) -> Floats:
         """The last point; none if it is one of the relaxation, whose fractions mean nothing."""
-        whole = self._last[self.form.whole] if self._last.size else self._last
+        whole = self._last[self.formulation.integral] if self._last.size else self._last
         return self._last if (np.abs(whole - np.rint(whole)) <= MISSED).all() else np.zeros(0)
 
     def _relax(self) -> Outcome:
         """The linear relaxation with all rows that it misses."""
-        stages = list(STAGES if self._grows() and not self.prover.looks_inside else STAGES[-1:])
-        slow, stalled, integer = 0, 0, bool(self.form.whole.any())
-        simple = [*own_proofs(self.requirements[: self.levels]), *self._known]
+        stages = list(STAGES if self._grows() and not self.separator.weighs_closed_cells else STAGES[-1:])
+        slow, stalled, integer = 0, 0, bool(self.formulation.integral.any())
+        simple = [*own_bound_cuts(self.requirements[: self.levels]), *self._known]
         while not self.deadline.passed():
             solution = self._linear.relax(self.deadline.left)
             if solution.outcome is not Outcome.OPTIMAL:
                 return solution.outcome
             x = self._last = solution.values
-            before, self._relaxed = self._relaxed, solution.objective + self.form.constant
+            before, self._relaxed = self._relaxed, solution.objective + self.formulation.constant
             gained = (self._relaxed - before) / max(abs(self._relaxed), TINY)
             slow, stalled = (
                 count + 1 if gained < share else 0 for count, share in ((slow, SLOW), (stalled, TAILING))
@@ -180,24 +188,24 @@ class SecondModel:
 
     def _grows(self) -> bool:
         """Whether larger columns leave more room to every cell: then points further inside can be asked."""
-        return all((room.matrix.data >= 0).all() for room in (self.form.above, self.form.below))
+        return all((room.matrix.data >= 0).all() for room in (self.formulation.above, self.formulation.below))
 
     def _inside(self, x: Floats, extent: float, share: float) -> Floats:
         """The point with promising columns larger: what is missed there is missed at x all the more.
 
-        Such proofs weigh columns that x does not use yet, and so they are fewer and cut deeper.
+        Such cuts weigh columns that x does not use yet, and so they are fewer and cut deeper.
         """
         count = int(share * PROMISING * max(100, len(self.requirements)))
-        columns = np.flatnonzero(x < np.minimum(extent, self.form.high))
+        columns = np.flatnonzero(x < np.minimum(extent, self.formulation.high))
         if columns.size > count:
             columns = columns[np.argpartition(self._linear.reduced[columns], count)[:count]]
         inside = x.copy()
-        inside[columns] = np.minimum(extent, self.form.high[columns])
+        inside[columns] = np.minimum(extent, self.formulation.high[columns])
         return inside
 
     def _integer(self) -> Outcome:
         """The integer program over all rows, by guesses of the gap where reduced costs leave few columns."""
-        if not (self.form.switch >= 0).any():
+        if not (self.formulation.switch >= 0).any():
             return self._within(math.inf)
         least, share = self.bound, FIRST_GUESS
         while not self.deadline.passed():
@@ -216,26 +224,26 @@ class SecondModel:
     def _within(self, highest: float) -> Outcome:
         """The best point that costs at most `highest`: INFEASIBLE if there is none."""
         limit = min(highest, self.cost)
-        program, near = Narrowed(self.form, self._few(limit)), GAP
+        program, near = Narrowed(self.formulation, self._few(limit)), GAP
         for matrix, right in self._found:
             program.add_rows(matrix, right)
         while not self.deadline.passed():
             solution = program.solve(self.deadline.left, gap=near)
             if solution.outcome is Outcome.INFEASIBLE:
                 return self._nothing_below(highest)
-            self.bound = max(self.bound, min(solution.bound + self.form.constant, limit))
+            self.bound = max(self.bound, min(solution.bound + self.formulation.constant, limit))
             if self.bound >= limit * (1 - TINY):
                 return self._nothing_below(highest)
             if solution.values.size == 0:
                 return solution.outcome if solution.outcome.undecided else Outcome.FAILED
-            x = self._last = np.where(self.form.whole, np.rint(solution.values), solution.values)
+            x = self._last = np.where(self.formulation.integral, np.rint(solution.values), solution.values)
             self._tell("integer program")
             if not self._add_missed(x, [program], whole=True):
                 if self.deadline.passed():
                     return Outcome.TIME_LIMIT
                 self.offer(x)
                 if near == 0.0 and solution.outcome is Outcome.OPTIMAL:
-                    self.bound = max(self.bound, min(self.cost, solution.bound + self.form.constant))
+                    self.bound = max(self.bound, min(self.cost, solution.bound + self.formulation.constant))
                     return Outcome.OPTIMAL
                 if solution.outcome is Outcome.FAILED:
                     return Outcome.FAILED
@@ -256,17 +264,17 @@ class SecondModel:
 
     def _few(self, limit: float) -> Bools:
         """The columns that points of at most this cost may use, by the reduced costs of the relaxation."""
-        form = self.form
+        formulation = self.formulation
         out = self._out(limit)
-        return np.asarray(~out & ~((form.switch >= 0) & out[form.switch]))
+        return np.asarray(~out & ~((formulation.switch >= 0) & out[formulation.switch]))
 
     def _out(self, limit: float) -> Bools:
         """The switches that are off in all points of at most this cost."""
-        form = self.form
-        if math.isinf(limit) or form.switches is None:
-            return np.zeros(form.size, dtype=bool)
+        formulation = self.formulation
+        if math.isinf(limit) or formulation.switches is None:
+            return np.zeros(formulation.size, dtype=bool)
         room = limit - self._relaxed + HAIR * max(1.0, abs(limit))
-        return np.asarray(form.whole & (form.low == 0.0) & (self._linear.reduced > room))
+        return np.asarray(formulation.integral & (formulation.low == 0.0) & (self._linear.reduced > room))
 
     def _as_far(self, limit: float) -> float:
         """The largest limit with no more columns than this one: its program would be the same."""
@@ -307,29 +315,31 @@ class SecondModel:
                 if added:
                     return added
             stages.pop(0)
-        proofs, missed = self._ask(x, everyone, whole)
+        cuts, missed = self._ask(x, everyone, whole)
         self._missed_in[missed] = self.rounds
-        return self._add(proofs, x, x, programs)
+        return self._add(cuts, x, x, programs)
 
     def _add_inside(
         self, x: Floats, programs: Sequence[Narrowed], stage: tuple[float, float], asked: Ints
     ) -> int:
         """Rows that a point further inside misses."""
         inside = self._inside(x, *stage)
-        proofs, missed = self._ask(inside, asked, False)
+        cuts, missed = self._ask(inside, asked, False)
         self._missed_in[missed] = self.rounds
-        return self._add(proofs, inside, x, programs)
+        return self._add(cuts, inside, x, programs)
 
-    def _ask(self, x: Floats, asked: Ints, whole: bool, most: int = MOST_ROWS) -> tuple[list[Proof], Ints]:
+    def _ask(
+        self, x: Floats, asked: Ints, whole: bool, most: int = MOST_ROWS
+    ) -> tuple[list[ProtectionCut], Ints]:
         """Proofs for those of the levels that a point misses, and which these are."""
         below, above = self._room(x)
         extent = np.ones(len(self.requirements))
         cells = np.array(
             [requirement.cell for requirement in self.requirements[self.levels :]], dtype=np.int64
         )
-        extent[self.levels :] = self.form.touched.at(x)[cells]
+        extent[self.levels :] = self.formulation.touched.at(x)[cells]
         with watched(self.deadline.check):  # a single program may take longer than there is time
-            proofs = self.prover.proofs(
+            cuts = self.separator.separate(
                 below,
                 above,
                 [self.requirements[t] for t in asked],
@@ -339,49 +349,47 @@ class SecondModel:
                 depth=self.depth,
                 deadline=self.deadline,
             )
-        missed = {id(proof.requirement) for proof in proofs}
-        return proofs, asked[[id(self.requirements[t]) in missed for t in asked.tolist()]]
+        missed = {id(cut.requirement) for cut in cuts}
+        return cuts, asked[[id(self.requirements[t]) in missed for t in asked.tolist()]]
 
     def _room(self, x: Floats) -> tuple[Floats, Floats]:
-        return np.maximum(self.form.below.at(x), 0.0), np.maximum(self.form.above.at(x), 0.0)
+        return np.maximum(self.formulation.below.at(x), 0.0), np.maximum(self.formulation.above.at(x), 0.0)
 
-    def _add(self, proofs: Sequence[Proof], at: Floats, x: Floats, programs: Sequence[Narrowed]) -> int:
-        """Rows of proofs that were found at a point, as far as x misses them."""
-        if not proofs:
+    def _add(self, cuts: Sequence[ProtectionCut], at: Floats, x: Floats, programs: Sequence[Narrowed]) -> int:
+        """Rows of cuts that were found at a point, as far as x misses them."""
+        if not cuts:
             return 0
         conditional = {id(requirement) for requirement in self.requirements[self.levels :]}
         matrix, right = self._maker.rows(
-            proofs, *self._room(at), [id(proof.requirement) in conditional for proof in proofs]
+            cuts, *self._room(at), [id(cut.requirement) in conditional for cut in cuts]
         )
-        matrix, right = self._maker.sharpened(matrix, right, x)
+        matrix, right = self._maker.strengthened(matrix, right, x)
         worth = self._maker.new(matrix, right, np.flatnonzero(right - matrix @ x > MISSED))
         if worth.size == 0:  # within the tolerance of linear programs, or missed only further inside
             return 0
         matrix, right = csr_array(matrix[worth]), right[worth]
         self._found.append((matrix, right))
-        self._proofs += [proofs[k] for k in worth.tolist()]
+        self._cuts += [cuts[k] for k in worth.tolist()]
         for program in programs:
             program.add_rows(matrix, right)
         return int(worth.size)
 
-    def tight_proofs(self) -> list[Proof]:
-        """The proofs whose rows the last point meets without slack: those that other sizes of the levels start with."""
-        if self._last.size < self.form.size or not self._found:
+    def tight_cuts(self) -> list[ProtectionCut]:
+        """The cuts whose rows the last point meets without slack: those that other sizes of the levels start with."""
+        if self._last.size < self.formulation.size or not self._found:
             return []
         slack = np.concatenate([matrix @ self._last - right for matrix, right in self._found])
-        return [self._proofs[k] for k in np.flatnonzero(slack <= MISSED)]
+        return [self._cuts[k] for k in np.flatnonzero(slack <= MISSED)]
 
-    def _for_these_levels(self, known: Sequence[Proof]) -> list[Proof]:
+    def _for_these_levels(self, known: Sequence[ProtectionCut]) -> list[ProtectionCut]:
         """Proofs with the levels of this model in the place of theirs: multipliers hold whatever the level is."""
         mine = {
             (requirement.cell, requirement.attacker, requirement.side): requirement
             for requirement in self.requirements[: self.levels]
         }
-        keys = (
-            (proof.requirement.cell, proof.requirement.attacker, proof.requirement.side) for proof in known
-        )
+        keys = ((cut.requirement.cell, cut.requirement.attacker, cut.requirement.side) for cut in known)
         return [
-            replace(proof, requirement=mine[key])
-            for key, proof in zip(keys, known, strict=True)
-            if key in mine and proof.cells.size > 1
+            replace(cut, requirement=mine[key])
+            for key, cut in zip(keys, known, strict=True)
+            if key in mine and cut.cells.size > 1
         ]

@@ -1,11 +1,11 @@
-"""Ways to publish as one kind of mixed program: what is decided, what it costs, and the room it leaves each cell.
+"""Formulations: ways to publish as mixed integer programs, with the deviation bounds that they leave each cell.
 
-A *form* has columns x (low <= x <= high, some of them whole), rows  row_low <= A x <= row_high, a cost  c x + constant,
-and says for every cell i how far the publication lets it be above and below its true value a_i:
+A *formulation* has variables x (low <= x <= high, some of them integral), linear constraints, an objective
+c x + constant, and for every cell i the deviation bounds of what is published, above and below the true value a_i:
 
     U(x) = u + U x,    D(x) = d + D x        (affine; infinite constants: nothing is stated)
 
-| form | columns | room above, below | cost |
+| formulation | variables | U, D | objective |
 |---|---|---|---|
 | suppression | x binary | UB x, LB x | w x |
 | intervals | z+, z- >= 0 | z+, z- | w (z+ + z-) |
@@ -13,11 +13,12 @@ and says for every cell i how far the publication lets it be above and below its
 | rounding | x binary, v = floor + r x, additive | v + r - a, a - v + r | w \\|v - a\\| |
 | perturbation | z+, z- >= 0, v = a + z+ - z-, additive | v +- reach | w \\|v - a\\| |
 
-Attackers add their boxes: their room is min(U, UB^k), min(D, LB^k). Two models decide x for every form: the *first*
-with a deviation for every level and attacker (`compact_model`), the *second* with proofs on demand
-(`cutting_plane_model`).
+Attackers add their boxes: their deviation bounds are min(U, UB^k), min(D, LB^k). Two models optimise every formulation:
+the *compact model* with a deviation for every requirement and attacker (`compact_model`), the *cutting-plane model*
+with protection cuts on demand (`cutting_plane_model`).
 
-Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework for statistical disclosure limitation.
+Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework for statistical disclosure limitation,
+where these are the first and the second model.
 """
 
 from __future__ import annotations
@@ -31,126 +32,154 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
 from tablecloak.model import Problem, room_by_box
 
-FAR = 32.0
-"""On tables that are no networks no hidden cell is counted on for more than so many times the largest level."""
+
+@dataclass(frozen=True)
+class FormulationSettings:
+    """Limits on what a formulation counts on."""
+
+    max_deviation: float = 32.0
+    """Largest deviation of a cell that is counted on in non-network tables, in units of the largest level (on networks
+    1 is enough: a deviation is a sum of cycles). Larger: solutions whose deviations take long detours, against worse
+    scaled programs. Untested default."""
 
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """constant + matrix x, an entry a cell."""
+    """constant + matrix x, an entry for each cell."""
 
     constant: Floats
     matrix: csr_array
 
     def at(self, x: Floats) -> Floats:
-        """The value at a point."""
+        """Evaluate at a point."""
         return np.asarray(self.constant + self.matrix @ x)
+
+    def extended(self, variables: int) -> Affine:
+        """The same function of more variables: the new ones have no influence."""
+        wider = csr_array((self.matrix.shape[0], variables))
+        return Affine(self.constant, csr_array(hstack([self.matrix, wider])))
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """row_low <= matrix x <= row_high."""
+class LinearConstraints:
+    """low <= matrix x <= high."""
 
     matrix: csr_array
     low: Floats
     high: Floats
 
     @classmethod
-    def none(cls, columns: int) -> Rows:
-        return cls(csr_array((0, columns)), np.zeros(0), np.zeros(0))
+    def none(cls, variables: int) -> LinearConstraints:
+        """The empty set of constraints."""
+        return cls(csr_array((0, variables)), np.zeros(0), np.zeros(0))
 
-    def and_(self, other: Rows) -> Rows:
-        """Both."""
-        return Rows(
+    def stacked(self, other: LinearConstraints) -> LinearConstraints:
+        """Both sets of constraints."""
+        return LinearConstraints(
             csr_array(vstack([self.matrix, other.matrix])),
             np.concatenate([self.low, other.low]),
             np.concatenate([self.high, other.high]),
         )
 
+    def extended(self, variables: int) -> LinearConstraints:
+        """The same constraints over more variables, with zero coefficients for the new ones."""
+        wider = csr_array((self.matrix.shape[0], variables))
+        return replace(self, matrix=csr_array(hstack([self.matrix, wider])))
+
 
 @dataclass(frozen=True, eq=False)
-class Form:
-    """What is decided, and what it means for each cell."""
+class Formulation:
+    """Variables, constraints and objective of a way to publish, and what they mean for each cell."""
 
     cost: Floats
     low: Floats
     high: Floats
-    whole: Bools
-    rows: Rows
+    integral: Bools
+    constraints: LinearConstraints
     above: Affine
+    """Deviation bounds above the true values."""
     below: Affine
+    """Deviation bounds below the true values."""
     touched: Affine
-    """To what extent a cell is touched: asked for conditional widths and for the number of touched cells."""
+    """Extent to which each cell is touched: for conditional widths and for the number of touched cells."""
     constant: float = 0.0
     switches: Ints | None = None
-    """For each column the binary one without which it is 0 (-1: none)."""
+    """For each variable the binary one without which it is 0 (-1: none)."""
 
     @property
     def switch(self) -> Ints:
-        """`switches`, also where there are none."""
+        """`switches`, filled with -1 where there are none."""
         return np.full(self.size, -1) if self.switches is None else self.switches
 
     @property
     def size(self) -> int:
-        """The number of columns."""
+        """Number of variables."""
         return self.cost.size
 
-    def with_rows(self, rows: Rows) -> Form:
-        """The same with more rows."""
-        return replace(self, rows=self.rows.and_(rows))
+    def objective(self, x: Floats) -> float:
+        """The objective at a point."""
+        return float(self.cost @ x) + self.constant
 
-    def at_most_touched(self, most: int | None) -> Form:
-        """With at most so many cells touched (None: any number)."""
+    def deviation_bounds(self, x: Floats) -> tuple[Floats, Floats]:
+        """How far below and above its true value each cell may lie by what a point publishes, at least 0."""
+        return np.maximum(self.below.at(x), 0.0), np.maximum(self.above.at(x), 0.0)
+
+    def with_constraints(self, constraints: LinearConstraints) -> Formulation:
+        """The formulation with further constraints."""
+        return replace(self, constraints=self.constraints.stacked(constraints))
+
+    def at_most_touched(self, most: int | None) -> Formulation:
+        """The formulation with a maximum number of touched cells (None: no limit)."""
         if most is None:
             return self
         count = csr_array(self.touched.matrix.sum(axis=0).reshape(1, -1))
-        room = most - float(self.touched.constant.sum())
-        return self.with_rows(Rows(count, np.array([-np.inf]), np.array([room])))
+        left = most - float(self.touched.constant.sum())
+        return self.with_constraints(LinearConstraints(count, np.array([-np.inf]), np.array([left])))
 
 
-def joined(parts: list[tuple[Bools, Form]], additive: Rows | None = None) -> Form:
-    """Different forms for different cells: each speaks for its cells only. `additive` ties shown values together."""
+def joined(parts: list[tuple[Bools, Formulation]], additive: LinearConstraints | None = None) -> Formulation:
+    """Join formulations side by side, each for its own cells; `additive` constraints tie shown values together."""
     size = parts[0][0].size
 
     def together(which: str) -> Affine:
-        chosen = [getattr(form, which) for _, form in parts]
+        chosen = [getattr(formulation, which) for _, formulation in parts]
         constant = np.zeros(size)
         for (cells, _), affine in zip(parts, chosen, strict=True):
             constant[cells] = affine.constant[cells]
-        kept = [_only(affine.matrix, cells) for (cells, _), affine in zip(parts, chosen, strict=True)]
+        kept = [_only_cells(affine.matrix, cells) for (cells, _), affine in zip(parts, chosen, strict=True)]
         return Affine(constant, csr_array(hstack(kept)))
 
-    forms = [form for _, form in parts]
-    rows = Rows(
-        csr_array(block_diag([form.rows.matrix for form in forms])),
-        np.concatenate([form.rows.low for form in forms]),
-        np.concatenate([form.rows.high for form in forms]),
+    formulations = [formulation for _, formulation in parts]
+    constraints = LinearConstraints(
+        csr_array(block_diag([each.constraints.matrix for each in formulations])),
+        np.concatenate([each.constraints.low for each in formulations]),
+        np.concatenate([each.constraints.high for each in formulations]),
     )
-    whole = Form(
-        np.concatenate([form.cost for form in forms]),
-        np.concatenate([form.low for form in forms]),
-        np.concatenate([form.high for form in forms]),
-        np.concatenate([form.whole for form in forms]),
-        rows,
+    joint = Formulation(
+        np.concatenate([each.cost for each in formulations]),
+        np.concatenate([each.low for each in formulations]),
+        np.concatenate([each.high for each in formulations]),
+        np.concatenate([each.integral for each in formulations]),
+        constraints,
         together("above"),
         together("below"),
         together("touched"),
-        sum(form.constant for form in forms),
-        _shifted([form.switch for form in forms]),
+        sum(each.constant for each in formulations),
+        _shifted([each.switch for each in formulations]),
     )
-    return whole if additive is None else whole.with_rows(additive)
+    return joint if additive is None else joint.with_constraints(additive)
 
 
 def _shifted(switches: list[Ints]) -> Ints:
-    """Columns of forms side by side."""
+    """Switches of formulations side by side."""
     starts = np.cumsum([0, *(part.size for part in switches)])
     return np.concatenate(
         [np.where(part >= 0, part + start, -1) for part, start in zip(switches, starts, strict=False)]
     )
 
 
-def _only(matrix: csr_array, cells: Bools) -> csr_array:
-    """The rows of some cells, the others empty."""
+def _only_cells(matrix: csr_array, cells: Bools) -> csr_array:
+    """The matrix with the rows of all other cells empty."""
     entries = matrix.tocoo()
     kept = cells[entries.row]
     return csr_array(
@@ -158,7 +187,7 @@ def _only(matrix: csr_array, cells: Bools) -> csr_array:
     )
 
 
-# ---------------------------------------------------------------------- the forms
+# ---------------------------------------------------------------------- the formulations
 
 
 def at_cells(cells: Ints, size: int, first: int, columns: int, entries: Floats | float = 1.0) -> csr_array:
@@ -167,19 +196,31 @@ def at_cells(cells: Ints, size: int, first: int, columns: int, entries: Floats |
     return csr_array((data, (cells, first + np.arange(cells.size))), shape=(size, columns))
 
 
-def suppression_form(problem: Problem, cells: Bools) -> Form:
-    """Cells are hidden or published exactly. Cells that must be hidden are. Boxes must be finite for the others."""
+def switched(variables: Ints, switches: Ints, limits: Floats, columns: int) -> csr_array:
+    """The matrix of  z_j - limit_j y_j  for pairs of a variable z_j and the binary y_j that switches it."""
+    rows = np.arange(variables.size)
+    return csr_array(
+        (
+            np.concatenate([np.ones(variables.size), -limits]),
+            (np.concatenate([rows, rows]), np.concatenate([variables, switches])),
+        ),
+        shape=(variables.size, columns),
+    )
+
+
+def suppression_formulation(problem: Problem, cells: Bools) -> Formulation:
+    """Cells are hidden or published exactly; those that must be hidden are. The boxes of the others must be finite."""
     size, mine = cells.size, np.flatnonzero(cells & ~problem.must_hide)
     hidden = cells & problem.must_hide
     below, above = room_by_box(problem)
     count = mine.size
     endless = np.where(hidden, np.inf, 0.0)
-    return Form(
+    return Formulation(
         problem.weights[mine],
         np.zeros(count),
         np.ones(count),
         np.ones(count, dtype=bool),
-        Rows.none(count),
+        LinearConstraints.none(count),
         Affine(endless, at_cells(mine, size, 0, count, above[mine])),
         Affine(endless, at_cells(mine, size, 0, count, below[mine])),
         Affine(hidden.astype(float), at_cells(mine, size, 0, count)),
@@ -187,68 +228,68 @@ def suppression_form(problem: Problem, cells: Bools) -> Form:
 
 
 def length_unit(problem: Problem) -> float:
-    """What lengths are measured in so that programs stay well scaled: the median of the levels."""
+    """The unit of lengths that keeps programs well scaled: the median of the levels."""
     levels = np.concatenate([level for _, level in problem.levels.named()])
     return float(np.median(levels[levels > 0])) if (levels > 0).any() else problem.table.unit
 
 
-def interval_form(problem: Problem, cells: Bools, hidden: Bools, up: Floats, down: Floats) -> Form:
-    """Cells are published as [a - z-, a + z+] at prices `up` and `down` a unit of length; `hidden` ones not at all.
+def interval_formulation(
+    problem: Problem, cells: Bools, hidden: Bools, up: Floats, down: Floats
+) -> Formulation:
+    """Cells are published as [a - z-, a + z+] at prices `up` and `down` per unit of length; `hidden` ones not at all.
 
-    Columns are lengths in units of `length_unit`.
+    Variables are lengths in units of `length_unit`.
     """
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
     below, above = room_by_box(problem)
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 2 * count
-    return Form(
+    return Formulation(
         unit * np.concatenate([up[mine], down[mine]]),
         np.zeros(columns),
         np.concatenate([above[mine], below[mine]]) / unit,
         np.zeros(columns, dtype=bool),
-        Rows.none(columns),
+        LinearConstraints.none(columns),
         Affine(endless, at_cells(mine, size, 0, columns, unit)),
         Affine(endless, at_cells(mine, size, count, columns, unit)),
         Affine((cells & hidden).astype(float), csr_array((size, columns))),
     )
 
 
-def combined_form(
+def combined_formulation(
     problem: Problem, cells: Bools, hidden: Bools, up: Floats, down: Floats, fixed: Floats, most: float
-) -> Form:
-    """The same with a price `fixed` for touching a cell at all (x = 1); no interval is longer than `most` on a side."""
+) -> Formulation:
+    """Intervals with a price `fixed` for touching a cell at all (x = 1), each side at most `most` long."""
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
-    below, above = (np.minimum(room, most) / unit for room in room_by_box(problem))
+    below, above = (np.minimum(bound, most) / unit for bound in room_by_box(problem))
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 3 * count
-    eye = np.arange(count)
+    binary = np.arange(count)
     links = [
-        csr_array(
-            (
-                np.concatenate([np.ones(count), -room[mine]]),
-                (np.concatenate([eye, eye]), np.concatenate([k * count + eye, eye])),
-            ),
-            shape=(count, columns),
-        )
-        for k, room in ((1, above), (2, below))
+        switched(side * count + binary, binary, bound[mine], columns)
+        for side, bound in ((1, above), (2, below))
     ]
-    rows = Rows(csr_array(vstack(links)), np.full(2 * count, -np.inf), np.zeros(2 * count))
-    return Form(
+    return Formulation(
         np.concatenate([fixed[mine], unit * up[mine], unit * down[mine]]),
         np.zeros(columns),
         np.concatenate([np.ones(count), above[mine], below[mine]]),
         np.arange(columns) < count,
-        rows,
+        LinearConstraints(csr_array(vstack(links)), np.full(2 * count, -np.inf), np.zeros(2 * count)),
         Affine(endless, at_cells(mine, size, count, columns, unit)),
         Affine(endless, at_cells(mine, size, 2 * count, columns, unit)),
         Affine((cells & hidden).astype(float), at_cells(mine, size, 0, columns)),
-        switches=np.concatenate([np.full(count, -1), eye, eye]),
+        switches=np.concatenate([np.full(count, -1), binary, binary]),
     )
 
 
-def furthest(problem: Problem) -> float:
-    """So much room is as good as any."""
+def sufficient_deviation(problem: Problem, settings: FormulationSettings = FormulationSettings()) -> float:
+    """A deviation bound that is as good as any larger one."""
+    return largest_deviation(problem, settings.max_deviation)
+
+
+def largest_deviation(problem: Problem, factor: float) -> float:
+    """The deviation that is counted on: `factor` times the largest level, on networks the largest level itself."""
     largest = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
-    return (1.0 if is_network(problem) else FAR) * max(largest, problem.table.unit)
+    return (1.0 if is_network(problem) else factor) * max(largest, problem.table.unit)

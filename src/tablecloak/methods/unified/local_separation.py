@@ -8,9 +8,9 @@ This asks for less than all equations do. If d_p falls short all the same, its d
 that it does in the table (`protection_cuts`). Else the deviation found is looked at: where it satisfies all equations
 it is a witness that the level is met; the equations that it violates are added, and the question is asked again.
 
-Witnesses are kept: while there is room for one its level need not be asked. For a proof the question is asked once more
+Witnesses are kept: while there is room for one its level need not be asked. For a cut the question is asked once more
 with a little room for all cells near p, so that it weighs the cells that could be lengthened as well as those that are;
-of all proofs of a level that is missed it is one of the strongest.
+of all cuts of a level that is missed it is one of the strongest.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes
 from tablecloak.errors import SolverError
-from tablecloak.methods.unified.neighbourhood import Surroundings
-from tablecloak.methods.unified.protection_cuts import Proof, Prover
+from tablecloak.methods.unified.neighbourhood import Neighbourhood
+from tablecloak.methods.unified.protection_cuts import ProtectionCut, Separator
 from tablecloak.model import DIRECTIONS, Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import Outcome, Session, Solution
@@ -38,7 +38,7 @@ MOST_CELLS = 600
 FARTHEST = 3000
 """A question that needs more cells than this is left to programs over the whole table."""
 LITTLE = 0.03
-"""The room that cells without room get for a proof, as a share of the level."""
+"""The room that cells without room get for a cut, as a share of the level."""
 
 
 class _Reach(NamedTuple):
@@ -52,7 +52,7 @@ class _Reach(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """How far down and up each cell may go, and which cells may at all; `share` as in `Prover.proofs`."""
+    """How far down and up each cell may go, and which cells may at all; `share` as in `Separator.separate`."""
 
     down: Floats
     up: Floats
@@ -67,13 +67,13 @@ class _Room(NamedTuple):
         return np.minimum(self.down[cells], most), np.minimum(self.up[cells], most)
 
 
-class NearProver:
+class LocalSeparator:
     """Looks near the cell first; what cannot be told there is asked of `far`."""
 
-    looks_inside = True
+    weighs_closed_cells = True
 
-    def __init__(self, problem: Problem, far: Prover) -> None:
-        self.near, self.boxes, self.far = Surroundings(problem.table), Boxes(problem), far
+    def __init__(self, problem: Problem, far: Separator) -> None:
+        self.near, self.boxes, self.far = Neighbourhood(problem.table), Boxes(problem), far
         self.usable = ~problem.forced
         self._session: Session | None = None
         self._windows: dict[int, Ints] = {}
@@ -81,7 +81,7 @@ class NearProver:
         self._missed: dict[Requirement, int] = {}
         self._calls = 0
 
-    def proofs(
+    def separate(
         self,
         below: Floats,
         above: Floats,
@@ -92,26 +92,26 @@ class NearProver:
         share: Floats | None = None,
         depth: int = 1,
         deadline: Deadline = NEVER,
-    ) -> list[Proof]:
+    ) -> list[ProtectionCut]:
         order = [t for t in range(len(requirements)) if extent[t] > SHORT]
         order.sort(key=lambda t: -self._missed.get(requirements[t], 0))
         self._calls += 1
         room = _Room(below, above, (below > 0) | (above > 0), share)
-        found: list[Proof] = []
+        found: list[ProtectionCut] = []
         undecided: list[int] = []
         for t in order:
             if len(found) >= most or deadline.passed():
                 return found
             if self._still_met(requirements[t], room, float(extent[t])):
                 continue
-            proof = self._ask(requirements[t], room, float(extent[t]) - SHORT)
-            if proof is not None:
-                found.append(proof)
+            cut = self._ask(requirements[t], room, float(extent[t]) - SHORT)
+            if cut is not None:
+                found.append(cut)
                 self._missed[requirements[t]] = self._calls
             elif requirements[t] not in self._witnesses:
                 undecided.append(t)
         if undecided and len(found) < most:
-            found += self.far.proofs(
+            found += self.far.separate(
                 below,
                 above,
                 [requirements[t] for t in undecided],
@@ -138,8 +138,8 @@ class NearProver:
             got += abs(float(moved[np.searchsorted(cells, requirement.cell)]))
         return got >= (extent - SHORT) * requirement.level
 
-    def _ask(self, requirement: Requirement, room: _Room, need: float) -> Proof | None:
-        """A proof that the level is missed; None if it is met (then there is a witness) or cannot be told near it."""
+    def _ask(self, requirement: Requirement, room: _Room, need: float) -> ProtectionCut | None:
+        """A cut that the level is missed; None if it is met (then there is a witness) or cannot be told near it."""
         self._witnesses.pop(requirement, None)
         parts, got = [], 0.0
         window = self.near.around(np.array([requirement.cell]), room.open, MOST_CELLS)
@@ -156,7 +156,7 @@ class NearProver:
                 return None
         sharper = self._sharper(requirement, room, need)
         sides = [(upward, part.equations, part.multipliers) for upward, part in sharper or parts]
-        return self.near.proof(requirement, sides)
+        return self.near.cut(requirement, sides)
 
     def _sharper(
         self, requirement: Requirement, room: _Room, need: float

@@ -4,9 +4,9 @@ For levels L_t of cells p_t that share equations, and the cells of the equations
 
     min  sum_i u_i z_i+ + v_i z_i-     subject to  M d^t = 0,  -z- <= d^t <= z+,  +-d^t_p >= L_t  for every t
 
-with d^t in the attacker's box is a small linear program. Its duals are what proofs are made of (`protection_cuts`):
+with d^t in the attacker's box is a small linear program. Its duals are what cuts are made of (`protection_cuts`):
 with y^t of the equations and q_t of the level, -y^t / q_t are multipliers for level t, zero on all other equations. The
-rows of these proofs alone, with the price of the cells, give the optimum of the small program as a bound: they are the
+rows of these cuts alone, with the price of the cells, give the optimum of the small program as a bound: they are the
 right ones as far as levels elsewhere do not matter. The second model starts with them and looks for what is missing.
 They hold whatever was left out of the small program, as all multipliers do.
 
@@ -25,8 +25,8 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import Boxes, is_network
-from tablecloak.methods.unified.neighbourhood import Surroundings
-from tablecloak.methods.unified.protection_cuts import Proof
+from tablecloak.methods.unified.neighbourhood import Neighbourhood
+from tablecloak.methods.unified.protection_cuts import ProtectionCut
 from tablecloak.model import DIRECTIONS, Problem, Requirement, room_by_box
 from tablecloak.progress import Deadline
 from tablecloak.solvers import DUAL, Outcome, Session
@@ -42,37 +42,37 @@ MOST_CELLS = 600
 MOST_COLUMNS = 20_000
 """Larger programs are left to the second model."""
 WORTHLESS = 1e-7
-"""A level whose dual is below this share of the largest price costs nothing more: no proof."""
+"""A level whose dual is below this share of the largest price costs nothing more: no cut."""
 
 
-def looks_near(problem: Problem) -> bool:
-    """Whether proofs are looked for near the cells first: in large tables that are no networks, if near is small.
+def separates_locally(problem: Problem) -> bool:
+    """Whether cuts are looked for near the cells first: in large tables that are no networks, if near is small.
 
     Where equations are long, as in three-way tables, the equations around most cells hold nearly all cells.
     """
     if len(problem.table) <= QUICKLY_ASKED or is_network(problem):
         return False
-    near, usable = Surroundings(problem.table), ~problem.forced
+    near, usable = Neighbourhood(problem.table), ~problem.forced
     cells = np.flatnonzero(problem.sensitive)
     some = cells[:: max(1, cells.size // SAMPLE)].reshape(-1, 1)
     small = [near.around(cell, usable, FEW_CELLS).size > near.equations_of(cell).size for cell in some]
     return sum(small) * 2 > len(small)
 
 
-def near_proofs(
+def local_protection_cuts(
     problem: Problem, up: Floats, down: Floats, requirements: Sequence[Requirement], deadline: Deadline
-) -> list[Proof]:
+) -> list[ProtectionCut]:
     """Proofs for the levels, as strong as levels nearby ask for; `up`, `down`: what a unit of length costs."""
     models = _NearModels(problem, up, down)
-    found: list[Proof] = []
+    found: list[ProtectionCut] = []
     for group in _groups(models.near, requirements):
         if deadline.passed():
             break
-        found += models.proofs(group, deadline)
+        found += models.separate(group, deadline)
     return found
 
 
-def _groups(near: Surroundings, requirements: Sequence[Requirement]) -> Iterator[list[Requirement]]:
+def _groups(near: Neighbourhood, requirements: Sequence[Requirement]) -> Iterator[list[Requirement]]:
     """Levels of the same cell or of cells in the same equations, for so many cells at most."""
     of_cell: dict[int, list[Requirement]] = {}
     for requirement in requirements:
@@ -101,12 +101,12 @@ class _NearModels:
     """Makes and solves the small programs of one table."""
 
     def __init__(self, problem: Problem, up: Floats, down: Floats) -> None:
-        self.near, self.boxes, self.price = Surroundings(problem.table), Boxes(problem), (up, down)
+        self.near, self.boxes, self.price = Neighbourhood(problem.table), Boxes(problem), (up, down)
         self.room, self.usable = room_by_box(problem), ~problem.forced
         self._session: Session | None = None
 
-    def proofs(self, requirements: list[Requirement], deadline: Deadline) -> list[Proof]:
-        """The proofs that the duals of one program make."""
+    def separate(self, requirements: list[Requirement], deadline: Deadline) -> list[ProtectionCut]:
+        """The cuts that the duals of one program make."""
         own = np.unique([requirement.cell for requirement in requirements])
         equations = self.near.around(own, self.usable, MOST_CELLS)
         cells = self.near.cells_in(equations)
@@ -127,7 +127,7 @@ class _NearModels:
             if worth[k] > WORTHLESS:
                 sides[k].append((upward, equations, -y / worth[k]))
         return [
-            self.near.proof(requirement, side)
+            self.near.cut(requirement, side)
             for requirement, side in zip(requirements, sides, strict=True)
             if side
         ]

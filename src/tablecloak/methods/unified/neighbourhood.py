@@ -14,11 +14,11 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker import simplified, working_columns, working_equations
-from tablecloak.methods.unified.protection_cuts import Proof
+from tablecloak.methods.unified.protection_cuts import ProtectionCut
 from tablecloak.model import Requirement, Table
 
 
-class Surroundings:
+class Neighbourhood:
     """The equations of a table, to look at a few of them at a time."""
 
     def __init__(self, table: Table) -> None:
@@ -65,7 +65,7 @@ class Surroundings:
         self._sums[touched] = 0.0
         return found
 
-    def proof(self, requirement: Requirement, sides: Sequence[tuple[bool, Ints, Floats]]) -> Proof:
+    def cut(self, requirement: Requirement, sides: Sequence[tuple[bool, Ints, Floats]]) -> ProtectionCut:
         """From multipliers of some equations for each direction: rho = +-[i = p] - M'y.
 
         Any multipliers are valid, so simple ones nearby are taken (`attacker.multipliers`).
@@ -89,7 +89,7 @@ class Surroundings:
             above[at] += np.maximum(rho, 0.0)
             below[at] += np.maximum(-rho, 0.0)
         kept = (above > 0) | (below > 0)
-        return Proof(requirement, every[kept], above[kept], below[kept])
+        return ProtectionCut(requirement, every[kept], above[kept], below[kept])
 
 
 def _summed(cells: Ints, entries: Floats) -> tuple[Ints, Floats]:

@@ -1,4 +1,4 @@
-"""What a publication leaves open, and proofs that it is too little: the second model of all ways to publish.
+"""What a publication leaves open, and cuts that it is too little: the second model of all ways to publish.
 
 A publication states an interval for every cell: it leaves cell i the room U_i above its true value and D_i below it.
 For level L of cell p (upper side), an attacker k and any multipliers y of the equations M d = 0
@@ -26,7 +26,7 @@ from tablecloak.progress import NEVER, Deadline
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class ProtectionCut:
     """sum of above[i] * U[cells[i]] + below[i] * D[cells[i]] >= level, in every safe publication."""
 
     requirement: Requirement
@@ -35,13 +35,13 @@ class Proof:
     below: Floats
 
 
-class Prover(Protocol):
+class Separator(Protocol):
     """Finds levels that a publication misses."""
 
-    looks_inside: bool
-    """Whether its proofs weigh cells without room as well: then points further inside need not be asked about."""
+    weighs_closed_cells: bool
+    """Whether its cuts weigh cells without room as well: then points further inside need not be asked about."""
 
-    def proofs(
+    def separate(
         self,
         below: Floats,
         above: Floats,
@@ -52,20 +52,20 @@ class Prover(Protocol):
         share: Floats | None = None,
         depth: int = 1,
         deadline: Deadline = NEVER,
-    ) -> list[Proof]:
+    ) -> list[ProtectionCut]:
         """Proofs for at most `most` of the levels, asked to some extent each, that this room misses.
 
         `share`: to what extent each cell is touched; for level L a cell then counts with no more room than L times it,
-        which is enough where cells that are touched have room L (any proof is valid, whatever it was found with).
-        `depth`: so many proofs are looked for behind each other, each as if the cells of those before it had room.
+        which is enough where cells that are touched have room L (any cut is valid, whatever it was found with).
+        `depth`: so many cuts are looked for behind each other, each as if the cells of those before it had room.
         """
 
 
-def own_proofs(requirements: Sequence[Requirement]) -> list[Proof]:
+def own_bound_cuts(requirements: Sequence[Requirement]) -> list[ProtectionCut]:
     """What needs no multipliers: a cell's own room must hold its levels."""
     one, none = np.ones(1), np.zeros(1)
     return [
-        Proof(
+        ProtectionCut(
             requirement,
             np.array([requirement.cell]),
             none if requirement.side is Side.DOWN else one,

@@ -8,21 +8,31 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.unified.formulation import Form
+from tablecloak.methods.unified.formulation import Formulation
 from tablecloak.solvers import MixedSolution, Program
 
 
 class Narrowed:
     """The program of a form over some of its columns, the others 0; it takes and gives all columns."""
 
-    def __init__(self, form: Form, kept: Bools, *, relaxed: bool = False) -> None:
+    def __init__(self, formulation: Formulation, kept: Bools, *, relaxed: bool = False) -> None:
         self._kept = np.flatnonzero(kept)
         self._size = kept.size
-        whole = np.zeros(self._kept.size, dtype=bool) if relaxed else form.whole[self._kept]
-        self._program = Program(form.cost[self._kept], form.low[self._kept], form.high[self._kept], whole)
-        matrix = csr_array(form.rows.matrix[:, self._kept])
-        asks = (np.diff(matrix.indptr) > 0) | (form.rows.low > 0) | (form.rows.high < 0)
-        self._program.add_rows(matrix[np.flatnonzero(asks)], form.rows.low[asks], form.rows.high[asks])
+        whole = np.zeros(self._kept.size, dtype=bool) if relaxed else formulation.integral[self._kept]
+        self._program = Program(
+            formulation.cost[self._kept], formulation.low[self._kept], formulation.high[self._kept], whole
+        )
+        matrix = csr_array(formulation.constraints.matrix[:, self._kept])
+        asks = (
+            (np.diff(matrix.indptr) > 0)
+            | (formulation.constraints.low > 0)
+            | (formulation.constraints.high < 0)
+        )
+        self._program.add_rows(
+            matrix[np.flatnonzero(asks)],
+            formulation.constraints.low[asks],
+            formulation.constraints.high[asks],
+        )
 
     @property
     def reduced(self) -> Floats:

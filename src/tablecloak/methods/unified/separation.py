@@ -1,4 +1,4 @@
-"""Who finds proofs (`protection_cuts`): minimum cuts on networks, elsewhere the duals of the attackers' programs.
+"""Who finds cuts (`protection_cuts`): minimum cuts on networks, elsewhere the duals of the attackers' programs.
 
 In large tables that are no networks these programs look near the cell first (`local_separation`).
 """
@@ -25,9 +25,9 @@ from tablecloak.attacker import (
     working_columns,
     working_equations,
 )
-from tablecloak.methods.unified.local_separation import NearProver
-from tablecloak.methods.unified.local_start import looks_near, near_proofs
-from tablecloak.methods.unified.protection_cuts import Proof, Prover
+from tablecloak.methods.unified.local_separation import LocalSeparator
+from tablecloak.methods.unified.local_start import local_protection_cuts, separates_locally
+from tablecloak.methods.unified.protection_cuts import ProtectionCut, Separator
 from tablecloak.model import DIRECTIONS, Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.graphs import Network
@@ -37,24 +37,26 @@ SHORT = 1e-7
 NOISE = 1e-9
 """Room and extents below this share of a level are rounding noise."""
 BATCH = 500
-"""Cuts that are turned into proofs at once."""
+"""Cuts that are turned into cuts at once."""
 CHUNK = 4096
 """Between so many flows somebody looks at the clock."""
 
 
-def prover_of(problem: Problem) -> Prover:
+def protection_separator_of(problem: Problem) -> Separator:
     """The engine that fits the equations of the table and its size."""
     if is_network(problem):
-        return NetworkProver(problem)
-    whole = LinearProver(problem)
-    return NearProver(problem, whole) if looks_near(problem) else whole
+        return NetworkProtectionSeparator(problem)
+    whole = LinearProtectionSeparator(problem)
+    return LocalSeparator(problem, whole) if separates_locally(problem) else whole
 
 
-def first_proofs(
+def initial_protection_cuts(
     problem: Problem, up: Floats, down: Floats, requirements: Sequence[Requirement], deadline: Deadline
-) -> list[Proof]:
+) -> list[ProtectionCut]:
     """Proofs to start with where a unit of length costs so much; networks and small tables are quick without."""
-    return near_proofs(problem, up, down, requirements, deadline) if looks_near(problem) else []
+    return (
+        local_protection_cuts(problem, up, down, requirements, deadline) if separates_locally(problem) else []
+    )
 
 
 def _asked(
@@ -89,10 +91,10 @@ class _Queries(NamedTuple):
         )
 
 
-class NetworkProver:
+class NetworkProtectionSeparator:
     """Minimum cuts, the nearest to each end: rho is 1 for cells that leave the source side, -1 for cells that enter."""
 
-    looks_inside = False
+    weighs_closed_cells = False
 
     def __init__(self, problem: Problem) -> None:
         self.boxes, self.graph = Boxes(problem), CellNetwork(problem)
@@ -103,7 +105,7 @@ class NetworkProver:
         shape = (self.graph.nodes, cells.size)
         self._incidence = csr_array((signs, (ends, np.tile(cells, 2))), shape=shape)
 
-    def proofs(
+    def separate(
         self,
         below: Floats,
         above: Floats,
@@ -114,7 +116,7 @@ class NetworkProver:
         share: Floats | None = None,
         depth: int = 1,
         deadline: Deadline = NEVER,
-    ) -> list[Proof]:
+    ) -> list[ProtectionCut]:
         asked, cells = _asked(below, above, requirements, extent)
         if not asked:
             return []
@@ -140,7 +142,7 @@ class NetworkProver:
             deeper, more = self._pass(cells, room, place, requirements, extent, None, most)
             for t in deeper:
                 found[t] += more[t]
-        return [proof for t in missed for proof in found[t]]
+        return [cut for t in missed for cut in found[t]]
 
     def _not_met(
         self,
@@ -175,7 +177,7 @@ class NetworkProver:
     def _room_each(
         self, below: Floats, above: Floats, requirements: list[Requirement], share: Floats | None
     ) -> tuple[Ints, tuple[Floats, Floats]]:
-        """Room of all cells, a row for each of the levels: it is raised where proofs were found."""
+        """Room of all cells, a row for each of the levels: it is raised where cuts were found."""
         touched = np.ones(below.size) if share is None else share
         up, down = (
             np.array(
@@ -191,13 +193,13 @@ class NetworkProver:
         return np.arange(below.size), (up, down)
 
     def _raise(
-        self, room: tuple[Floats, Floats], row: int, requirement: Requirement, proofs: list[Proof]
+        self, room: tuple[Floats, Floats], row: int, requirement: Requirement, cuts: list[ProtectionCut]
     ) -> None:
         down, up = self.boxes[requirement.attacker]
-        for proof in proofs:
-            inner = self.free[proof.cells]
-            cells = proof.cells[inner]
-            for side, used, box in ((room[0], proof.above, up), (room[1], proof.below, down)):
+        for cut in cuts:
+            inner = self.free[cut.cells]
+            cells = cut.cells[inner]
+            for side, used, box in ((room[0], cut.above, up), (room[1], cut.below, down)):
                 raised = np.where(used[inner] > 0, np.minimum(box[cells], requirement.level), 0.0)
                 side[row, cells] = np.maximum(side[row, cells], raised)
 
@@ -210,7 +212,7 @@ class NetworkProver:
         extent: Floats,
         share: Floats | None,
         most: int,
-    ) -> tuple[list[int], dict[int, list[Proof]]]:
+    ) -> tuple[list[int], dict[int, list[ProtectionCut]]]:
         """The levels that are missed, the worst first, and what proves it."""
         if not place:
             return [], {}
@@ -234,12 +236,12 @@ class NetworkProver:
         missed = sorted(missed, key=lambda t: got[t] / levels[t])[:most]
         chosen = np.flatnonzero(np.isin(queries.requirement, missed))
         binding = (flows >= limit * (1 - NOISE))[chosen]
-        found: dict[int, list[Proof]] = {t: [] for t in missed}
+        found: dict[int, list[ProtectionCut]] = {t: [] for t in missed}
         part = queries.part(chosen)
         for cuts in (near[chosen], far[chosen]):
-            for t, proof in self._from_cuts(part, binding, cuts, requirements):
-                if not any(_same(proof, other) for other in found[t]):
-                    found[t].append(proof)
+            for t, cut in self._from_cuts(part, binding, cuts, requirements):
+                if not any(_same(cut, other) for other in found[t]):
+                    found[t].append(cut)
         return missed, found
 
     def _queries(
@@ -258,9 +260,9 @@ class NetworkProver:
 
     def _from_cuts(
         self, queries: _Queries, binding: Bools, cuts: Bools, requirements: Sequence[Requirement]
-    ) -> Iterator[tuple[int, Proof]]:
-        """From the source sides of minimum cuts; where the cell's own room is the limit, that is the proof."""
-        waiting: Proof | None = None
+    ) -> Iterator[tuple[int, ProtectionCut]]:
+        """From the source sides of minimum cuts; where the cell's own room is the limit, that is the cut."""
+        waiting: ProtectionCut | None = None
         for first in range(0, cuts.shape[0], BATCH):
             moves = self._crossing(cuts[first : first + BATCH])
             for q in range(moves.shape[0]):
@@ -272,19 +274,19 @@ class NetworkProver:
                 cells, sign = cells[kept], sign[kept]
                 if binding[first + q]:
                     cells, sign = np.array([cell]), np.array([1.0 if upward else -1.0])
-                proof = Proof(requirements[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
+                cut = ProtectionCut(requirements[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
                 if len(DIRECTIONS[requirements[t].side]) == 2 and waiting is None:
-                    waiting = proof
+                    waiting = cut
                     continue
-                yield t, proof if waiting is None else self._both(waiting, proof)
+                yield t, cut if waiting is None else self._both(waiting, cut)
                 waiting = None
 
-    def _both(self, one: Proof, other: Proof) -> Proof:
+    def _both(self, one: ProtectionCut, other: ProtectionCut) -> ProtectionCut:
         """The sum of what proves both sides of a sliding level."""
         above, below = np.zeros((2, self.free.size))
-        for proof in (one, other):
-            above[proof.cells] += proof.above
-            below[proof.cells] += proof.below
+        for cut in (one, other):
+            above[cut.cells] += cut.above
+            below[cut.cells] += cut.below
         return _sparse(one.requirement, above, below)
 
     def _crossing(self, sides: Bools) -> csr_array:
@@ -295,10 +297,10 @@ class NetworkProver:
         return csr_array(smaller @ self._incidence)
 
 
-class LinearProver:
+class LinearProtectionSeparator:
     """Duals of the attackers' programs, over the cells that have any room."""
 
-    looks_inside = False
+    weighs_closed_cells = False
 
     def __init__(self, problem: Problem) -> None:
         self.boxes = Boxes(problem)
@@ -307,7 +309,7 @@ class LinearProver:
         self._missed: dict[Requirement, int] = {}
         self._calls = 0
 
-    def proofs(
+    def separate(
         self,
         below: Floats,
         above: Floats,
@@ -318,7 +320,7 @@ class LinearProver:
         share: Floats | None = None,
         depth: int = 1,
         deadline: Deadline = NEVER,
-    ) -> list[Proof]:
+    ) -> list[ProtectionCut]:
         order, cells = _asked(below, above, requirements, extent)
         if not order or deadline.passed():
             return []
@@ -327,7 +329,7 @@ class LinearProver:
         used = np.unique(matrix.indices).astype(np.int64)
         attack = attack_on(without_empty_rows(csc_array(matrix)))
         self._calls += 1
-        found: list[Proof] = []
+        found: list[ProtectionCut] = []
         groups: dict[tuple[int, float], list[int]] = {}
         for t in order:
             groups.setdefault((requirements[t].attacker, _unit(requirements[t].level, share)), []).append(t)
@@ -343,10 +345,10 @@ class LinearProver:
                 parts = probe.multipliers(requirements[t], (extent[t] - SHORT) * requirements[t].level / unit)
                 if parts is not None:
                     self._missed[requirements[t]] = self._calls
-                    found.append(self._proof(requirements[t], used, parts))
+                    found.append(self._cut(requirements[t], used, parts))
         return found
 
-    def _proof(self, requirement: Requirement, used: Ints, sides: list[tuple[bool, Floats]]) -> Proof:
+    def _cut(self, requirement: Requirement, used: Ints, sides: list[tuple[bool, Floats]]) -> ProtectionCut:
         """rho from multipliers; any are valid, so simple ones nearby are taken."""
         above, below = np.zeros((2, self.columns.shape[1]))
         for upward, duals in sides:
@@ -390,7 +392,7 @@ class _Probe:
         return parts
 
 
-def _same(one: Proof, other: Proof) -> bool:
+def _same(one: ProtectionCut, other: ProtectionCut) -> bool:
     return (
         np.array_equal(one.cells, other.cells)
         and np.array_equal(one.above, other.above)
@@ -398,6 +400,6 @@ def _same(one: Proof, other: Proof) -> bool:
     )
 
 
-def _sparse(requirement: Requirement, above: Floats, below: Floats) -> Proof:
+def _sparse(requirement: Requirement, above: Floats, below: Floats) -> ProtectionCut:
     cells = np.flatnonzero((above > 0) | (below > 0))
-    return Proof(requirement, cells, above[cells], below[cells])
+    return ProtectionCut(requirement, cells, above[cells], below[cells])

@@ -1,20 +1,20 @@
-"""Forms that show a number for every cell: controlled rounding and perturbation (see `formulation`).
+"""Formulations that show a number for every cell: controlled rounding and perturbation (see `formulation`).
 
-What is shown adds up like the truth, M v = M a, and is stated to be within `reach` of it, so the room is
+What is shown adds up like the truth, M v = M a, and is stated to be within `reach` of it, so the deviation bounds are
 
     U = v + reach - a,    D = a - v + reach.
 
-*Rounding* to multiples of r_i: v_i = r_i k_i, k_i whole. Zero-restricted (no steps): k_i is one of the two neighbours
-of a_i / r_i, or a_i / r_i itself where that is whole; x_i = 1 rounds up. With K steps: K neighbours more on each side,
-and the reach is (K + 1) r_i. Attackers are given the full reach also where a value is a multiple. A cell is touched iff
-what is shown differs from the truth: all that are no multiples are, and with steps a multiple where its binary t_i is
-1, low_i t_i <= k_i <= high_i t_i.
+*Rounding* to multiples of r_i: v_i = r_i k_i, k_i integral. Zero-restricted (no steps): k_i is one of the two
+neighbours of a_i / r_i, or a_i / r_i itself where that is integral; x_i = 1 rounds up. With K steps: K neighbours more
+on each side, and the reach is (K + 1) r_i. Attackers are given the full reach also where a value is a multiple. A cell
+is touched iff what is shown differs from the truth: all non-multiples are, and with steps a multiple where its binary
+t_i is 1, low_i t_i <= k_i <= high_i t_i.
 
 *Perturbation*: v = a + z+ - z-, 0 <= z+, z- <= reach. A sensitive cell must be shown at least a level away:
 z+_p >= UPL_p y_p, z-_p >= LPL_p (1 - y_p), z+_p <= reach_p y_p, z-_p <= reach_p (1 - y_p) with its sense y_p binary.
 Without the last two a linear program would cheat with z+_p = z-_p. Lengths are in units of `length_unit`.
 
-References: Salazar-Gonzalez (2002), Figures 9 and 12; Dandekar & Cox (2002) for senses; our notes, section 6.
+References: Salazar-Gonzalez (2002), Figures 9 and 12; Dandekar & Cox (2002) for senses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import working_equations
-from tablecloak.methods.unified.formulation import Affine, Form, Rows, at_cells, length_unit
+from tablecloak.methods.unified.formulation import (
+    Affine,
+    Formulation,
+    LinearConstraints,
+    at_cells,
+    length_unit,
+    switched,
+)
 from tablecloak.model import Problem
 
 WHOLE = 1e-9
@@ -34,36 +41,40 @@ WHOLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """What is shown for each cell, as an affine function of the columns, and the stated reach."""
+class ShownFormulation:
+    """A formulation with the value it shows for each cell, as an affine function of the variables, and its reach."""
 
-    form: Form
+    formulation: Formulation
     value: Affine
     reach: Floats
 
 
-def added_up(problem: Problem, shown: Affine) -> Rows:
-    """M v = M a."""
-    equations = working_equations(problem.table)
-    right = equations @ (problem.table.values - shown.constant)
+def additivity(problem: Problem, shown: Affine) -> LinearConstraints:
+    """Constraints M v = M a: what is shown adds up like the truth."""
+    return sum_constraints(working_equations(problem.table), problem.table.values, shown)
+
+
+def sum_constraints(equations: csr_array, values: Floats, shown: Affine) -> LinearConstraints:
+    """Constraints: shown values have the sums of the true `values` in some equations; largest coefficients are 1."""
+    right = equations @ (values - shown.constant)
     matrix = csr_array(equations @ shown.matrix)
     of = np.repeat(np.arange(right.size), np.diff(matrix.indptr))
     scale = np.zeros(right.size)
     np.maximum.at(scale, of, np.abs(matrix.data))
-    scale[scale == 0] = np.maximum(abs(equations) @ np.abs(problem.table.values), 1.0)[scale == 0]
+    scale[scale == 0] = np.maximum(abs(equations) @ np.abs(values), 1.0)[scale == 0]
     right = right / scale
     right = np.where(np.abs(right - np.rint(right)) < WHOLE, np.rint(right), right)
-    return Rows(
+    return LinearConstraints(
         csr_array((matrix.data / scale[of], matrix.indices, matrix.indptr), shape=matrix.shape), right, right
     )
 
 
-def rounding_form(
+def rounding_formulation(
     problem: Problem, cells: Bools, base: Floats, steps: int, weights: Floats, counted: bool = False
-) -> Shown:
-    """Cells are rounded to multiples of their base (0: shown exactly), with so many steps more on each side.
+) -> ShownFormulation:
+    """Cells are rounded to multiples of their base (0: shown exactly), up to `steps` multiples further on each side.
 
-    Without `counted` multiples that steps could move are touched for good; with it a binary column says whether.
+    Without `counted` multiples that steps could move count as touched; with it a binary variable says whether.
     """
     value, size = problem.table.values, cells.size
     rounded = cells & (base > 0)
@@ -77,71 +88,75 @@ def rounding_form(
     still = np.flatnonzero(is_multiple[mine] & counted)
     count, columns = mine.size, 3 * mine.size + still.size
     first = np.rint(floor[mine] / base[mine])
-    low = np.full(count, -float(steps))  # columns count steps from the floor
+    low = np.full(count, -float(steps))  # variables count steps from the floor
     low = np.where(value[mine] >= 0, np.maximum(low, -np.maximum(first, 0.0)), low)
     high = steps + (~is_multiple[mine]).astype(float)
     reach = np.where(rounded, (steps + 1) * base, 0.0)
     shown = Affine(np.where(rounded, floor, value), at_cells(mine, size, 0, columns, base[mine]))
-    one, rest = diags_array(np.ones(count)), (value - floor)[mine] / base[mine]
-    no_count = csr_array((count, still.size))
-    moves = Rows(csr_array(hstack([one, -one, one, no_count])), rest, rest)  # k - z+ + z- = (a - floor) / r
+    rest = (value - floor)[mine] / base[mine]
+    one, none = diags_array(np.ones(count)), csr_array((count, still.size))
+    # k - z+ + z- = (a - floor) / r
+    moves = LinearConstraints(csr_array(hstack([one, -one, one, none])), rest, rest)
     most, price = np.full(count, steps + 1.0), weights[mine] * base[mine]
     surely = rounded & ~(is_multiple & counted)
-    form = Form(
+    formulation = Formulation(
         np.concatenate([np.zeros(count), price, price, np.zeros(still.size)]),
         np.concatenate([low, np.zeros(2 * count + still.size)]),
         np.concatenate([high, most, most, np.ones(still.size)]),
         (np.arange(columns) < count) | (np.arange(columns) >= 3 * count),
-        moves.and_(_unless_touched(still, low[still], high[still], 3 * count)),
-        *_rooms(value, shown, reach),
+        moves.stacked(_unless_touched(still, low[still], high[still], 3 * count)),
+        *_deviation_bounds(value, shown, reach),
         Affine(surely.astype(float), at_cells(mine[still], size, 3 * count, columns)),
     )
-    return Shown(form, shown, reach)
+    return ShownFormulation(formulation, shown, reach)
 
 
-def _unless_touched(still: Ints, low: Floats, high: Floats, first: int) -> Rows:
-    """low t <= k <= high t for the steps k of multiples, columns `still`; their t are counted from `first`."""
+def _unless_touched(still: Ints, low: Floats, high: Floats, first: int) -> LinearConstraints:
+    """low t <= k <= high t for the steps k of multiples, variables `still`; their t are counted from `first`."""
     count = still.size
     if count == 0:
-        return Rows.none(first)
-    steps = csr_array((np.ones(count), (np.arange(count), still)), shape=(count, first))
-    upper, lower = (csr_array(hstack([steps, diags_array(-limit)])) for limit in (high, low))
+        return LinearConstraints.none(first)
+    binary = first + np.arange(count)
+    upper, lower = (switched(still, binary, limit, first + count) for limit in (high, low))
     zero, far = np.zeros(count), np.full(count, np.inf)
-    return Rows(csr_array(vstack([upper, lower])), np.concatenate([-far, zero]), np.concatenate([zero, far]))
+    return LinearConstraints(
+        csr_array(vstack([upper, lower])), np.concatenate([-far, zero]), np.concatenate([zero, far])
+    )
 
 
 def _zero_restricted(
     problem: Problem, rounded: Bools, floor: Floats, base: Floats, is_multiple: Bools, weights: Floats
-) -> Shown:
-    """One binary column for each cell that is no multiple of its base."""
+) -> ShownFormulation:
+    """Rounding up or down: one binary variable for each cell that is no multiple of its base."""
     value, size = problem.table.values, rounded.size
     mine: Ints = np.flatnonzero(rounded & ~is_multiple)
     count = mine.size
     shown = Affine(floor, at_cells(mine, size, 0, count, base[mine]))
     rest = value[mine] - floor[mine]
     reach = np.where(rounded, base, 0.0)
-    form = Form(
+    formulation = Formulation(
         weights[mine] * (base[mine] - 2.0 * rest),
         np.zeros(count),
         np.ones(count),
         np.ones(count, dtype=bool),
-        Rows.none(count),
-        *_rooms(value, shown, reach),
+        LinearConstraints.none(count),
+        *_deviation_bounds(value, shown, reach),
         Affine((rounded & ~is_multiple).astype(float), csr_array((size, count))),
         constant=float(weights[mine] @ rest),
     )
-    return Shown(form, shown, reach)
+    return ShownFormulation(formulation, shown, reach)
 
 
-def _rooms(value: Floats, shown: Affine, reach: Floats) -> tuple[Affine, Affine]:
+def _deviation_bounds(value: Floats, shown: Affine, reach: Floats) -> tuple[Affine, Affine]:
+    """Above and below the true values."""
     moved = shown.constant - value
     return Affine(moved + reach, shown.matrix), Affine(reach - moved, csr_array(-shown.matrix))
 
 
-def perturbation_form(
+def perturbation_formulation(
     problem: Problem, cells: Bools, reach: Floats, weights: Floats, counted: bool = False
-) -> Shown:
-    """Cells are shown within `reach` of the truth; with `counted` a binary column says whether a cell is changed."""
+) -> ShownFormulation:
+    """Cells are shown within `reach` of the truth; with `counted` a binary variable says whether it is changed."""
     value, size = problem.table.values, cells.size
     mine = np.flatnonzero(cells & (reach > 0))
     count, unit = mine.size, length_unit(problem)
@@ -149,77 +164,58 @@ def perturbation_form(
     moves = at_cells(mine, size, 0, columns, unit) - at_cells(mine, size, count, columns, unit)
     shown = Affine(value.copy(), csr_array(moves))
     limit, price = reach[mine] / unit, unit * weights[mine]
-    rows = Rows.none(columns)
+    constraints = LinearConstraints.none(columns)
     if counted:
-        eye, none = diags_array(np.ones(count)), csr_array((count, count))
-        links = [hstack([eye, none, diags_array(-limit)]), hstack([none, eye, diags_array(-limit)])]
-        rows = Rows(csr_array(vstack(links)), np.full(2 * count, -np.inf), np.zeros(2 * count))
+        sides, binary = np.arange(2 * count), 2 * count + np.tile(np.arange(count), 2)
+        links = switched(sides, binary, np.tile(limit, 2), columns)
+        constraints = LinearConstraints(links, np.full(2 * count, -np.inf), np.zeros(2 * count))
     touched = at_cells(mine, size, 2 * count, columns) if counted else csr_array((size, columns))
-    form = Form(
+    formulation = Formulation(
         np.concatenate([price, price, np.zeros(columns - 2 * count)]),
         np.zeros(columns),
         np.concatenate([limit, limit, np.ones(columns - 2 * count)]),
         np.arange(columns) >= 2 * count,
-        rows,
-        *_rooms(value, shown, np.where(cells, reach, 0.0)),
+        constraints,
+        *_deviation_bounds(value, shown, np.where(cells, reach, 0.0)),
         Affine(np.zeros(size), touched),
     )
-    return Shown(form, shown, np.where(cells, reach, 0.0))
+    return ShownFormulation(formulation, shown, np.where(cells, reach, 0.0))
 
 
-def with_senses(shown: Shown, problem: Problem, cells: Bools, up: Floats, down: Floats) -> Shown:
+def with_senses(
+    shown: ShownFormulation, problem: Problem, cells: Bools, up: Floats, down: Floats
+) -> ShownFormulation:
     """A binary sense for each sensitive cell: it is shown at least `up` above its true value or `down` below it."""
-    form = shown.form
+    formulation = shown.formulation
     mine = np.flatnonzero(cells & (shown.reach > 0))
     sensitive = np.flatnonzero(problem.sensitive[mine])
-    p, count, old = mine[sensitive], mine.size, form.size
+    p, count, old = mine[sensitive], mine.size, formulation.size
     rising, falling = sensitive, count + sensitive
-    number, eye = p.size, np.arange(p.size)
-    senses = old + eye
-
-    def row(columns: Ints, entry: Floats) -> csr_array:
-        """z - entry y."""
-        return csr_array(
-            (
-                np.concatenate([np.ones(number), -entry]),
-                (np.concatenate([eye, eye]), np.concatenate([columns, senses])),
-            ),
-            shape=(number, old + number),
-        )
-
+    number, columns = p.size, old + p.size
+    senses = old + np.arange(number)
     unit, zero, far = length_unit(problem), np.zeros(number), np.full(number, np.inf)
-    highest, deepest = form.high[rising], form.high[falling]  # the reach, or less where less is possible
+    # the reach, or less where less is possible
+    highest, deepest = formulation.high[rising], formulation.high[falling]
     least, most = up[p] / unit, down[p] / unit
-    rows = Rows(
-        csr_array(
-            vstack([row(rising, least), row(rising, highest), row(falling, -most), row(falling, -deepest)])
-        ),
+    sides = ((rising, least), (rising, highest), (falling, -most), (falling, -deepest))
+    constraints = LinearConstraints(
+        csr_array(vstack([switched(side, senses, limit, columns) for side, limit in sides])),
         np.concatenate([zero, -far, most, -far]),
         np.concatenate([far, zero, far, deepest]),
     )
-
-    def wider(affine: Affine) -> Affine:
-        return Affine(affine.constant, csr_array(hstack([affine.matrix, csr_array((cells.size, number))])))
-
-    before = form.rows
-    grown = Rows(
-        csr_array(hstack([before.matrix, csr_array((before.matrix.shape[0], number))])),
-        before.low,
-        before.high,
-    )
-    return Shown(
-        Form(
-            np.concatenate([form.cost, zero]),
-            np.concatenate([form.low, zero]),
-            np.concatenate([form.high, np.ones(number)]),
-            np.concatenate([form.whole, np.ones(number, dtype=bool)]),
-            grown.and_(rows),
-            wider(form.above),
-            wider(form.below),
-            wider(form.touched),
-            form.constant,
-            np.concatenate([form.switch, np.full(number, -1)]),
+    return ShownFormulation(
+        Formulation(
+            np.concatenate([formulation.cost, zero]),
+            np.concatenate([formulation.low, zero]),
+            np.concatenate([formulation.high, np.ones(number)]),
+            np.concatenate([formulation.integral, np.ones(number, dtype=bool)]),
+            formulation.constraints.extended(number).stacked(constraints),
+            formulation.above.extended(number),
+            formulation.below.extended(number),
+            formulation.touched.extended(number),
+            formulation.constant,
+            np.concatenate([formulation.switch, np.full(number, -1)]),
         ),
-        wider(shown.value),
+        shown.value.extended(number),
         shown.reach,
     )

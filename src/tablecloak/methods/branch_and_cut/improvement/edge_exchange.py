@@ -218,7 +218,7 @@ class Exchanges:
 
     def _whole(self, hidden: Bools) -> Bools:
         """A pattern of leaders with their twins."""
-        spread: Floats = self.state.twins.spread(hidden.astype(float))
+        spread: Floats = self.state.aggregation.expanded(hidden.astype(float))
         return (spread > 0.5) | self.state.problem.must_hide
 
     def _missing(self, hidden: Bools) -> Floats:

@@ -82,7 +82,7 @@ class Walk:
         kept[around(matrix, released, self.rng.uniform(*REBUILT), self.rng)] = False
         noise = self.rng.uniform(1.0 - NOISE, 1.0 + NOISE, kept.size)
         price = state.problem.weights * np.maximum(1.0 - state.point, LEAST_PRICE) * noise
-        there = self._rebuilt(state, state.twins.complete(kept), price)
+        there = self._rebuilt(state, state.aggregation.without_partial(kept), price)
         if there is not None:
             state.adopt(there)
             self._seen = [*self._seen[1 - REMEMBERED :], there]
@@ -101,7 +101,7 @@ class Walk:
         thinner = Thinner(
             state.problem, state.requirements, search.hidden, state.deadline, state.relaxation.live()
         )
-        return state.twins.complete(thinner.hidden) if thinner.run(state.quietly) else None
+        return state.aggregation.without_partial(thinner.hidden) if thinner.run(state.quietly) else None
 
     def _merge(self, state: Exact) -> None:
         """The cheapest pattern over cells of the patterns seen: those of the best one, and some of the others."""

@@ -21,7 +21,7 @@ from tablecloak.methods.branch_and_cut.improvement.backoff import Occasions
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import Walk, around
 from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.branch_and_cut.tree import Columns, Watcher, decide
-from tablecloak.methods.cuts import Row
+from tablecloak.methods.cuts import Cut
 from tablecloak.solvers import GrowingProgram, Outcome
 
 OFFERED = 100
@@ -116,7 +116,7 @@ class Neighbourhoods:
             return True
         return self._solve(state.relaxation.live(), hidden, mine)
 
-    def _solve(self, rows: list[Row], hidden: Bools, mine: Ints) -> bool:
+    def _solve(self, rows: list[Cut], hidden: Bools, mine: Ints) -> bool:
         """The integer program over some hidden and some published cells; False if it was too large."""
         state, matrix = self.state, self.state.relaxation.matrix(rows)
         released = around(matrix, mine, self.share, self.rng)
@@ -134,7 +134,7 @@ class Neighbourhoods:
                 return True
             x = kept.astype(float)
             x[cells[solution.values > 0.5]] = 1.0
-            x = state.twins.spread(x)
+            x = state.aggregation.expanded(x)
             missed = state.check(x)
             if not missed:
                 return True
