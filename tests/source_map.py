@@ -32,7 +32,9 @@ def tree() -> str:
     """A section for each package, a row for each file."""
     folders = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")} - {"."} | {""}
     parts = []
-    for folder in sorted(folders, key=lambda each: (ORDER.index(each) if each in ORDER else len(ORDER), each)):
+    for folder in sorted(
+        folders, key=lambda each: (ORDER.index(each) if each in ORDER else len(ORDER), each)
+    ):
         files = sorted((SOURCE / folder).glob("*.py"))
         door = next(path for path in files if path.name == "__init__.py")
         rows = [f"| `{path.name}` | {first_sentence(path)} |" for path in files if path != door]
