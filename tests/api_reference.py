@@ -97,7 +97,8 @@ def signature(function: Any) -> str:
         starred |= stars == "*"
         hint = "" if parameter.annotation is parameter.empty else f": {parameter.annotation}"
         default = parameter.default
-        shown = "" if default is parameter.empty else f" = {getattr(default, '__name__', repr(default))}"
+        made = f"{type(default).__name__}()" if is_dataclass(default) else repr(default)
+        shown = "" if default is parameter.empty else f" = {getattr(default, '__name__', made)}"
         parts.append(f"{stars}{key}{hint}{shown}")
     back = "" if found.return_annotation is found.empty else f" -> {found.return_annotation}"
     short = f"({', '.join(parts)}){back}"

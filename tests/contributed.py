@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.model import NOBODY, Contributions, Dimension, Table
+from tablecloak.model import NO_UNIT, Contributions, Dimension, Table
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _contributions(level: str, rows: Sequence[Sequence[Record]], top: int) -> Co
     names = sorted({record.unit for some in ranked for record in some[:top]})
     number = {name: i for i, name in enumerate(names)}
     sizes, weights = np.zeros((2, count, top))
-    who = np.full((count, top), NOBODY)
+    who = np.full((count, top), NO_UNIT)
     free = [[record for record in some if not record.waived] for some in ranked]
     for cell, some in enumerate(ranked):
         for place, record in enumerate(some[:top]):
@@ -133,7 +133,7 @@ def _contributions(level: str, rows: Sequence[Sequence[Record]], top: int) -> Co
         who,
         np.array([len(some) for some in free]),
         np.array([some[0].size if some else 0.0 for some in free]),
-        np.array([number.get(some[0].unit, NOBODY) if some else NOBODY for some in free]),
+        np.array([number.get(some[0].unit, NO_UNIT) if some else NO_UNIT for some in free]),
         np.array([sum(bool(record.request) for record in some) for some in ranked]),
         requested,
         np.array(names, dtype=np.str_),

@@ -25,7 +25,7 @@ from tablecloak.methods.branch_and_cut.state import Exact
 from tablecloak.methods.cuts import Cut, capacity_separator_of
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import Router
-from tablecloak.model import Requirement, Side, all_levels
+from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.progress import NEVER, silent
 from tablecloak.solvers import Outcome, Program, row_generation
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
@@ -77,7 +77,7 @@ def test_a_point_beside_a_safe_pattern_misses_nothing():
     """What solvers call whole is asked at the whole point: beside it every level is missed a little."""
     problem = small_beside_huge()
     safe = protect(problem, "suppress-compact").pattern.hidden
-    separator, requirements = capacity_separator_of(problem, ~problem.forced), all_levels(problem)
+    separator, requirements = capacity_separator_of(problem, ~problem.forced), all_requirements(problem)
     beside = np.where(safe, 1.0 - 7e-8, 3e-8)
     assert separator.separate(beside, requirements, most=100) == []
 

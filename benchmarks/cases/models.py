@@ -30,7 +30,7 @@ from tablecloak.methods.unified import (
     suppression_formulation,
     with_senses,
 )
-from tablecloak.model import all_levels, conditional_widths
+from tablecloak.model import all_requirements, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
 from tablecloak.testing import KINDS, random_problem
@@ -108,7 +108,7 @@ def boxed(problem: Problem) -> Problem:
 def compared(problem: Problem, form: Formulation, seconds: float) -> tuple[str, float]:
     """What both models say about a form, and how far their optima are apart as a share of them."""
     requirements, widths = (
-        all_levels(problem),
+        all_requirements(problem),
         conditional_widths(problem, ~problem.forced & ~problem.must_hide),
     )
     first = solve_compact_model(problem, form, requirements, widths, seconds)

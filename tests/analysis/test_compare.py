@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.analysis import Comparison, Outcome, compare, measures
+from tablecloak.analysis import Comparison, MethodOutcome, compare, measures
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
 from tablecloak.methods import METHODS
@@ -208,7 +208,9 @@ def test_the_summary(more_ways: None) -> None:
 # ---------------------------------------------------------------------- suppressions: bounds and cost over time
 
 
-def with_trace(outcome: Outcome, trace: Any, *, name: str, cost: float, bound: float | None) -> Outcome:
+def with_trace(
+    outcome: MethodOutcome, trace: Any, *, name: str, cost: float, bound: float | None
+) -> MethodOutcome:
     """The outcome as if its run had gone like this."""
     assert outcome.result is not None
     report = replace(outcome.result.report, trace=tuple(trace), seconds=trace[-1][0])

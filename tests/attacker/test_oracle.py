@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
-from tablecloak.attacker import TooMuchWork, WholeSystem
+from tablecloak.attacker import IntegralSystem, TooMuchWork
 from tablecloak.attacker import oracle as asking
 from tablecloak.attacker.basis import ExactBasis
 from tablecloak.attacker.evidence import Deviation, fits, stretched, widest
@@ -18,16 +18,16 @@ from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.solvers import Columns, Session
 
 
-def system(matrix: np.ndarray) -> WholeSystem:
+def system(matrix: np.ndarray) -> IntegralSystem:
     columns = csc_array(matrix.astype(float))
-    return WholeSystem(
+    return IntegralSystem(
         Columns(
             columns.data, columns.indices.astype(np.int32), columns.indptr.astype(np.int32), columns.shape
         )
     )
 
 
-def random_case(seed: int) -> tuple[WholeSystem, np.ndarray, np.ndarray]:
+def random_case(seed: int) -> tuple[IntegralSystem, np.ndarray, np.ndarray]:
     """A few equations with coefficients that tie nothing, and bounds from 0 to 1e12."""
     rng = np.random.default_rng(seed)
     rows, columns = int(rng.integers(1, 5)), int(rng.integers(4, 10))
@@ -40,7 +40,7 @@ def random_case(seed: int) -> tuple[WholeSystem, np.ndarray, np.ndarray]:
     return whole, *whole.bounds(low, high)
 
 
-def dense(whole: WholeSystem) -> np.ndarray:
+def dense(whole: IntegralSystem) -> np.ndarray:
     columns = whole.columns
     return np.asarray(
         csc_array((columns.data, columns.indices, columns.indptr), shape=columns.shape).todense()

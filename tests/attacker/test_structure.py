@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tablecloak.attacker import Block, orient
-from tablecloak.attacker.grid import Grid
+from tablecloak.attacker import EquationBlock, orient
+from tablecloak.attacker.grid import CodeGrid
 from tablecloak.attacker.structure import Orientation, recognise
 
 DATA = Path(os.environ.get("TABLECLOAK_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
@@ -76,7 +76,7 @@ def table(*dimensions: list[int], total_sign: int = -1) -> sparse.csr_array[Any,
     return matrix_of(lines_of(list(dimensions), cells), cells, total_sign)
 
 
-def only_block(matrix: sparse.csr_array[Any, Any]) -> Block:
+def only_block(matrix: sparse.csr_array[Any, Any]) -> EquationBlock:
     (block,) = recognise(matrix).blocks
     return block
 
@@ -95,7 +95,7 @@ def rank(matrix: Any) -> int:
     return int(np.linalg.matrix_rank(dense)) if dense.size else 0
 
 
-def assert_grid_explains(matrix: sparse.csr_array[Any, Any], block: Block) -> None:
+def assert_grid_explains(matrix: sparse.csr_array[Any, Any], block: EquationBlock) -> None:
     """The lines of the recognised grid are the equations of the block, neither more nor fewer."""
     assert block.grid is not None
     cells = [tuple(map(int, row)) for row in block.grid.coordinates]
@@ -117,7 +117,7 @@ def assert_grid_explains(matrix: sparse.csr_array[Any, Any], block: Block) -> No
         assert (depth[1:] == depth[parents[1:]] + 1).all()
 
 
-def assert_block_sound(matrix: sparse.csr_array[Any, Any], block: Block) -> None:
+def assert_block_sound(matrix: sparse.csr_array[Any, Any], block: EquationBlock) -> None:
     """Kept rows imply all rows; arcs are the cells and nodes the kept rows."""
     kept = matrix[block.kept_rows].toarray()[:, block.cells]
     assert set(block.kept_rows.tolist()) <= set(block.rows.tolist())
@@ -533,5 +533,5 @@ def test_instances_of_the_library(name: str) -> None:
     assert (block.kind, block.description) == LIBRARY[name]
     if matrix.shape[1] < 500:
         assert_block_sound(matrix, block)
-    grid: Grid | None = block.grid
+    grid: CodeGrid | None = block.grid
     assert grid is None or grid.open_lines == 0

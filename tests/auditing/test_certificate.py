@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.auditing import Certificate, Verification, audit, candidates, certify, verify
+from tablecloak.attacker import BasisSettings
+from tablecloak.auditing import Certificate, CertificateSettings, Verification, audit, certify, verify
+from tablecloak.auditing.candidates import CandidateSettings
 from tablecloak.auditing.certificate import Claim
 from tablecloak.errors import InputError
 from tablecloak.model import (
@@ -35,6 +37,7 @@ from tablecloak.solvers import Session
 from tablecloak.solvers.graphs import Network
 
 prove = import_module("tablecloak.auditing.certify")
+SETTINGS = CertificateSettings()
 
 INTERNAL_004 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 INTERNAL_001 = [
@@ -78,19 +81,21 @@ def shares(table: Table, cells: Any, share: float, sliding: float = 0.0) -> Leve
     return Levels.of(len(table), share * at, share * at, sliding * at)
 
 
-def proven(problem: Problem, pattern: Pattern, **how: Any) -> tuple[Audit, Certificate, Verification]:
+def proven(
+    problem: Problem, pattern: Pattern, settings: CertificateSettings = SETTINGS, **how: Any
+) -> tuple[Audit, Certificate, Verification]:
     """Audit, certify, write, read, verify."""
     found = audit(problem, pattern, **how)
-    certificate = Certificate.from_json(certify(problem, pattern, found).to_json())
+    certificate = Certificate.from_json(certify(problem, pattern, found, settings=settings).to_json())
     return found, certificate, verify(certificate, problem, pattern)
 
 
-def check(problem: Problem, pattern: Pattern) -> tuple[bool, bool]:
+def check(problem: Problem, pattern: Pattern, settings: CertificateSettings = SETTINGS) -> tuple[bool, bool]:
     """Verdict and intervals are proven and agree with the audit; the verdict and if all was certified."""
-    found, verdict, verification = proven(problem, pattern)
+    found, verdict, verification = proven(problem, pattern, settings)
     assert verification.valid, verification.summary()
     assert verification.proves == ("safe" if found.safe else "unsafe"), verdict.summary()
-    found, intervals, verification = proven(problem, pattern, intervals=True, every_hidden=True)
+    found, intervals, verification = proven(problem, pattern, settings, intervals=True, every_hidden=True)
     assert verification.valid and verification.proves == ("safe" if found.safe else "unsafe")
     for row, claimed in enumerate(claimed_intervals(problem, found, intervals)):
         assert claimed == pytest.approx((found.low[row], found.high[row]), rel=1e-6, abs=1e-6)
@@ -284,26 +289,25 @@ def test_percentage_windows_are_far_from_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize("ways", (2, 3))
-def test_exact_bases_alone_are_enough(ways: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_bases_alone_are_enough(ways: int) -> None:
     rng, table, hidden = random_case(23, ways)
     sensitive = rng.choice(hidden, hidden.size // 3, replace=False)
     problem = Problem.of(table, sensitive, shares(table, sensitive, 0.15, sliding=0.4))
-    monkeypatch.setattr(candidates, "DENOMINATORS", ())
-    monkeypatch.setattr(prove, "NetworkEngine", candidates.LinearEngine)
-    assert check(problem, Suppression.of(table, hidden))[1]
-    monkeypatch.setattr(candidates, "MOST_COLUMNS", 0)
-    _, certificate, verification = proven(problem, Suppression.of(table, hidden))
+    bases = CandidateSettings(denominators=(), flows=False)
+    assert check(problem, Suppression.of(table, hidden), CertificateSettings(candidates=bases))[1]
+    none = CertificateSettings(candidates=replace(bases, basis=BasisSettings(max_columns=0)))
+    _, certificate, verification = proven(problem, Suppression.of(table, hidden), none)
     assert verification.valid and certificate.uncertified
     assert all("more than 0 columns" in reason for reason in certificate.uncertified)
 
 
-def test_a_coarse_grid_of_flows_loses_the_edge_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coarse_grid_of_flows_loses_the_edge_only() -> None:
     _, table, hidden = random_case(22, 2)
     window = (table.values * 0.61, table.values * 1.37)
     sensitive = hidden[::3]
     problem = Problem.of(table, sensitive, shares(table, sensitive, 0.1), known=window)
-    monkeypatch.setattr(candidates, "LARGEST_FLOW", 1)
-    assert check(problem, Suppression.of(table, hidden))[1]
+    coarse = CertificateSettings(candidates=CandidateSettings(largest_flow=1))
+    assert check(problem, Suppression.of(table, hidden), coarse)[1]
 
 
 def test_a_table_without_equations() -> None:

@@ -31,7 +31,7 @@ from tablecloak.model import (
     Rounding,
     Status,
     Table,
-    room_by_box,
+    box_deviation_bounds,
 )
 from tablecloak.progress import Deadline, TimeUp, silent
 from tablecloak.protection import protect
@@ -503,7 +503,7 @@ def test_what_stays_open_for_want_of_time_states_no_more_than_the_box(
     monkeypatch.setattr(module, "audit_within", lambda *given: None)
     result = protect(problem, NAME, params={"seconds": 0.0, **PLAIN})
     assert result.status is Status.TIME_LIMIT and result.audit.safe
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     view = result.pattern.view(problem)
     interval = (view.low < view.high) & problem.table.is_leaf
     assert interval.any()

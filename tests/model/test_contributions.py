@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import frozen_matrix
 from tablecloak.errors import InputError
-from tablecloak.model import NOBODY, Contributions
+from tablecloak.model import NO_UNIT, Contributions
 from tablecloak.model.contributions import placed
 
 
@@ -24,7 +24,7 @@ def known(names: list[str], shares: list[list[float]], depth: int = 2) -> Contri
     sparse = frozen_matrix(csr_array(matrix))
     return replace(
         bare,
-        top_unit=np.where(top != 0, order, NOBODY),
+        top_unit=np.where(top != 0, order, NO_UNIT),
         units=np.array(names),
         unit_weight=np.ones(len(names)),
         unit_waived=np.zeros(len(names), dtype=bool),
@@ -41,7 +41,7 @@ def test_figures_by_cell_without_units() -> None:
     assert not bare.knows_units
     assert bare.top.tolist() == [[5, 3], [4, 0], [0, 0]]  # only as many as there are contributors
     assert bare.top_weight.tolist() == [[1, 1], [1, 0], [0, 0]]
-    assert (bare.top_unit == NOBODY).all()
+    assert (bare.top_unit == NO_UNIT).all()
 
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
@@ -64,7 +64,7 @@ def test_several_tables_in_one_know_units_by_name() -> None:
     assert both is not None
     assert both.units.tolist() == ["a", "b", "c"]
     assert both.top.tolist() == [[3, 1], [4, 0], [2, 0]]
-    assert both.top_unit.tolist() == [[0, 1], [2, NOBODY], [1, NOBODY]]
+    assert both.top_unit.tolist() == [[0, 1], [2, NO_UNIT], [1, NO_UNIT]]
     assert both.shares.toarray().tolist() == [[3, 0, 0], [1, 1, 2], [0, 4, 0]]
     assert placed([], [], 3) is None
 

@@ -13,9 +13,9 @@ from tablecloak.model import (
     Problem,
     Suppression,
     Table,
+    box_deviation_bounds,
     deviation_bounds,
     required_units,
-    room_by_box,
 )
 
 
@@ -51,7 +51,7 @@ def test_the_room_of_a_large_cell_is_exact_where_the_difference_of_floats_is_not
     known = (np.array([4e10 + 0.5, 0.0, 0.0]), np.array([4e10 + 0.9, np.inf, 9e10]))
     problem = Problem.of(table, [1], Levels.at(3, [1], lower=[0.2], upper=[0.2]), known=known)
     assert values[0] - known[0][0] != 0.2
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     assert (below[0], above[0], above[1]) == (0.2, 0.2, np.inf)
 
 

@@ -23,7 +23,7 @@ from tablecloak.model import (
     units_below,
     whole_units,
 )
-from tablecloak.model.units import residuals, rounded, snapped, unit_of
+from tablecloak.model.units import residuals, rounded, unit_of
 
 ONE_SUM = csr_array(np.array([[1.0, 1.0, -1.0]]))
 ZERO = np.zeros(1)
@@ -76,7 +76,6 @@ def test_noise_of_larger_numbers() -> None:
     assert rounded(level, 0, up=True, others=1e9)[0] == 3
     assert rounded(np.array([3.2]), 0, up=True, others=1e15)[0] == 4, "a fifth of a unit is no noise"
     assert np.isnan(rounded(np.array([np.nan]), 0, up=True)[0])
-    assert snapped(np.array([0.3 - 0.1, 0.25]), 1).tolist() == [0.2, 0.25]
 
 
 def test_half_a_unit_of_a_huge_cell_is_no_noise() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from browser import browser, open_page
 from fixtures import FIXTURES
-from tablecloak.analysis import Comparison, Outcome, compare
+from tablecloak.analysis import Comparison, MethodOutcome, compare
 from tablecloak.errors import NotApplicable
 from tablecloak.methods import METHODS
 from tablecloak.reports import check_drawing, compare_html, cost_plot
@@ -135,7 +135,7 @@ def test_without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------------- plots
 
 
-def traced(outcome: Outcome, name: str, bound: float | None, cost: float = 60.0) -> Outcome:
+def traced(outcome: MethodOutcome, name: str, bound: float | None, cost: float = 60.0) -> MethodOutcome:
     assert outcome.result is not None
     report = replace(outcome.result.report, trace=TRACE, seconds=3.0)
     return replace(

@@ -21,7 +21,7 @@ from tablecloak.model import Dimension, Hierarchy
 from tablecloak.model.equations import aggregated
 from tablecloak.tabulation import session
 from tablecloak.tabulation import totals as spreading
-from tablecloak.tabulation.duckdb.decimals import Column, choose_scales, number
+from tablecloak.tabulation.duckdb.decimals import ColumnScale, choose_scales, number
 from tablecloak.tabulation.duckdb.session import lent, quoted, run, scalar
 from tablecloak.tabulation.totals import Spread, layers
 
@@ -91,15 +91,15 @@ def staged(
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([1.0, 20.0], Column(2, 0, True)),
-        ([0.5, -120.25], Column(3, 2, True)),
-        ([0.0], Column(1, 0, True)),
-        ([0.001], Column(-2, 3, True)),
-        ([1 / 3, 100.0], Column(3, 14, False)),
-        ([1e20], Column(21, 0, True)),
+        ([1.0, 20.0], ColumnScale(2, 0, True)),
+        ([0.5, -120.25], ColumnScale(3, 2, True)),
+        ([0.0], ColumnScale(1, 0, True)),
+        ([0.001], ColumnScale(-2, 3, True)),
+        ([1 / 3, 100.0], ColumnScale(3, 14, False)),
+        ([1e20], ColumnScale(21, 0, True)),
     ],
 )
-def test_scales(values: list[float], expected: Column) -> None:
+def test_scales(values: list[float], expected: ColumnScale) -> None:
     with session() as connection:
         staged(connection, values)
         assert choose_scales(connection, ["n0"], ["v"], False, len(values)).columns == (expected,)
@@ -109,7 +109,7 @@ def test_scales_with_weights_share_the_room() -> None:
     with session() as connection:
         staged(connection, [1e12 + 0.01, 0.25], [1.5 + 1e-9 / 3, 2 / 3])
         scales = choose_scales(connection, ["n0"], ["v"], True, 10**7)
-        assert scales.columns[0] == Column(13, 2, True)
+        assert scales.columns[0] == ColumnScale(13, 2, True)
         assert not scales.weight.exact
         assert scales.columns[0].width + scales.weight.width + 8 <= 38
 

@@ -1,18 +1,26 @@
 """What results are worth: lower bounds, loss of information, comparisons of methods, explanations."""
 
-from tablecloak.analysis.compare import Comparison, Outcome, compare
+from tablecloak.analysis.compare import Comparison, MethodOutcome, compare
 from tablecloak.analysis.explanation import Explanation, explain
-from tablecloak.analysis.loss import Losses, Tally, loss_grid, loss_of_cells, losses, losses_by_code, measures
+from tablecloak.analysis.loss import (
+    CellCounts,
+    Losses,
+    loss_grid,
+    loss_of_cells,
+    losses,
+    losses_by_code,
+    measures,
+)
 from tablecloak.analysis.lower_bounds import BOUNDS, Bound, bounds
 
 __all__ = [
     "BOUNDS",
     "Bound",
+    "CellCounts",
     "Comparison",
     "Explanation",
     "Losses",
-    "Outcome",
-    "Tally",
+    "MethodOutcome",
     "bounds",
     "compare",
     "explain",

@@ -45,7 +45,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class MethodOutcome:
     """What became of one method: its result and the measures of its pattern, or why there is none. Confidential."""
 
     name: str
@@ -151,7 +151,7 @@ class Outcome:
         }
 
     def __repr__(self) -> str:
-        return f"<confidential Outcome: {self.name}, {self.status}>"
+        return f"<confidential MethodOutcome: {self.name}, {self.status}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +159,12 @@ class Comparison:
     """The outcomes of several methods on one problem, in the order they were asked for. Confidential."""
 
     problem: Problem
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[MethodOutcome, ...]
     seed: int
     seconds: float | None = None
     """What each method was allowed."""
 
-    def __getitem__(self, name: str) -> Outcome:
+    def __getitem__(self, name: str) -> MethodOutcome:
         """The outcome of that name."""
         for outcome in self.outcomes:
             if outcome.name == name:
@@ -183,7 +183,7 @@ class Comparison:
         """One row a method, of plain values: numbers, texts, None for what there is not."""
         return [{**outcome.row(), **self._beside(outcome)} for outcome in self.outcomes]
 
-    def _beside(self, outcome: Outcome) -> dict[str, float | None]:
+    def _beside(self, outcome: MethodOutcome) -> dict[str, float | None]:
         """What the other methods proved about the cost of a suppression."""
         bound, cost = self.best_bound, outcome.cost
         if not outcome.hides or bound is None or cost is None:
@@ -254,7 +254,7 @@ def compare(
         if outcome.status == Status.INTERRUPTED:  # the others are not run
             left = list(plan.items())[len(outcomes) :]
             outcomes += [
-                Outcome(other, *asked, NOT_RUN, 0.0, "interrupted before it") for other, asked in left
+                MethodOutcome(other, *asked, NOT_RUN, 0.0, "interrupted before it") for other, asked in left
             ]
             break
     return Comparison(problem, tuple(outcomes), int(seed), seconds)
@@ -340,17 +340,19 @@ def _outcome(
     seed: int,
     progress: Progress,
     executor: Executor | None,
-) -> Outcome:
+) -> MethodOutcome:
     """Run one method; what it refuses or fails at is told, not raised."""
     start = time.perf_counter()
     try:
         result = protect(problem, method, params=params, seed=seed, progress=progress, executor=executor)
     except TablecloakError as error:
-        return Outcome(name, method, params, _status(error), time.perf_counter() - start, _message(error))
-    return Outcome(name, method, params, result.status.value, result.report.seconds, result=result)
+        return MethodOutcome(
+            name, method, params, _status(error), time.perf_counter() - start, _message(error)
+        )
+    return MethodOutcome(name, method, params, result.status.value, result.report.seconds, result=result)
 
 
-def _measured(problem: Problem, outcome: Outcome, intervals: bool, progress: Progress) -> Outcome:
+def _measured(problem: Problem, outcome: MethodOutcome, intervals: bool, progress: Progress) -> MethodOutcome:
     """With the measures of its pattern; the outsider alone is asked for exact intervals."""
     assert outcome.result is not None
     pattern, alone = outcome.result.pattern, replace(problem, attackers=())
@@ -384,7 +386,7 @@ def _quantiles(name: str, found: Measures | None) -> list[tuple[str, float | Non
     return [(f"{name}_{end}", None if amounts is None else getattr(amounts, part)) for end, part in parts]
 
 
-def _at(outcome: Outcome, moment: float) -> dict[str, float | None]:
+def _at(outcome: MethodOutcome, moment: float) -> dict[str, float | None]:
     """Cost and bound of a method after so many seconds; its result counts from its end."""
     if moment >= outcome.seconds:
         return {"cost": outcome.cost, "bound": outcome.bound}

@@ -27,7 +27,7 @@ from tablecloak.model import Audit, Dimension, Intervals, Mark, Mixed, Pattern, 
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class CellCounts:
     """Counts of some cells, one entry a code: all, touched, of these sensitive, marked and complementary."""
 
     cells: Ints
@@ -49,9 +49,9 @@ class CodeLosses:
     """The loss by code of one dimension, leaves and totals apart. Confidential."""
 
     dimension: Dimension
-    leaves: Tally
+    leaves: CellCounts
     """Cells that are no total in any dimension."""
-    totals: Tally
+    totals: CellCounts
 
     def __repr__(self) -> str:
         return f"<confidential CodeLosses: {self.dimension.name}, {len(self.dimension.codes)} codes>"
@@ -61,9 +61,9 @@ class CodeLosses:
 class Losses:
     """The loss of a whole table; every array has one entry. Confidential."""
 
-    every: Tally
-    leaves: Tally
-    totals: Tally
+    every: CellCounts
+    leaves: CellCounts
+    totals: CellCounts
     change: float
     """sum |shown - a| / sum |a| over all cells that show a number; 0 where shown values are exact."""
 
@@ -264,7 +264,7 @@ def _distances(shown: Floats, true: Floats) -> Distances:
     )
 
 
-def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, count: int) -> Tally:
+def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, count: int) -> CellCounts:
     """Counts by group of the cells in `where`."""
 
     def counted(cells: Bools) -> Ints:
@@ -275,7 +275,7 @@ def _tally(problem: Problem, touched: Bools, where: Bools, group: Ints | Codes, 
         np.bincount(group[cells & where], weights=value[cells & where], minlength=count)
         for cells in (touched, where)
     )
-    return Tally(
+    return CellCounts(
         counted(where),
         counted(touched),
         counted(touched & problem.sensitive),

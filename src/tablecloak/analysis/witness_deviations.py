@@ -16,11 +16,11 @@ from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import (
-    DECADES,
     Component,
+    IntegralSystem,
     LinearAttack,
+    LinearAttackSettings,
     NetworkAttack,
-    WholeSystem,
     reduce,
     without_empty_rows,
     working_columns,
@@ -375,7 +375,7 @@ class _Least:
     """min sum |d|  subject to  M d = 0, low <= d <= high and d_p given, over groups of cells that move together."""
 
     def __init__(self, component: Component) -> None:
-        self.component, self.system = component, WholeSystem(component.columns)
+        self.component, self.system = component, IntegralSystem(component.columns)
         self.group, self.ratio, self.groups = self.system.group, self.system.ratio, self.system.count
         columns = self.system.columns
         matrix = csc_array((columns.data, columns.indices, columns.indptr), shape=columns.shape)
@@ -387,8 +387,9 @@ class _Least:
         """d = u - v with u, v >= 0; the group of the cell is fixed where it takes the cell by the amount."""
         if self.ratio[cell] == 0:
             return None
-        decade = int(np.floor(np.log10(abs(amount)) / DECADES))
-        scale = 10.0 ** (DECADES * (decade + 0.5))
+        decades = LinearAttackSettings().decades
+        decade = int(np.floor(np.log10(abs(amount)) / decades))
+        scale = 10.0 ** (decades * (decade + 0.5))
         lowest, highest = self.system.bounds(low, high)
         room = np.concatenate([highest, -lowest]) / scale
         move = amount / float(self.ratio[cell]) / scale

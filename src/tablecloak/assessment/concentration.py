@@ -13,7 +13,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, floats, frozen
 from tablecloak.errors import InputError, counted
-from tablecloak.model import NOBODY, Contributions, Emptiness, Table
+from tablecloak.model import NO_UNIT, Contributions, Emptiness, Table
 
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
 NOISE = 32 * float(np.finfo(np.float64).eps)
@@ -110,7 +110,7 @@ def first(who: Contributions) -> Floats:
 
 def waived(who: Contributions) -> Bools:
     """(cells, depth): whether each of the largest units has waived its protection."""
-    return np.asarray(np.append(who.unit_waived, False)[who.top_unit] & (who.top_unit != NOBODY))
+    return np.asarray(np.append(who.unit_waived, False)[who.top_unit] & (who.top_unit != NO_UNIT))
 
 
 def exceeds(one: Floats, other: Floats) -> Bools:

@@ -31,7 +31,7 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen
 from tablecloak.assessment.concentration import contributions_at
 from tablecloak.assessment.rules import Dominance, PPercent, PriorPosterior, Rule
 from tablecloak.errors import InputError
-from tablecloak.model import NOBODY, Contributions, Dimension, Emptiness, Hierarchy, Table
+from tablecloak.model import NO_UNIT, Contributions, Dimension, Emptiness, Hierarchy, Table
 
 SHOWN_CODES = 4
 """So many codes of a union are spelt out in its own code."""
@@ -93,7 +93,7 @@ def _groups(table: Table, sensitive: Bools, levels: Sequence[Contributions], mos
     found: dict[Group, None] = dict.fromkeys(_split(row, cell))
     for who in levels:
         largest = who.top_unit[cell, 0]
-        known = largest != NOBODY
+        known = largest != NO_UNIT
         key = row * (who.units.size + 1) + largest
         found |= dict.fromkeys(_split(key[known], cell[known]))
     longest = len(table) if most is None else most
@@ -238,11 +238,11 @@ def _united(who: Contributions, members: csr_array) -> dict[str, Any]:
     top, of_top = _largest(entries.data, unit, union, count, who.depth)
     top_weight = np.where(of_top >= 0, np.append(who.unit_weight, 0.0)[of_top], 0.0)
     top, top_weight, of_top = _merged(
-        (top, top_weight, of_top), (unknown, (unknown > 0) * 1.0, np.full(unknown.shape, NOBODY))
+        (top, top_weight, of_top), (unknown, (unknown > 0) * 1.0, np.full(unknown.shape, NO_UNIT))
     )
     target, of_target = _largest(entries.data[unwaived], unit[unwaived], union[unwaived], count, 1)
     hope = unknown[:, :1]
-    target, of_target = _merged((target, of_target), (hope, np.full(hope.shape, NOBODY)))
+    target, of_target = _merged((target, of_target), (hope, np.full(hope.shape, NO_UNIT)))
     return {
         "count": counts,
         "weight": together(who.weight, who.unit_weight),
@@ -264,7 +264,7 @@ def _largest(values: Floats, unit: Ints, union: Ints, count: int, depth: int) ->
     union = union[order]
     rank = np.arange(union.size) - np.searchsorted(union, union)
     kept = np.flatnonzero(rank < depth)
-    top, of_top = np.zeros((count, depth)), np.full((count, depth), NOBODY)
+    top, of_top = np.zeros((count, depth)), np.full((count, depth), NO_UNIT)
     top[union[kept], rank[kept]] = values[order][kept]
     of_top[union[kept], rank[kept]] = unit[order][kept]
     return top, of_top

@@ -3,13 +3,15 @@
 Shared by the audit and the methods; it imports neither.
 """
 
-from tablecloak.attacker.evidence import WholeSystem
-from tablecloak.attacker.gaussian_elimination import TooMuchWork, solve
+from tablecloak.attacker import tolerances
+from tablecloak.attacker.basis import BasisSettings, RationalBasis
+from tablecloak.attacker.evidence import IntegralSystem
+from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
-from tablecloak.attacker.hypercube_witnesses import cubes_of, reach_by_cubes
-from tablecloak.attacker.inference import Inference, Side, Tick
-from tablecloak.attacker.integer import IntegerAttack
-from tablecloak.attacker.linear import DECADES, LinearAttack
+from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
+from tablecloak.attacker.inference import Extents, Inference, Tick
+from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
+from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
 from tablecloak.attacker.multipliers import residual, simplified
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.null_space import MOST_ENTRIES, Attack, attack_on
@@ -25,41 +27,50 @@ from tablecloak.attacker.presolve import (
     working_columns,
     working_equations,
 )
-from tablecloak.attacker.structure import Block, orient
+from tablecloak.attacker.structure import EquationBlock, orient
 from tablecloak.attacker.system import Boxes, CellNetwork, is_network
 from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
-    "DECADES",
     "MOST_ENTRIES",
+    "ZERO",
     "Attack",
-    "Block",
+    "BasisSettings",
     "Boxes",
     "CellNetwork",
     "Component",
     "Cubes",
+    "EquationBlock",
+    "Extents",
+    "HypercubeSettings",
+    "HypercubeWitnesses",
     "Inference",
     "IntegerAttack",
+    "IntegerAttackSettings",
+    "IntegralSystem",
     "LinearAttack",
+    "LinearAttackSettings",
     "NetworkAttack",
+    "Rational",
+    "RationalBasis",
     "Reduction",
-    "Side",
     "Tick",
     "TooMuchWork",
-    "WholeSystem",
     "WitnessFinder",
     "attack_on",
     "cubes_of",
+    "in_integers",
     "is_network",
     "is_ready",
     "orient",
-    "reach_by_cubes",
+    "plain",
     "reduce",
     "residual",
     "same_structure",
     "simplified",
     "solve",
     "structure_of",
+    "tolerances",
     "unpicked",
     "without_empty_rows",
     "working_columns",

@@ -1,10 +1,10 @@
-"""Evidence in whole numbers: deviations that keep every equation exactly, and bounds that no deviation passes.
+"""Evidence in exact arithmetic: deviations that satisfy every equation exactly, and valid bounds on all deviations.
 
-The system is M d = 0, low <= d <= high, in whole data units, with whole coefficients (rows of decimals are multiplied
-by a common denominator). Cells tied by equations with two unknowns, d_i = +-d_j, are one column.
+The system is M d = 0, low <= d <= high, in integral data units, with integral coefficients (rows of decimals are
+multiplied by a common denominator). Cells tied by equations with two unknowns, d_i = +-d_j, are one column.
 
-- *Met*: a deviation d = n / q (whole numbers n, one denominator q) with M n = 0 and q low <= n <= q high. It is
-  found by rounding what a solver says and taken only if the check in whole numbers passes.
+- *Met*: a deviation d = n / q (integers n, one denominator q) with M n = 0 and q low <= n <= q high. It is found by
+  rounding a solver's solution and accepted only if the check in integers passes.
   Large programs end at points with long denominators. For these a float d counts if an exact deviation is next to it:
   all columns that move have slack, the residual r = M d is then in the range of these columns F, and the least
   correction, M_F e = -r, is small beside the slack of every one of them.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -30,39 +31,48 @@ from tablecloak.attacker.presolve import group_bounds, merged
 from tablecloak.attacker.tolerances import (
     CORRECTED,
     CORRECTION_PRECISION,
+    EXACT_FLOAT,
+    EXACT_SUM,
     LARGEST_COMMON_DENOMINATOR,
     LARGEST_DENOMINATOR,
     NEAR_RATIONAL,
     RELATIVE_NOISE,
 )
+from tablecloak.model import exact_number
 from tablecloak.solvers import Columns
 
 Amount = Fraction | float
 """A fraction, or infinity."""
-EXACT = 2.0**53
-"""Whole numbers below this are exact in floats."""
-CORRECTION_STEPS = 300
-"""Steps of the least-squares method for the correction of a residual."""
-SUMMABLE = 2.0**62
-"""Sums of whole numbers below this stay in int64."""
+
+
+@dataclass(frozen=True)
+class EvidenceSettings:
+    """Effort for a deviation next to a solver's."""
+
+    correction_steps: int = 300
+    """Maximum number of steps of the least-squares method for the correction of a residual. Untested default."""
+
+
+SETTINGS = EvidenceSettings()
 
 
 class Deviation(NamedTuple):
-    """numerator / denominator of every column, a deviation that keeps all equations and bounds exactly."""
+    """numerator / denominator of every column, a deviation that satisfies all equations and bounds exactly."""
 
     numerator: Ints
     denominator: int
 
     def of(self, column: int) -> Fraction:
-        """How far a column moves."""
+        """The movement of a column."""
         return Fraction(int(self.numerator[column]), self.denominator)
 
 
-class WholeSystem:
-    """The equations of one component with whole coefficients, tied cells merged into columns."""
+class IntegralSystem:
+    """The equations of one component with integral coefficients, tied cells merged into columns."""
 
-    def __init__(self, equations: Columns) -> None:
-        self.ties = merged(_whole_rows(equations))
+    def __init__(self, equations: Columns, settings: EvidenceSettings = SETTINGS) -> None:
+        self.settings = settings
+        self.ties = merged(_integral_rows(equations))
         self.group, self.ratio, self.columns = self.ties
         self.rows, self.count = self.columns.shape
         self._data = np.rint(self.columns.data)
@@ -71,11 +81,13 @@ class WholeSystem:
         lengths = np.bincount(self._row, minlength=1), np.diff(self._start)
         self._widest = [int(length.max(initial=1)) for length in lengths]
         self._largest = float(np.abs(self._data).max(initial=1.0))
-        self._whole = np.ascontiguousarray(self._data.astype(np.int64)) if self._largest < EXACT else None
+        self._integers = (
+            np.ascontiguousarray(self._data.astype(np.int64)) if self._largest < EXACT_FLOAT else None
+        )
         self._sum, self._weight = (length * self._largest for length in self._widest)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """How far each column may go, so that all its cells stay within low..high."""
+        """Deviation bounds of the columns: all their cells stay within low..high."""
         return group_bounds(self.ties, low, high)
 
     # ------------------------------------------------------------------ deviations
@@ -83,22 +95,22 @@ class WholeSystem:
     def deviation(
         self, amount: Floats, low: Floats, high: Floats, base: Floats | float = 0.0
     ) -> Deviation | None:
-        """The exact deviation next to what a solver says, base + amount; None if rounding finds none.
+        """The exact deviation next to a solver's, base + amount; None if rounding finds none.
 
-        `base`: whole numbers that were subtracted before the solver was asked.
+        `base`: integers that were subtracted before the program was solved.
         """
         from tablecloak.solvers.kernels import exact_deviations
 
-        if self._whole is not None and isinstance(base, float) and not base:
-            found, whole = exact_deviations.rounded(
-                self._start, self._row, self._whole, self.rows, self._sum, amount, low, high
+        if self._integers is not None and isinstance(base, float) and not base:
+            found, integral = exact_deviations.rounded(
+                self._start, self._row, self._integers, self.rows, self._sum, amount, low, high
             )
             if found:
-                return Deviation(whole, 1)
+                return Deviation(integral, 1)
         near = np.minimum(np.maximum(amount, low - base), high - base)
         for denominator in _denominators(near):
             numerator = np.rint(near * denominator) + base * denominator
-            if np.abs(numerator).max(initial=0.0) >= EXACT:
+            if np.abs(numerator).max(initial=0.0) >= EXACT_FLOAT:
                 return None
             deviation = Deviation(numerator.astype(np.int64), denominator)
             if fits(deviation, low, high) and self.keeps(deviation.numerator):
@@ -123,7 +135,7 @@ class WholeSystem:
             self.rows,
             moved,
             amount[moved],
-            CORRECTION_STEPS,
+            self.settings.correction_steps,
             CORRECTION_PRECISION,
         )
         size = np.abs(correction)
@@ -134,27 +146,27 @@ class WholeSystem:
         )
 
     def keeps(self, numerator: Ints) -> bool:
-        """Whether whole amounts of the columns keep every equation."""
+        """Whether integral amounts of the columns satisfy every equation."""
         from tablecloak.solvers.kernels import presolve
 
         most = self._widest[0] * self._largest * float(np.abs(numerator).max(initial=0))
-        if self._whole is not None and most < SUMMABLE:
+        if self._integers is not None and most < EXACT_SUM:
             return bool(
                 presolve.balanced(
-                    self._start, self._row, self._whole, self.rows, np.ascontiguousarray(numerator)
+                    self._start, self._row, self._integers, self.rows, np.ascontiguousarray(numerator)
                 )
             )
         return not any(self.residual(numerator))
 
     def keeps_cells(self, amount: Ints, low: Floats, high: Floats) -> bool:
-        """Whether whole amounts of the cells keep every equation and low..high."""
+        """Whether integral amounts of the cells satisfy every equation and low..high."""
         columns = np.zeros(self.count, dtype=np.int64)
         columns[self.group] = self.ratio.astype(np.int64) * amount
         tied = bool((self.ratio.astype(np.int64) * columns[self.group] == amount).all())
         return tied and bool(np.all((amount >= low) & (amount <= high))) and self.keeps(columns)
 
     def residual(self, numerator: Ints) -> NDArray[np.object_]:
-        """The sums of all equations in whole numbers of any size."""
+        """The sums of all equations in integers of any size."""
         total = np.zeros(self.rows, dtype=object)
         column = np.repeat(np.arange(self.count), np.diff(self._start))
         moved = np.flatnonzero(numerator[column])
@@ -166,7 +178,7 @@ class WholeSystem:
         return total
 
     def entries(self, column: int) -> list[tuple[int, int]]:
-        """The equations of a column and its whole coefficients there."""
+        """The equations of a column and its integral coefficients there."""
         start = self._start_list
         return self._entries[start[column] : start[column + 1]]
 
@@ -181,14 +193,14 @@ class WholeSystem:
     # ------------------------------------------------------------------ bounds
 
     def bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
-        """The most that sign * d_column can be, by the row duals of a program that minimises -sign * d_column."""
+        """Upper bound of sign * d_column by the row duals of a program that minimises -sign * d_column."""
         from tablecloak.solvers.kernels import exact_deviations
 
         best: Amount = math.inf
         for denominator in _denominators(duals):
-            if denominator == 1 and self._whole is not None:
+            if denominator == 1 and self._integers is not None:
                 small, most = exact_deviations.whole_bound(
-                    self._start, self._row, self._whole, self._weight, duals, column, sign, low, high
+                    self._start, self._row, self._integers, self._weight, duals, column, sign, low, high
                 )
                 if small:
                     best = Fraction(int(most)) if most < math.inf else best
@@ -202,15 +214,15 @@ class WholeSystem:
         return best if best < math.inf else self._rounded_bound(column, sign, duals, low, high)
 
     def _rounded_bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
-        """The same by multipliers rounded to a power of two, the finest whose sums stay in int64.
+        """Upper bound of sign * d_column by multipliers rounded to a power of two, the finest whose sums stay in int64.
 
         Any multipliers prove a bound: these miss the best one by as much as rounding moves them, wherever the columns
         whose weights are not quite zero have finite bounds.
         """
         most = 2.0 * self._weight * (float(np.abs(duals).max(initial=0.0)) + 1.0)
-        if not most < SUMMABLE:
+        if not most < EXACT_SUM:
             return math.inf
-        denominator = 1 << int(math.log2(SUMMABLE / most))
+        denominator = 1 << int(math.log2(EXACT_SUM / most))
         weights = self._weights(np.rint(duals * denominator), column, sign * denominator)
         wall = None if weights is None else widest(weights, low, high)
         return math.inf if wall is None else Fraction(wall, denominator)
@@ -220,20 +232,22 @@ class WholeSystem:
         from tablecloak.solvers.kernels import presolve
 
         most = self._widest[1] * self._largest * (float(np.abs(factors).max(initial=0.0)) + abs(own))
-        if self._whole is None or most >= SUMMABLE:
+        if self._integers is None or most >= EXACT_SUM:
             return None
-        weights = presolve.combined(self._start, self._row, self._whole, factors.astype(np.int64))
+        weights = presolve.combined(self._start, self._row, self._integers, factors.astype(np.int64))
         weights[column] += own
         return np.asarray(weights)
 
 
 def fits(deviation: Deviation, low: Floats, high: Floats) -> bool:
-    """Whether a deviation lies within whole bounds (infinite ones included)."""
+    """Whether a deviation lies within integral bounds (infinite ones included)."""
     numerator, denominator = deviation
     if denominator == 1:
         return bool(np.all((numerator >= low) & (numerator <= high)))
     lowest, highest = low * denominator, high * denominator
-    finite = np.isfinite(lowest) & (np.abs(lowest) >= EXACT) | np.isfinite(highest) & (highest >= EXACT)
+    finite = np.isfinite(lowest) & (np.abs(lowest) >= EXACT_FLOAT) | np.isfinite(highest) & (
+        highest >= EXACT_FLOAT
+    )
     close = np.flatnonzero(finite)
     fine = (numerator >= lowest) & (numerator <= highest)
     fine[close] = [
@@ -255,7 +269,7 @@ def widest(weights: Ints, low: Floats, high: Floats) -> int | None:
     if np.isinf(wall).any():
         return None
     size = np.abs(factor).astype(np.float64) * wall
-    if float(size.sum()) < EXACT:
+    if float(size.sum()) < EXACT_FLOAT:
         return int(size.sum())
     return sum(int(one) * int(far) for one, far in zip(np.abs(factor).tolist(), wall.tolist(), strict=True))
 
@@ -272,32 +286,32 @@ def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | No
 
 
 def _denominators(amount: Floats) -> Iterator[int]:
-    """Denominators with which the amounts are nearly whole; none if there is no small one."""
+    """Small denominators for which the amounts are nearly integral."""
     from tablecloak.solvers.kernels import exact_deviations
 
-    whole, common = exact_deviations.common_denominator(
+    integral, common = exact_deviations.common_denominator(
         amount, NEAR_RATIONAL, RELATIVE_NOISE, LARGEST_DENOMINATOR, LARGEST_COMMON_DENOMINATOR
     )
-    if whole:
+    if integral:
         yield 1
     if common > 1:
         yield common
 
 
-def _whole_rows(equations: Columns) -> Columns:
-    """Every row times the least number that makes its coefficients whole: the decimals that floats stand for."""
+def _integral_rows(equations: Columns) -> Columns:
+    """Every row times the least factor that makes its coefficients, read as decimals, integral."""
     data = equations.data
-    if _is_whole(data).all():
+    if _is_integral(data).all():
         return equations
     factor = [1] * equations.shape[0]
-    for row, value in zip(equations.indices.tolist(), data.tolist(), strict=True):
-        factor[row] = math.lcm(factor[row], Fraction(f"{value:.15g}").denominator)
+    decimals = [Fraction(exact_number(value)) for value in data.tolist()]
+    for row, value in zip(equations.indices.tolist(), decimals, strict=True):
+        factor[row] = math.lcm(factor[row], value.denominator)
     scaled = [
-        float(Fraction(f"{value:.15g}") * factor[row])
-        for row, value in zip(equations.indices.tolist(), data.tolist(), strict=True)
+        float(value * factor[row]) for row, value in zip(equations.indices.tolist(), decimals, strict=True)
     ]
     return equations._replace(data=np.array(scaled))
 
 
-def _is_whole(data: Floats) -> Bools:
+def _is_integral(data: Floats) -> Bools:
     return np.asarray(data == np.rint(data))

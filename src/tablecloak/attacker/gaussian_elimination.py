@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 Rational = int | Fraction
-"""Whole numbers as `int` where speed matters."""
+"""Integers as `int` where speed matters."""
 ZERO = Fraction(0)
 
 
@@ -30,29 +30,29 @@ def solve(
     return system.solution() if system.consistent else None
 
 
-def in_whole_numbers(vector: Mapping[int, Rational]) -> tuple[dict[int, int], int]:
+def in_integers(vector: Mapping[int, Rational]) -> tuple[dict[int, int], int]:
     """The vector times the common denominator of its numbers, and that denominator."""
     common = math.lcm(*(number.denominator for number in vector.values()))
     return {place: x.numerator * (common // x.denominator) for place, x in vector.items()}, common
 
 
-def _plain(number: Rational) -> Rational:
-    """A whole number as an `int`."""
+def plain(number: Rational) -> Rational:
+    """An integral fraction as an `int`."""
     return number.numerator if number.denominator == 1 else number
 
 
 def _quotient(number: Rational, divisor: Rational) -> Rational:
     if divisor == 1 or divisor == -1:
         return number if divisor == 1 else -number
-    return _plain(Fraction(number, divisor))
+    return plain(Fraction(number, divisor))
 
 
 class _Elimination:
     def __init__(
         self, rows: Sequence[Mapping[int, Rational]], rhs: Sequence[Rational], most_work: int
     ) -> None:
-        self.rows = [{column: _plain(value) for column, value in row.items() if value} for row in rows]
-        self.rhs, self.work_left = [_plain(value) for value in rhs], most_work
+        self.rows = [{column: plain(value) for column, value in row.items() if value} for row in rows]
+        self.rhs, self.work_left = [plain(value) for value in rhs], most_work
         self.holders: dict[int, set[int]] = {}
         for number, row in enumerate(self.rows):
             for column in row:
@@ -95,17 +95,17 @@ class _Elimination:
         target = self.rows[other]
         self.work_left -= len(pivot)
         if self.work_left < 0:
-            raise TooMuchWork
+            raise TooMuchWork("solving the basis exactly took too much work")
         for column, value in pivot.items():
             changed = target.get(column, 0) - factor * value
             if changed:
                 if column not in target:
                     self.holders[column].add(other)
-                target[column] = changed if isinstance(changed, int) else _plain(changed)
+                target[column] = changed if isinstance(changed, int) else plain(changed)
             else:
                 del target[column]
                 self._release(column, other)
-        self.rhs[other] = _plain(self.rhs[other] - factor * self.rhs[number])
+        self.rhs[other] = plain(self.rhs[other] - factor * self.rhs[number])
         heapq.heappush(self.shortest, (len(target), other))
 
     def _release(self, column: int, number: int) -> None:

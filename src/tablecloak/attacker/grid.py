@@ -15,25 +15,30 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tablecloak.arrays import Bools, Codes, Ints
 from tablecloak.errors import counted
 
 if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any, tuple[int, int]]
 
-Codes = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-MOST_DIMENSIONS = 32
-"""A cell from which more lines than this start is not taken for the apex of a grid."""
 
-MOST_LEVELS = 1000
-"""A table in which a cell is further below the apex than this is not taken for a grid."""
+@dataclass(frozen=True)
+class GridLimits:
+    """Limits of what is recognised as a grid."""
+
+    max_dimensions: int = 32
+    """Maximum number of dimensions: a cell that is the total of more lines is no apex. Untested default."""
+    max_levels: int = 1000
+    """Maximum depth of a cell below the apex: bounds the passes over the levels. Untested default."""
+
+
+LIMITS = GridLimits()
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class CodeGrid:
     """Codes and coordinates of a table, complete or with cells left out.
 
     `parents[d][c]` is the parent of code c in dimension d and `depth[d][c]` its distance from the root, which
@@ -49,12 +54,12 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of codes a dimension, totals included."""
+        """Number of codes of each dimension, totals included."""
         return tuple(parents.size for parents in self.parents)
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Levels below the root a dimension: 1 for a flat list of codes."""
+        """Number of levels below the root of each dimension: 1 for a flat list of codes."""
         return tuple(int(depth[-1]) for depth in self.depth)
 
     @property
@@ -64,13 +69,13 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class LineEquations:
     """Equations read as one total and its parts: ``part[i]`` is a part in line ``of[i]``, `of` ascending."""
 
-    total: Indices
-    total_sign: Indices
-    part: Indices
-    of: Indices
+    total: Ints
+    total_sign: Ints
+    part: Ints
+    of: Ints
 
 
 def usual_total_sign(matrix: Matrix, default: int) -> int:
@@ -81,7 +86,7 @@ def usual_total_sign(matrix: Matrix, default: int) -> int:
     return default if lean == 0 else (1 if lean > 0 else -1)
 
 
-def read_lines(matrix: Matrix, two_cell_total_sign: int) -> Lines | None:
+def read_lines(matrix: Matrix, two_cell_total_sign: int) -> LineEquations | None:
     """The total of an equation is the only entry of its sign; None if some equation is not a line."""
     if (np.abs(matrix.data) != 1).any():
         return None
@@ -97,10 +102,12 @@ def read_lines(matrix: Matrix, two_cell_total_sign: int) -> Lines | None:
         return None
     is_total = matrix.data == total_sign[row]
     cell = matrix.indices.astype(np.int64)
-    return Lines(cell[is_total], total_sign, cell[~is_total], row[~is_total])
+    return LineEquations(cell[is_total], total_sign, cell[~is_total], row[~is_total])
 
 
-def find_grid(matrix: Matrix, lines: Lines) -> tuple[Grid, Mask] | None:
+def find_grid(
+    matrix: Matrix, lines: LineEquations, limits: GridLimits = LIMITS
+) -> tuple[CodeGrid, Bools] | None:
     """The grid, and which of its lines a network can do without; None if these are not lines of a grid."""
     cells = matrix.shape[1]
     times_part = np.bincount(lines.part, minlength=cells)
@@ -114,7 +121,7 @@ def find_grid(matrix: Matrix, lines: Lines) -> tuple[Grid, Mask] | None:
     above[lines.part] = lines.total[lines.of]
     climbed = _climb(above, int(apex[0]))
     axis = np.flatnonzero(times_part == 1)
-    if starts.size > MOST_DIMENSIONS or climbed is None or (times_part[above[axis]] > 1).any():
+    if starts.size > limits.max_dimensions or climbed is None or (times_part[above[axis]] > 1).any():
         return None
 
     top, level = climbed
@@ -130,18 +137,18 @@ def find_grid(matrix: Matrix, lines: Lines) -> tuple[Grid, Mask] | None:
         code[codes] = coordinates[codes, d] = np.arange(1, codes.size + 1)
         parents.append(fixed(np.concatenate([[-1], code[above[codes]]]).astype(np.int32)))
         depth.append(fixed(np.concatenate([[0], level[codes]]).astype(np.int32)))
-    if level.max() > min(MOST_LEVELS, sum(int(depths[-1]) for depths in depth)):
+    if level.max() > min(limits.max_levels, sum(int(depths[-1]) for depths in depth)):
         return None
     _fill_inner_cells(coordinates, lines, level, times_part)
     checked = _check_lines(lines, coordinates, parents)
     if checked is None:
         return None
     line_dimension, open_lines = checked
-    grid = Grid(tuple(parents), tuple(depth), fixed(coordinates), open_lines)
+    grid = CodeGrid(tuple(parents), tuple(depth), fixed(coordinates), open_lines)
     return grid, implied_lines(matrix, lines, grid, line_dimension)
 
 
-def _climb(above: Indices, apex: int) -> tuple[Indices, Indices] | None:
+def _climb(above: Ints, apex: int) -> tuple[Ints, Ints] | None:
     """For every cell the last cell before the apex on its way up, and its distance from the apex.
 
     By pointer doubling: the number of rounds is the logarithm of the depth. None if some way is a cycle.
@@ -162,7 +169,7 @@ def _climb(above: Indices, apex: int) -> tuple[Indices, Indices] | None:
     return top, level
 
 
-def _fill_inner_cells(coordinates: Codes, lines: Lines, level: Indices, times_part: Indices) -> None:
+def _fill_inner_cells(coordinates: Codes, lines: LineEquations, level: Ints, times_part: Ints) -> None:
     """Coordinates of the cells that are parts in several lines, level by level from the apex.
 
     Each total above a cell has the cell's coordinates but one, which is moved to the parent. Codes are
@@ -181,7 +188,7 @@ def _fill_inner_cells(coordinates: Codes, lines: Lines, level: Indices, times_pa
                 coordinates[cells, d] = np.maximum.reduceat(coordinates[above, d], np.cumsum(size) - size)
 
 
-def _check_lines(lines: Lines, coordinates: Codes, parents: list[Codes]) -> tuple[Codes, int] | None:
+def _check_lines(lines: LineEquations, coordinates: Codes, parents: list[Codes]) -> tuple[Codes, int] | None:
     """The dimension of every line and the number of open lines; None if coordinates and equations disagree.
 
     They agree if cells have different coordinates and each line consists of a total and all the cells of
@@ -227,7 +234,7 @@ def _check_lines(lines: Lines, coordinates: Codes, parents: list[Codes]) -> tupl
     return line_dimension, open_lines
 
 
-def implied_lines(matrix: Matrix, lines: Lines, grid: Grid, line_dimension: Codes) -> Mask:
+def implied_lines(matrix: Matrix, lines: LineEquations, grid: CodeGrid, line_dimension: Codes) -> Bools:
     """Lines of a two-way table with one hierarchy that follow from the others and spoil the network.
 
     Let F(r) sum row r over the flat dimension, H(r, c) sum the children of code r in column c, H(r, 0) those
@@ -263,12 +270,12 @@ def implied_lines(matrix: Matrix, lines: Lines, grid: Grid, line_dimension: Code
     return implied
 
 
-def row_of_entry(matrix: Matrix) -> Indices:
+def row_of_entry(matrix: Matrix) -> Ints:
     """The row of each stored entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def spread(start: Indices, size: Indices) -> Indices:
+def spread(start: Ints, size: Ints) -> Ints:
     """The numbers start[i], ..., start[i] + size[i] - 1 of every i, one after the other."""
     return np.repeat(start - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
 
@@ -279,7 +286,7 @@ def fixed(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return array
 
 
-def describe_grid(grid: Grid) -> str:
+def describe_grid(grid: CodeGrid) -> str:
     """The shape of a grid in words."""
     ways, cells = len(grid.shape), grid.coordinates.shape[0]
     words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -1,16 +1,16 @@
-"""Cheap hypercubes through a cell of a grid, compiled: deviations that add up without solving anything.
+"""Cheap hypercubes through a cell of a grid: deviations that satisfy all equations, found without a program.
 
 In one dimension a *walk* goes from a leaf up to some code and, from a sibling of it, down to another leaf; or up to the
 root. The codes on the way up change by +1, those on the way down by -1, and every total still equals its parts. The
 product of one walk a dimension is a *hypercube*: its cells change by +1 or -1, and all equations of a k-way table hold.
 With flat dimensions it has 2^k corners; under hierarchies walks are longer.
 
-Cells that move up need room above them, the others below, at least the level that is asked for. A cheap hypercube
+Cells that rise need a deviation bound above them, the others below, of at least the required level. A cheap hypercube
 through a cell is sought one dimension at a time: with the walks of the other dimensions given, every code has a price
 (the cells it adds), and the cheapest walk through the cell's code is found exactly on the tree of codes. This is
-repeated until nothing changes, from several starts. Cells without room, and empty places of the grid, are violations,
-which weigh more than any price; places of a kind of marginal that the table does not have count nothing. What comes out
-is checked against the equations.
+repeated until nothing changes, from several starts. Cells with tighter bounds, and empty places of the grid, are
+violations, which weigh more than any price; places of a kind of marginal that the table does not have count nothing.
+The result is checked against the equations.
 
 The work is done by the compiled kernels of `tablecloak.solvers.kernels.hypercubes`, which are imported by the first
 call.
@@ -27,20 +27,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from tablecloak.attacker.grid import Grid
+from tablecloak.arrays import Codes, Floats, Ints
+from tablecloak.attacker.grid import CodeGrid
 
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
 Signs = NDArray[np.int8]
-Floats = NDArray[np.float64]
 
-MOST_PLACES = 2**25
-"""Grids with more places than this, empty ones included, are not taken: there is a number for each."""
+
+@dataclass(frozen=True)
+class CubeLimits:
+    """Limits of the grids that hypercubes are sought in."""
+
+    max_places: int = 2**25
+    """Maximum number of places of a grid, empty ones included: each takes four bytes. Untested default."""
+
+
+LIMITS = CubeLimits()
 
 
 @dataclass(frozen=True, eq=False)
 class Cube:
-    """The cells of a hypercube, and by which sign each moves; the cell that was asked for has +1."""
+    """The cells of a hypercube and the sign of each movement; that of the required cell is +1."""
 
     cells: Ints
     """Sorted."""
@@ -50,7 +56,7 @@ class Cube:
 class Cubes:
     """Hypercubes of one grid. `cells` are the numbers of its cells in the table, `columns` the table's equations."""
 
-    def __init__(self, grid: Grid, cells: Ints, columns: csc_array) -> None:
+    def __init__(self, grid: CodeGrid, cells: Ints, columns: csc_array) -> None:
         trees = [_Tree.of(parents) for parents in grid.parents]
         shape = np.array(grid.shape, dtype=np.int64)
         self._stride = _strides(shape)
@@ -80,22 +86,22 @@ class Cubes:
         self._scratch = np.zeros(longest), np.zeros(longest, dtype=np.int32)
 
     @staticmethod
-    def fits(grid: Grid) -> bool:
-        """Whether there is room for a number for every place of the grid."""
+    def fits(grid: CodeGrid, limits: CubeLimits = LIMITS) -> bool:
+        """Whether the grid is within the limits of memory and of the kernels."""
         from tablecloak.solvers.kernels.hypercubes import LONGEST
 
         places = 1
         for size in grid.shape:
             places *= size
-        return places <= MOST_PLACES and 2 * max(grid.levels) + 2 <= LONGEST
+        return places <= limits.max_places and 2 * max(grid.levels) + 2 <= LONGEST
 
     def cheapest(
         self, cell: int, level: float, price: Floats, up: Floats, down: Floats, starts: int, seed: int
     ) -> Cube | None:
         """A cheap hypercube in which `cell` can rise by `level`; None if none was found.
 
-        `price` of hiding each cell, `FORBIDDEN` where that must not be; `up`, `down`: the room of every cell. For a
-        level below the cell exchange `up` and `down`.
+        `price` of hiding each cell, `FORBIDDEN` where that must not be; `up`, `down`: the deviation bounds of every
+        cell. For a level below the cell exchange `up` and `down`.
         """
         from tablecloak.solvers.kernels.hypercubes import MOST_CORNERS, search
 
@@ -122,7 +128,7 @@ class Cubes:
 
 
 def _strides(shape: Ints) -> Ints:
-    """What one step in each dimension is worth in a number of the whole, last dimension first."""
+    """Strides of the dimensions in the number of a place; that of the last dimension is 1."""
     stride = np.ones(shape.size, dtype=np.int64)
     stride[:-1] = np.cumprod(shape[:0:-1])[::-1]
     return stride

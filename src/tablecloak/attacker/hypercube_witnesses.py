@@ -1,14 +1,15 @@
-"""Hypercubes as witnesses: in large grids most levels are proven met without a linear program.
+"""Hypercubes as witnesses: in large grids most requirements are proven met without a linear program.
 
-A hypercube through a cell (`hypercube`) is a deviation that keeps all equations; moved by t, with
+A hypercube through a cell (`hypercube`) is a deviation that satisfies all equations; moved by t, with
 
-    t = least room of its cells, above those that rise and below those that fall,
+    t = the least deviation bound of its cells, above those that rise and below those that fall,
 
 it stays in the attacker's box. So the cell can rise by t, and fall by the same rule the other way round, and so can all
-other cells of it. That is a proof that a level is met; where there is no hypercube nothing is said.
+other cells of it. That proves a level met; where there is no hypercube nothing is proven.
 
-Where every hypercube through a cell is too narrow for its level (roundings leave little room everywhere), several are
-added up: each takes part of the way within the room that those before it have left. Their sum keeps all equations too.
+Where every hypercube through a cell is too narrow for its level (roundings leave tight bounds everywhere), several are
+added up: each is a part of the deviation within the bounds that those before it have left. Their sum satisfies all
+equations too.
 """
 
 from __future__ import annotations
@@ -21,34 +22,41 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.inference import Tick
 from tablecloak.attacker.presolve import structure_of, working_columns
-from tablecloak.model import Table
+from tablecloak.model import RequiredLevels, Table
 
 if TYPE_CHECKING:
     from tablecloak.attacker.hypercube import Cubes
 
-MANY_CELLS, MANY_QUESTIONS = 5_000, 50
-"""Smaller tables, and fewer questions, are answered by linear programs quickly enough. On 10,571 cells with 270 cells
-asked about, everything hidden, hypercubes take 0.05 s and linear programs 0.6 s."""
-STARTS = 12
-"""From so many orders of the dimensions a hypercube is sought; each that is missed costs a linear program."""
-
 
 @dataclass(frozen=True)
-class CubeSettings:
-    """How sums of hypercubes are sought; benchmark part `limits`, roundings of 30x30x10."""
+class HypercubeSettings:
+    """Where hypercubes are sought before linear programs, and with what effort."""
 
+    min_cells: int = 5_000
+    """Tables of up to this number of cells go to linear programs at once. With 10,571 cells, 270 of them with
+    requirements, everything hidden, hypercubes take 0.05 s and linear programs 0.6 s. Benchmark part `limits`."""
+    min_requirements: int = 50
+    """Up to this number of cells with requirements go to linear programs at once. Benchmark part `limits`."""
+    starts: int = 12
+    """Number of orders of the dimensions from which a single hypercube is sought; each one that is missed costs a
+    linear program. Benchmark part `limits`."""
     max_summed: int = 24
-    """Maximum number of hypercubes in one sum; more of them meet levels nearer to the last unit of room."""
-    starts: int = 3
-    """Orders of the dimensions from which each of them is sought: fewer than for a single one, for there are many."""
+    """Maximum number of hypercubes in one sum; more of them meet levels nearer to the last unit of the bounds.
+    Benchmark part `limits`, roundings of 30x30x10."""
+    summed_starts: int = 3
+    """Number of orders of the dimensions for each hypercube of a sum: fewer than for a single one, for there are many.
+    Benchmark part `limits`, roundings of 30x30x10."""
 
 
-SETTINGS = CubeSettings()
+SETTINGS = HypercubeSettings()
 
 
-def cubes_of(table: Table, questions: int) -> Cubes | None:
-    """Hypercubes of a large table that is one grid and no network; None for other tables."""
-    if len(table) <= MANY_CELLS or questions <= MANY_QUESTIONS:
+def cubes_of(table: Table, requirements: int, settings: HypercubeSettings = SETTINGS) -> Cubes | None:
+    """Hypercubes of a large non-network table that is one grid; None for other tables.
+
+    `requirements` is the number of cells with requirements.
+    """
+    if len(table) <= settings.min_cells or requirements <= settings.min_requirements:
         return None
     blocks = [block for block in structure_of(table).blocks if block.kind != "free"]
     if len(blocks) != 1 or blocks[0].grid is None or blocks[0].orientation is not None:
@@ -59,66 +67,76 @@ def cubes_of(table: Table, questions: int) -> Cubes | None:
     return Cubes(grid, blocks[0].cells, working_columns(table)) if Cubes.fits(grid) else None
 
 
-def reach_by_cubes(
-    cubes: Cubes,
-    cells: Ints,
-    levels: tuple[Floats, Floats, Floats],
-    low: Floats,
-    high: Floats,
-    tick: Tick = lambda done: None,
-) -> tuple[Floats, Floats]:
-    """How far down and up hypercubes take the cells, as far as they were asked; zero where none was found.
+class HypercubeWitnesses:
+    """Deviations by hypercubes within the bounds low <= 0 <= high of every cell of a table, in integral data units."""
 
-    `levels`: lower, upper, sliding. What a cell cannot rise of a sliding level, by its own room, it is asked to fall.
-    `low`, `high`: how far every cell of the table may deviate. `tick` is called before each cell, so that an audit in
-    which hypercubes take seconds can be ended.
-    """
-    lower, upper, sliding = levels
-    rooms = np.ascontiguousarray(-low), np.ascontiguousarray(high)
-    got = np.zeros((2, low.size))
-    rise = np.minimum(np.maximum(upper, sliding), rooms[1][cells])
-    order = np.argsort(-np.maximum(lower, rise), kind="stable")
-    free = np.zeros(low.size)
-    for question in order.tolist():
-        tick(0)
-        cell = int(cells[question])
-        for way in (1, 0):
-            need = float(rise[question] if way else max(lower[question], sliding[question] - got[1, cell]))
-            if 0 < need <= rooms[way][cell] and got[way, cell] < need:
-                cube = cubes.cheapest(cell, need, free, rooms[way], rooms[1 - way], STARTS, cell)
-                if cube is not None:
-                    _credit(got, rooms, cube.cells, cube.signs > 0 if way else cube.signs < 0)
-                else:
-                    got[way, cell] = max(got[way, cell], _by_sum(cubes, cell, need, rooms, way, free))
-    return got[0][cells], got[1][cells]
+    def __init__(
+        self, cubes: Cubes, low: Floats, high: Floats, settings: HypercubeSettings = SETTINGS
+    ) -> None:
+        self.cubes, self.settings = cubes, settings
+        self.bounds = np.ascontiguousarray(-low), np.ascontiguousarray(high)
+        self.free = np.zeros(low.size)
+        self.reached = np.zeros((2, low.size))
+        """By direction (0: down, 1: up) and cell: the largest deviation found."""
 
+    def reach(
+        self, cells: Ints, levels: RequiredLevels, tick: Tick = lambda done: None
+    ) -> tuple[Floats, Floats]:
+        """Reach of the cells down and up, as far as their levels require; zero where no hypercube was found.
 
-def _credit(got: Floats, rooms: tuple[Floats, Floats], cells: Ints, rises: Bools) -> None:
-    """All cells of a hypercube have moved as far as it can, and as far as it can the other way."""
-    down, up = (room[cells] for room in rooms)
-    forward, backward = np.where(rises, up, down).min(), np.where(rises, down, up).min()
-    got[1, cells] = np.maximum(got[1, cells], np.where(rises, forward, backward))
-    got[0, cells] = np.maximum(got[0, cells], np.where(rises, backward, forward))
+        The part of a sliding level that exceeds the cell's own upper bound is required below it. `tick` is called
+        before each cell, so that an audit in which hypercubes take seconds can be ended.
+        """
+        lower, upper, sliding = levels
+        rise = np.minimum(np.maximum(upper, sliding), self.bounds[1][cells])
+        for row in np.argsort(-np.maximum(lower, rise), kind="stable").tolist():
+            tick(0)
+            cell = int(cells[row])
+            self._push(cell, 1, float(rise[row]))
+            self._push(cell, 0, float(max(lower[row], sliding[row] - self.reached[1, cell])))
+        return self.reached[0][cells], self.reached[1][cells]
 
+    def single(self, cell: int, need: float, way: int) -> bool:
+        """Whether one hypercube moves a cell up (`way` 1) or down (0) by its need; it counts for all its cells."""
+        bounds = self.bounds
+        cube = self.cubes.cheapest(
+            cell, need, self.free, bounds[way], bounds[1 - way], self.settings.starts, cell
+        )
+        if cube is not None:
+            self._credit(cube.cells, cube.signs > 0 if way else cube.signs < 0)
+        return cube is not None
 
-def _by_sum(
-    cubes: Cubes, cell: int, need: float, rooms: tuple[Floats, Floats], way: int, free: Floats
-) -> float:
-    """How far a sum of hypercubes takes a cell up (`way` 1) or down (0), at most its need, in whole data units."""
-    left, step, moved = [room.copy() for room in rooms], need, 0.0
-    for _ in range(SETTINGS.max_summed):
-        step = min(step, need - moved)
-        if step < 1.0:
-            break
-        cube = cubes.cheapest(cell, step, free, left[way], left[1 - way], SETTINGS.starts, cell)
-        if cube is None:
-            step = np.floor(step / 2)
-            continue
-        rises = cube.signs > 0 if way else cube.signs < 0
-        down, up = (room[cube.cells] for room in left)
-        amount = min(float(np.where(rises, up, down).min()), need - moved)
-        change = np.where(rises, amount, -amount)
-        left[1][cube.cells] -= change
-        left[0][cube.cells] += change
-        moved += amount
-    return moved
+    def summed(self, cell: int, need: float, way: int) -> float:
+        """The movement of a cell up (`way` 1) or down (0) by a sum of hypercubes, at most its need."""
+        left, step, moved = [bound.copy() for bound in self.bounds], need, 0.0
+        for _ in range(self.settings.max_summed):
+            step = min(step, need - moved)
+            if step < 1.0:
+                break
+            cube = self.cubes.cheapest(
+                cell, step, self.free, left[way], left[1 - way], self.settings.summed_starts, cell
+            )
+            if cube is None:
+                step = np.floor(step / 2)
+                continue
+            rises = cube.signs > 0 if way else cube.signs < 0
+            down, up = (bound[cube.cells] for bound in left)
+            amount = min(float(np.where(rises, up, down).min()), need - moved)
+            change = np.where(rises, amount, -amount)
+            left[1][cube.cells] -= change
+            left[0][cube.cells] += change
+            moved += amount
+        return moved
+
+    def _push(self, cell: int, way: int, need: float) -> None:
+        reached = self.reached[way]
+        if 0 < need <= self.bounds[way][cell] and reached[cell] < need and not self.single(cell, need, way):
+            reached[cell] = max(reached[cell], self.summed(cell, need, way))
+
+    def _credit(self, cells: Ints, rises: Bools) -> None:
+        """Raise the reach of all cells of a hypercube: it moves within the bounds, forward and backward."""
+        down, up = (bound[cells] for bound in self.bounds)
+        forward, backward = np.where(rises, up, down).min(), np.where(rises, down, up).min()
+        reached = self.reached
+        reached[1, cells] = np.maximum(reached[1, cells], np.where(rises, forward, backward))
+        reached[0, cells] = np.maximum(reached[0, cells], np.where(rises, backward, forward))

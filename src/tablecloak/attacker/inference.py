@@ -1,9 +1,8 @@
 """Feasibility intervals: several back ends, one interface.
 
-`reach(cells, need_down, need_up)` pushes each cell down and up in turn, other cells free to follow, and stops at the
-need: what it returns is at least the need (met), or the farthest point with a bound that proves it. An infinite need
-gives the whole extent; a need of zero is not pushed at all. All amounts are whole data units; a farthest point may be
-a fraction of them.
+`reach(cells, need_down, need_up)` maximises the deviation of each cell down and up in turn, up to the need: the result
+is at least the need (met), or the farthest point with a bound that proves it. An infinite need gives the full extent; a
+need of zero is not pursued. Needs and bounds are integral data units; a farthest point may be a fraction of them.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ Tick = Callable[[int], None]
 
 
 @dataclass(eq=False)
-class Side:
-    """How far some cells go on one side: at least `reach`, at most `bound` (infinite where nothing is proven).
+class Extents:
+    """Extents of some cells on one side: at least `reach`, at most `bound` (infinite where nothing is proven).
 
-    Whole numbers are exact; those that are not are in `fractions` as (reach, bound), by place.
+    Integers are exact; other numbers are in `fractions` as (reach, bound), by place.
     """
 
     reach: Floats
@@ -34,8 +33,8 @@ class Side:
     fractions: dict[int, tuple[Amount, Amount]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, size: int) -> Side:
-        """Nothing known yet."""
+    def of(cls, size: int) -> Extents:
+        """Extents of which nothing is known yet."""
         return cls(np.zeros(size), np.full(size, np.inf))
 
     def exact(self, place: int) -> tuple[Amount, Amount]:
@@ -48,11 +47,11 @@ class Side:
         """Keep reach and bound of one cell."""
         self.reach[place], self.bound[place] = float(reach), float(bound)
         self.fractions.pop(place, None)
-        if not (_is_whole(reach) and _is_whole(bound)):
+        if not (_is_integral(reach) and _is_integral(bound)):
             self.fractions[place] = reach, bound
 
-    def copy_from(self, other: Side, mine: Ints, its: Ints) -> None:
-        """Take over some cells of another one."""
+    def copy_from(self, other: Extents, mine: Ints, its: Ints) -> None:
+        """Copy the extents of some cells of another object."""
         self.reach[mine], self.bound[mine] = other.reach[its], other.bound[its]
         for gone in mine.tolist() if self.fractions else ():
             self.fractions.pop(gone, None)
@@ -72,20 +71,20 @@ class Side:
 
 
 class Inference(Protocol):
-    """An attacker at work on one component; cells are positions in the component."""
+    """Feasibility intervals of one component; cells are positions in the component."""
 
     engine: str
     solves: int
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
-        """How far the cells go down and up; `size`: amounts that matter for each cell (0: none in particular)."""
+    ) -> tuple[Extents, Extents]:
+        """Extents of the cells down and up; `size`: the magnitude that matters for each cell (0: unknown)."""
 
 
 def _amount(number: float) -> Amount:
     return Fraction(int(number)) if math.isfinite(number) else math.inf
 
 
-def _is_whole(amount: Amount) -> bool:
+def _is_integral(amount: Amount) -> bool:
     return amount == math.inf or (isinstance(amount, Fraction) and amount.denominator == 1)

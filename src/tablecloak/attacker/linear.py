@@ -1,9 +1,10 @@
-"""Feasibility intervals on other tables: linear programs that share what they find.
+"""Feasibility intervals on non-network tables: linear programs that share their witnesses.
 
 Every deviation found is a witness for all cells at once. Each deviation is split into a part up to the need, which is
-rewarded, and a part beyond, which is not, so that the simplex method stops pushing a cell at its need. One program
-pushes all cells of a chunk together; a cell that it leaves short gets one of its own, and what that leaves open goes
-to the oracle, which settles a single question at its own scale. Nothing counts but exact evidence (`evidence`).
+rewarded, and a part beyond, which is not, so that the simplex method stops at the need of a cell. One program maximises
+the deviations of all cells of a chunk together; a cell whose need it leaves unmet gets a program of its own, and what
+that leaves open goes to the oracle, which settles a single cell at its own scale. Only exact evidence counts
+(`evidence`).
 """
 
 from __future__ import annotations
@@ -14,50 +15,62 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.evidence import Deviation, WholeSystem, fits, stretched
-from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.evidence import Deviation, IntegralSystem, fits, stretched
+from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.oracle import AttackerOracle, Evidence
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
 from tablecloak.solvers import Outcome, Session, Solution
 
-POOL_SIZE = 400
-"""Witnesses that a chunk of questions remembers."""
-CHUNK = 1_000
-"""Questions that share programs and witnesses; chunks share nothing, so that they can be answered in any order."""
-DECADES = 2.0
-"""Questions whose sizes differ by more powers of ten than this are put to different programs."""
-PRESOLVED = 2000
-"""Programs with more columns than this are presolved before their first solve."""
-FEW = 8
-"""Up to this number of questions get exact evidence one by one, even where points are no simple fractions."""
-CAP = 1e4
-"""Columns may move this many times as far as the largest need of a program."""
 _END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
 """The bound at which a column lies, by those of its parts up and down, both from zero."""
 
 
 @dataclass(frozen=True)
-class LinearSettings:
-    """Benchmark part `limits`, roundings of hier13x13x13a and 30x30x10."""
+class LinearAttackSettings:
+    """Effort of the linear programs; where a benchmark part is named, on roundings of hier13x13x13a and 30x30x10."""
 
     exact_columns: int = 500
-    """Maximum number of columns for single exact solutions before margins are tried; more take a second each."""
+    """Maximum number of columns for single exact solutions before margins are tried; more take a second each.
+    Benchmark part `limits`."""
+    exact_targets: int = 8
+    """Maximum number of cells that get exact evidence one by one where points are no simple fractions; for more of
+    them programs with margins are faster. Untested default."""
+    pool_size: int = 400
+    """Maximum number of witnesses kept for a chunk: more save programs and take memory and time. Untested default."""
+    chunk_size: int = 1_000
+    """Maximum number of cells that share programs and witnesses. Chunks share nothing, so that their order does not
+    matter. Untested default."""
+    decades: float = 2.0
+    """Powers of ten between the sizes of cells in one program: more share more, and lose precision for small ones.
+    Untested default."""
+    unsettled_share: float = 0.7
+    """Programs over all unmet cells end once one of them leaves more than this share unmet. Untested default."""
+    presolved_columns: int = 2000
+    """Programs with more columns than this are presolved before their first solve. Untested default."""
+    cap: float = 1e4
+    """Maximum movement of a column, in multiples of the largest need of a program: bounds the range of its numbers,
+    and what lies beyond goes to the oracle. Untested default."""
 
 
-SETTINGS = LinearSettings()
+SETTINGS = LinearAttackSettings()
 
 
 class LinearAttack:
-    """Linear programs over the merged columns of a component that is no network."""
+    """Linear programs over the merged columns of a non-network component."""
 
     engine = "linear programs"
 
-    def __init__(self, component: Component, known: LinearAttack | None = None) -> None:
+    def __init__(
+        self,
+        component: Component,
+        known: LinearAttack | None = None,
+        settings: LinearAttackSettings = SETTINGS,
+    ) -> None:
         """`known` is an attack on the same cells in another box: its equations and witnesses are taken over."""
-        self.component = component
-        self.system: WholeSystem = WholeSystem(component.columns) if known is None else known.system
+        self.component, self.settings = component, settings
+        self.system: IntegralSystem = IntegralSystem(component.columns) if known is None else known.system
         self.low: Floats
         self.high: Floats
         self.low, self.high = self.system.bounds(component.low, component.high)
@@ -70,10 +83,11 @@ class LinearAttack:
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
-        down, up = Side.of(cells.size), Side.of(cells.size)
-        for chunk, start in enumerate(range(0, cells.size, CHUNK)):
-            part = np.arange(start, min(start + CHUNK, cells.size))
+    ) -> tuple[Extents, Extents]:
+        down, up = Extents.of(cells.size), Extents.of(cells.size)
+        chunk_size = self.settings.chunk_size
+        for chunk, start in enumerate(range(0, cells.size, chunk_size)):
+            part = np.arange(start, min(start + chunk_size, cells.size))
             pool = self.pools.setdefault(chunk, [])
             for rows, scale in self._by_magnitude(cells[part], size[part]):
                 here = part[rows]
@@ -86,14 +100,14 @@ class LinearAttack:
         return down, up
 
     def _by_magnitude(self, cells: Ints, size: Floats) -> list[tuple[Ints, float]]:
-        """Questions of like size with a scale for them: a solver's tolerance must stay small beside every size."""
+        """Cells of similar size with a common scale: a solver's tolerance must stay small beside every size."""
         component, sizes = self.component, size
         if not size.all():
             for amount in (-component.low[cells], component.high[cells]):
                 sizes = np.where(np.isfinite(amount) & (amount > 0) & (sizes == 0), amount, sizes)
             sizes = np.where(sizes == 0, 1.0, sizes)
         power = np.log10(sizes)
-        decade = np.floor(power / DECADES)
+        decade = np.floor(power / self.settings.decades)
         return [
             (rows, float(10.0 ** power[rows].mean()))
             for rows in (np.flatnonzero(decade == value) for value in sorted(set(decade.tolist())))
@@ -104,10 +118,10 @@ class LinearAttack:
         columns = witness.numerator / float(witness.denominator)
         return np.asarray(self.system.ratio * columns[self.system.group])
 
-    def program(self, asked: Ints, upper: Floats) -> Session:
-        """The program of the columns, split and with columns of their own for those asked about; see `_Push`."""
-        matrix, lower = unfolded(self.system.columns, asked), np.zeros(upper.size)
-        presolve = upper.size > PRESOLVED
+    def program(self, targets: Ints, upper: Floats) -> Session:
+        """The program of the split columns, with further columns for the target ones beyond the need; see `_Push`."""
+        matrix, lower = unfolded(self.system.columns, targets), np.zeros(upper.size)
+        presolve = upper.size > self.settings.presolved_columns
         if self.session is None:
             self.session = Session(matrix, lower, upper, presolve=presolve, feasible=True)
         else:
@@ -116,7 +130,7 @@ class LinearAttack:
 
 
 class _Push:
-    """The questions of one chunk and size: the split columns, the shared program, then one program a cell."""
+    """The target cells of one chunk and scale: split columns, a shared program, then one program for each cell."""
 
     def __init__(
         self,
@@ -129,21 +143,21 @@ class _Push:
     ) -> None:
         self.attack, self.pool, self.scale = attack, pool, scale
         self.margin = 0.0
-        """Room that programs leave at every bound, once their points turned out not to be simple fractions."""
+        """Distance that programs keep from every bound, once their points turned out not to be simple fractions."""
         self.group, self.ratio = attack.system.group[cells], attack.system.ratio[cells]
         self.need = {False: need_down, True: need_up}
         wall = {False: -attack.component.low[cells], True: attack.component.high[cells]}
         self.side = {
-            way: Side(np.zeros(cells.size), np.where(self.ratio == 0, 0.0, wall[way])) for way in wall
+            way: Extents(np.zeros(cells.size), np.where(self.ratio == 0, 0.0, wall[way])) for way in wall
         }
         self.goal = {
             way: np.where(self.need[way] > 0, np.minimum(self.need[way], self.side[way].bound), -np.inf)
             for way in wall
         }
-        is_asked = np.zeros(attack.system.count, dtype=bool)
-        is_asked[self.group] = True
-        self.asked = np.flatnonzero(is_asked)
-        self.place = np.cumsum(is_asked)[self.group] - 1
+        is_target = np.zeros(attack.system.count, dtype=bool)
+        is_target[self.group] = True
+        self.target_columns = np.flatnonzero(is_target)
+        self.place = np.cumsum(is_target)[self.group] - 1
         self.flip = self.ratio < 0
         for witness in pool:
             self._credit(witness)
@@ -151,11 +165,11 @@ class _Push:
     # ------------------------------------------------------------------ evidence
 
     def unmet(self, upward: bool) -> Ints:
-        """Questions whose need is neither met nor proven out of reach."""
+        """Targets whose need is neither met nor proven out of reach."""
         return np.flatnonzero(self.side[upward].reach < self.goal[upward])
 
     def _credit(self, witness: Deviation) -> None:
-        """Every cell has gone as far as a witness takes it, in whole units."""
+        """Raise the reach of every cell to its deviation in a witness, in integral units."""
         from tablecloak.solvers.kernels import exact_deviations
 
         exact_deviations.credit(
@@ -169,32 +183,32 @@ class _Push:
             if one is not None:
                 self._credit(one)
                 self.pool.append(one)
-        del self.pool[:-POOL_SIZE]
+        del self.pool[: -self.attack.settings.pool_size]
 
-    def _settle(self, question: int, upward: bool, found: Evidence) -> None:
-        """Keep the evidence about one question; what it leaves open the oracle settles at the question's own scale."""
-        need, side = float(self.need[upward][question]), self.side[upward]
-        wall = side.exact(question)[1]
+    def _settle(self, target: int, upward: bool, found: Evidence) -> None:
+        """Keep the evidence about one target; what it leaves open the oracle settles at the target's own scale."""
+        need, side = float(self.need[upward][target]), self.side[upward]
+        wall = side.exact(target)[1]
         found.bound = min(found.bound, wall)
         if not found.settles(need):
-            column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
+            column, sign = int(self.group[target]), 1 if self.flip[target] != upward else -1
             more = self.attack.oracle.settle(column, sign, need)
             if more.deviation is not None and more.reach < math.inf:
                 self._remember(more.deviation)
             found.take(more.deviation, more.reach)
             found.bound = min(found.bound, more.bound)
-        reach = max(found.reach, side.exact(question)[0])
-        side.set(question, reach, found.bound)
-        self.goal[upward][question] = -np.inf
+        reach = max(found.reach, side.exact(target)[0])
+        side.set(target, reach, found.bound)
+        self.goal[upward][target] = -np.inf
 
     # ------------------------------------------------------------------ programs
 
     def run(self, tick: Tick) -> None:
-        """Answer all questions, unless they are answered already.
+        """Settle all targets that the witnesses at hand leave open.
 
-        Down first: there is less room below, and what gets far down often gets up too when it is mirrored.
+        Down first: deviation bounds are tighter below, and the mirror image of a deviation down often suffices up.
         """
-        self._endless()
+        self._find_rays()
         if self.unmet(True).size == self.unmet(False).size == 0:
             return
         self.session, self.attack.oracle.tick = self._session(), tick
@@ -209,64 +223,66 @@ class _Push:
         self.attack.solves = self.session.solves + self.attack.oracle.solves
 
     def _session(self) -> Session:
-        """Columns, all from zero: d+ and d- of every column up to the need, then what lies beyond for some.
+        """Columns, all from zero: d+ and d- of every column up to the need, then d+ and d- beyond it for targets.
 
-        The point d = 0 is a vertex, so the simplex method starts feasible. Nothing moves further than `CAP` needs.
+        The point d = 0 is a vertex, so the simplex method starts feasible. No column moves further than `cap` needs.
         """
-        asked, (low_wall, high_wall) = self.asked, self._walls()
-        cap = np.ceil(CAP * max(float(need.max(initial=0.0)) for need in self.need.values()))
+        targets, (low_wall, high_wall) = self.target_columns, self._walls()
+        cap = np.ceil(
+            self.attack.settings.cap * max(float(need.max(initial=0.0)) for need in self.need.values())
+        )
         far_high, far_low = (self._usable(np.minimum(wall, cap)) for wall in (high_wall, low_wall))
         high, low = far_high.copy(), far_low.copy()
-        high[asked] = np.minimum(high[asked], self._group_need(True))
-        low[asked] = np.minimum(low[asked], self._group_need(False))
-        beyond_high = _difference(far_high[asked], high[asked])
-        beyond_low = _difference(far_low[asked], low[asked])
-        return self.attack.program(asked, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
+        high[targets] = np.minimum(high[targets], self._group_need(True))
+        low[targets] = np.minimum(low[targets], self._group_need(False))
+        beyond_high = _difference(far_high[targets], high[targets])
+        beyond_low = _difference(far_low[targets], low[targets])
+        return self.attack.program(targets, np.concatenate([high, low, beyond_high, beyond_low]) / self.scale)
 
     def _usable(self, wall: Floats) -> Floats:
-        """Deviation bounds; in verdicts zero where they are below what a program of this scale can tell from zero."""
+        """Deviation bounds; in verdicts zero where a program of this scale cannot distinguish them from zero."""
         if any(np.isinf(need).any() for need in self.need.values()):
             return wall
         return np.where(wall < NEGLIGIBLE * self.scale, 0.0, wall)
 
     def _walls(self) -> tuple[Floats, Floats]:
-        """How far columns may go down and up in programs: to their bounds, less the margin or a quarter of the room."""
+        """Bounds of columns down and up in programs: less the margin, or less a quarter where that is smaller."""
         low, high = -self.attack.low, self.attack.high
         if self.margin:
             low, high = (wall - np.minimum(self.margin, wall / 4) for wall in (low, high))
         return low, high
 
     def _group_need(self, upward: bool) -> Floats:
-        """How far each column asked about must be rewarded for going up (down), over the cells in it."""
-        most = np.zeros(self.asked.size)
+        """The part of each target column that is rewarded for going up (down): the largest need of its cells."""
+        most = np.zeros(self.target_columns.size)
         need = np.where(self.flip, self.need[not upward], self.need[upward])
         np.maximum.at(most, self.place, np.where(need > 0, need + 2 * self.margin, 0.0))
         return most
 
     def _together(self, upward: bool) -> None:
-        """Push all unmet questions at once, as long as that settles many of them."""
-        questions = self.unmet(upward)
-        while questions.size > 1 and np.isfinite(self.need[upward][questions]).all():
-            first = np.full(self.asked.size, -1)
-            first[self.place[questions[::-1]]] = questions[::-1]
+        """Maximise all unmet targets at once, as long as that settles many of them."""
+        targets = self.unmet(upward)
+        while targets.size > 1 and np.isfinite(self.need[upward][targets]).all():
+            first = np.full(self.target_columns.size, -1)
+            first[self.place[targets[::-1]]] = targets[::-1]
             solution = self._solved(first[first >= 0], upward)
             if solution is None:
                 return
             if self._learn(solution) is None and not self.margin:
                 return
-            before, questions = questions.size, self.unmet(upward)
-            if questions.size > 0.7 * before:
+            before, targets = targets.size, self.unmet(upward)
+            if targets.size > self.attack.settings.unsettled_share * before:
                 return
 
-    def _solved(self, questions: Ints, upward: bool) -> Solution | None:
-        """The program that pushes some questions; None where the solver did not end well."""
-        self.session.set_objective(self._rewards(questions, upward))
+    def _solved(self, targets: Ints, upward: bool) -> Solution | None:
+        """The solution that maximises some targets; None after a numerical failure."""
+        self.session.set_objective(self._rewards(targets, upward))
         return _solved(self.session)
 
     def _leave_margins(self) -> None:
-        """From now on deviations keep away from bounds, and needs are exceeded: floats next to exact ones will do.
+        """From now on deviations keep away from bounds and exceed needs: floats next to exact ones suffice.
 
-        What a bound below the need settles anyhow is then pushed to within one unit of that bound.
+        Where a bound lies below the need, the goal is then within one unit of that bound.
         """
         self.margin = MARGIN * self.scale
         for way, goal in self.goal.items():
@@ -275,11 +291,13 @@ class _Push:
         self.session = self._session()
 
     def _learn(self, solution: Solution) -> Deviation | None:
-        """Credit what a solution shows: an exact deviation, which is returned, or one next to it."""
+        """Credit the deviation of a solution: an exact one, which is returned, or one next to it."""
         from tablecloak.solvers.kernels import exact_deviations
 
         low, high = self.attack.low, self.attack.high
-        amount = exact_deviations.folded(solution.values, self.attack.system.count, self.asked, self.scale)
+        amount = exact_deviations.folded(
+            solution.values, self.attack.system.count, self.target_columns, self.scale
+        )
         witness = self.attack.system.deviation(amount, low, high)
         if witness is not None:
             self._remember(witness)
@@ -290,7 +308,7 @@ class _Push:
         return witness
 
     def _credit_near(self, amount: Floats) -> None:
-        """Every cell has gone nearly as far as amounts with an exact deviation next to them, and as their mirror image.
+        """Raise reaches by amounts with an exact deviation next to them, less the margin, and by their mirror image.
 
         The exact deviation is nearer to them than the margin by far: stretched by the share that the amounts and twice
         that distance have of the opposite bounds, its mirror image keeps these.
@@ -304,93 +322,96 @@ class _Push:
             if math.isfinite(share):
                 np.maximum(reach, np.floor(share * (-sign * far - self.margin)), out=reach)
 
-    def _rewards(self, questions: Ints, upward: bool) -> Floats:
-        """Costs that push the questions: reward the way up to the need, punish the way back."""
-        count, place = self.attack.system.count, self.place[questions]
-        rising = self.flip[questions] != upward
-        costs = np.zeros(2 * (count + self.asked.size))
-        costs[self.asked[place] + np.where(rising, 0, count)] = -1.0
-        costs[self.asked[place] + np.where(rising, count, 0)] = 1.0
-        costs[2 * count + place + np.where(rising, self.asked.size, 0)] = 1.0
+    def _rewards(self, targets: Ints, upward: bool) -> Floats:
+        """Costs that maximise the targets: a reward up to the need, a penalty in the opposite direction."""
+        count, place = self.attack.system.count, self.place[targets]
+        rising = self.flip[targets] != upward
+        costs = np.zeros(2 * (count + self.target_columns.size))
+        costs[self.target_columns[place] + np.where(rising, 0, count)] = -1.0
+        costs[self.target_columns[place] + np.where(rising, count, 0)] = 1.0
+        costs[2 * count + place + np.where(rising, self.target_columns.size, 0)] = 1.0
         return costs
 
-    def _alone(self, question: int, upward: bool, left: int) -> bool:
-        """Push one question to its need or to its exact maximum; false where points are no simple fractions.
+    def _alone(self, target: int, upward: bool, left: int) -> bool:
+        """Settle one target, at its need or its exact maximum; false where points are no simple fractions.
 
-        Then margins are left for the questions that are left, this one included, unless they are few.
+        The caller then introduces margins for the remaining targets, this one included, unless they are few.
         """
         attack, found = self.attack, Evidence()
-        solution = self._solved(np.array([question]), upward)
+        solution = self._solved(np.array([target]), upward)
         if solution is not None and solution.outcome is Outcome.OPTIMAL:
-            column, sign = int(self.group[question]), 1 if self.flip[question] != upward else -1
+            column, sign = int(self.group[target]), 1 if self.flip[target] != upward else -1
             witness = self._learn(solution)
-            if self.side[upward].reach[question] >= self.goal[upward][question]:
+            if self.side[upward].reach[target] >= self.goal[upward][target]:
                 return True
             if (
                 witness is None
                 and not self.margin
-                and (left > FEW or attack.system.count > SETTINGS.exact_columns)
-                and math.isfinite(self.need[upward][question])
+                and (
+                    left > attack.settings.exact_targets
+                    or attack.system.count > attack.settings.exact_columns
+                )
+                and math.isfinite(self.need[upward][target])
             ):
                 return False
             if witness is not None:
                 found.take(witness, sign * witness.of(column))
             found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
-            extent = math.isinf(self.need[upward][question]) and not found.settles(math.inf)
+            extent = math.isinf(self.need[upward][target]) and not found.settles(math.inf)
             if extent and NEGLIGIBLE * self.scale < 1:  # else the basis may violate bounds by whole units
                 self._exact_extent(found, column, sign)
-        self._settle(question, upward, found)
+        self._settle(target, upward, found)
         return True
 
     def _exact_extent(self, found: Evidence, column: int, sign: int) -> None:
-        """What the basis of the last program says in fractions: a column is basic if one of its parts is."""
+        """The point and bound of the last basis in fractions: a column is basic if one of its parts is."""
         count, (columns, rows) = self.attack.system.count, self.session.basis()
         status = [
             "kBasic" if "kBasic" in (rises, falls) else _END.get((rises, falls), "kZero")
             for rises, falls in zip(columns[:count], columns[count : 2 * count], strict=True)
         ]
-        for asked, *beyond in zip(
-            self.asked.tolist(),
-            columns[2 * count : -self.asked.size],
-            columns[-self.asked.size :],
+        for own, *beyond in zip(
+            self.target_columns.tolist(),
+            columns[2 * count : -self.target_columns.size],
+            columns[-self.target_columns.size :],
             strict=True,
         ):
-            status[asked] = "kBasic" if "kBasic" in beyond else status[asked]
+            status[own] = "kBasic" if "kBasic" in beyond else status[own]
         low, high = self.attack.low, self.attack.high  # extents have no cap, and no margin
         self.attack.oracle.take_basis(found, (status, rows), column, sign, low, high)
 
     # ------------------------------------------------------------------ rays
 
-    def _endless(self) -> None:
-        """Where whole extents are wanted: cells that go on for ever, by rays of columns with infinite bounds."""
+    def _find_rays(self) -> None:
+        """Unbounded extents, where extents are computed: by rays over the columns with infinite bounds."""
         if not any(np.isinf(need).any() for need in self.need.values()):
             return
         low = np.where(np.isinf(self.attack.low), -1.0, 0.0)
         high = np.where(np.isinf(self.attack.high), 1.0, 0.0)
         for upward in (False, True):
-            endless = np.isinf(self.need[upward]) & np.isinf(self.side[upward].bound)
+            unbounded = np.isinf(self.need[upward]) & np.isinf(self.side[upward].bound)
             session: Session | None = None
-            while (questions := np.flatnonzero(endless & np.isfinite(self.side[upward].reach))).size:
+            while (targets := np.flatnonzero(unbounded & np.isfinite(self.side[upward].reach))).size:
                 if session is None:
                     session = Session(self.attack.system.columns, low, high, feasible=True)
                 costs = np.zeros(self.attack.system.count)
-                costs[self.group[questions]] = np.where(self.flip[questions] != upward, -1.0, 1.0)
+                costs[self.group[targets]] = np.where(self.flip[targets] != upward, -1.0, 1.0)
                 session.set_objective(costs)
                 solution = _solved(session)
                 ray = None if solution is None else self.attack.system.deviation(solution.values, low, high)
                 if ray is None:
                     break
-                moved = self.ratio[questions] * ray.numerator[self.group[questions]]
-                found = questions[moved > 0 if upward else moved < 0]
+                moved = self.ratio[targets] * ray.numerator[self.group[targets]]
+                found = targets[moved > 0 if upward else moved < 0]
                 if found.size == 0:
                     break
-                for question in found.tolist():
-                    self.side[upward].set(question, math.inf, math.inf)
+                for target in found.tolist():
+                    self.side[upward].set(target, math.inf, math.inf)
                 self.goal[upward][found] = -np.inf
 
 
 def _solved(session: Session) -> Solution | None:
-    """A solution, or None where the solver did not end well."""
+    """A solution, or None after a numerical failure."""
     try:
         return session.solve()
     except SolverError:

@@ -1,17 +1,17 @@
-"""Feasibility intervals on networks: maximum flows of whole data units, which are exact."""
+"""Feasibility intervals on networks: maximum flows in integral data units, which are exact."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.inference import Side, Tick
+from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.presolve import Component
 from tablecloak.solvers.graphs import Network
 
 
 class NetworkAttack:
-    """Maximum flows. Cells that no cycle passes and cells with a short enough cycle need no flow at all."""
+    """Maximum flows; cells that lie on no cycle, or on a short one with enough capacity, need no flow computation."""
 
     engine = "network flow"
 
@@ -29,17 +29,17 @@ class NetworkAttack:
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
-    ) -> tuple[Side, Side]:
+    ) -> tuple[Extents, Extents]:
         if self._movable is None:
             self._movable = self.network.undetermined()
         movable = self._movable[cells]
         want_down, want_up = np.where(movable, need_down, 0.0), np.where(movable, need_up, 0.0)
         up, down, flows = self.network.settle(cells, want_up, want_down, on_chunk=tick)
         self.solves += flows
-        return _side(down, need_down, movable), _side(up, need_up, movable)
+        return _extents(down, need_down, movable), _extents(up, need_up, movable)
 
 
-def _side(got: Floats, need: Floats, movable: Bools) -> Side:
-    """What a flow below the need reaches is the capacity of a cut; one that stops at the need proves no bound."""
+def _extents(got: Floats, need: Floats, movable: Bools) -> Extents:
+    """Extents by flows: one below the need is the capacity of a cut; one that stops at the need proves no bound."""
     short = ~movable | (got < need) | (need == np.inf)
-    return Side(got, np.where(short, got, np.inf))
+    return Extents(got, np.where(short, got, np.inf))

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.basis import ExactBasis
-from tablecloak.attacker.evidence import EXACT, Amount, Deviation, WholeSystem
+from tablecloak.attacker.evidence import Amount, Deviation, IntegralSystem
 from tablecloak.attacker.gaussian_elimination import TooMuchWork
-from tablecloak.attacker.tolerances import SOLVER_FEASIBILITY
+from tablecloak.attacker.tolerances import EXACT_FLOAT, SOLVER_FEASIBILITY
 from tablecloak.errors import SolverError
 from tablecloak.solvers import Outcome, Session, Solution
 
@@ -57,7 +57,7 @@ class Evidence:
 class AttackerOracle:
     """Settles single questions about the columns of a system within whole bounds low <= 0 <= high."""
 
-    def __init__(self, system: WholeSystem, low: Floats, high: Floats) -> None:
+    def __init__(self, system: IntegralSystem, low: Floats, high: Floats) -> None:
         self.system, self.low, self.high = system, low, high
         self.tick: Callable[[int], None] | None = None
         """Called with 0 before every program: who waits may raise."""
@@ -170,7 +170,7 @@ class AttackerOracle:
         """The exact deviation next to an approximate one, by correcting its residual at its own scale."""
         whole, before = np.rint(np.minimum(np.maximum(amount, low), high)), math.inf
         for _ in range(ROUNDS):
-            if np.abs(whole).max(initial=0.0) >= EXACT:
+            if np.abs(whole).max(initial=0.0) >= EXACT_FLOAT:
                 return None
             residual = self.system.residual(whole.astype(np.int64))
             missed = float(max((abs(one) for one in residual), default=0))

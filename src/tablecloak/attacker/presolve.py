@@ -1,6 +1,6 @@
 """From a view and an attacker's box to small independent systems of deviations.
 
-The attacker knows M y = b and low <= y <= high. We look at deviations d = y - a from the true table:
+The attacker knows M y = b and low <= y <= high. In deviations d = y - a from the true table:
 M d = 0 and low - a <= d <= high - a, so that the right-hand side is exactly zero. Then, in this order:
 
 1. *unpick*: an equation with a single unknown determines it (d = 0); repeat;
@@ -30,7 +30,7 @@ from tablecloak.solvers import Columns
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """What is worked out once a table: its structure and the equations without redundant ones."""
+    """The structure of a table and its equations without redundant ones, computed once for each table."""
 
     structure: Structure
     rows: csr_array
@@ -52,12 +52,12 @@ def _known(table: Table) -> _Known:
 
 
 def same_structure(table: Table, other: Table) -> None:
-    """Another table with the equations of this one: what is known of them is not worked out again."""
+    """Reuse the structure of a table for another one with the same equations."""
     _KNOWN[other] = _known(table)
 
 
 def structure_of(table: Table) -> Structure:
-    """The recognised structure of a table's equations, worked out once a table."""
+    """The recognised structure of a table's equations, computed once for each table."""
     return _known(table).structure
 
 
@@ -72,7 +72,7 @@ def working_columns(table: Table) -> csc_array:
 
 
 def is_ready() -> bool:
-    """Whether the kernels are there already (else the first reduction waits for them)."""
+    """Whether the kernels are loaded (else the first reduction waits for them)."""
     return "tablecloak.solvers.kernels.presolve" in sys.modules
 
 
@@ -92,7 +92,7 @@ class Component:
 
     @cached_property
     def columns(self) -> Columns:
-        """The equations over these cells only, without those that say nothing about them."""
+        """The equations restricted to these cells, without empty ones."""
         from tablecloak.solvers.kernels import presolve
 
         rows = self.equations.shape[0]
@@ -101,11 +101,11 @@ class Component:
 
     @cached_property
     def matrix(self) -> csc_array:
-        """The same for scipy."""
+        """The equations restricted to these cells, as a scipy matrix."""
         return csc_array(self.columns[:3], shape=self.columns.shape)
 
     def with_bounds(self, low: Floats, high: Floats) -> Component:
-        """The same cells in a tighter (or wider) box."""
+        """The component with other deviation bounds."""
         return replace(self, low=low, high=high)
 
 
@@ -172,22 +172,22 @@ def merged(columns: Columns) -> Merged:
 
 
 def group_bounds(ties: Merged, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """How far each group may go down and up, so that all its cells stay within low..high."""
+    """Deviation bounds of each group: all its cells stay within low..high."""
     from tablecloak.solvers.kernels import presolve
 
     return presolve.confine(ties.group, ties.ratio, ties.columns.shape[1], low, high)
 
 
-def unfolded(columns: Columns, asked: Ints) -> Columns:
-    """The matrix [A, -A, B, -B], B being the columns of A asked about."""
+def unfolded(columns: Columns, targets: Ints) -> Columns:
+    """The matrix [A, -A, B, -B], B being the target columns of A."""
     from tablecloak.solvers.kernels import presolve
 
-    start, row, data, count = presolve.unfold(columns.indptr, columns.indices, columns.data, asked)
+    start, row, data, count = presolve.unfold(columns.indptr, columns.indices, columns.data, targets)
     return Columns(data, row, start, (columns.shape[0], count))
 
 
 def _arrays(columns: csc_array) -> tuple[Codes, Codes, Floats]:
-    """A matrix by columns as the kernels want it: where columns start, rows, coefficients; writeable arrays."""
+    """A matrix by columns as the kernels take it: starts of columns, rows, coefficients; writeable arrays."""
     return (
         np.require(columns.indptr, np.int32, "W"),
         np.require(columns.indices, np.int32, "W"),

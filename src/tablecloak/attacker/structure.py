@@ -1,13 +1,13 @@
-"""What the equations of a table say about its shape: a network, a grid of hierarchies, or neither.
+"""The structure of a table, read from its equations: a network, a grid of hierarchies, or neither.
 
-A file of cells and equations has no dimensions. `recognise` finds them again, so that kernels and methods
-can fire on structure wherever the table came from:
+A file of cells and equations has no dimensions. `recognise` recovers them, so that kernels and methods
+can use the structure wherever the table came from:
 
 - an equation is a *line*: one total and its parts;
 - in a grid (a k-way table with hierarchies) a cell is a part in as many lines as it has coordinates away
   from the root. The *apex* is never a part; cells that are a part once are the codes of one dimension; any
   other cell has in each dimension the deepest coordinate of the totals above it;
-- what was read this way is checked against every equation: a wrong guess costs time, never truth;
+- the result is checked against every equation: a wrong assumption costs time, never correctness;
 - a block is a *network* if its equations, redundant ones dropped, are the node balances of a graph whose
   arcs are the cells (`orient`). Two-way tables with at most one hierarchy are: Castro (2007), "A
   shortest-paths heuristic for statistical data protection in positive tables".
@@ -26,8 +26,9 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from tablecloak.arrays import Bools, Codes, Ints
 from tablecloak.attacker.grid import (
-    Grid,
+    CodeGrid,
     describe_grid,
     find_grid,
     fixed,
@@ -42,14 +43,7 @@ if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any, tuple[int, int]]
 
 Kind = Literal["free", "network", "grid", "general"]
-Codes = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-
-SHOWN_BLOCKS = 5
-"""How many different blocks the description of a structure spells out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +62,8 @@ class Orientation:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Cells tied to each other by equations, and what they form.
+class EquationBlock:
+    """Cells tied to each other by equations, and their structure.
 
     `kept_rows` are equations that imply all `rows`: repeated ones are left out, and in a network also those
     that follow from the others and would spoil the graph. In a network node i of `orientation` is equation
@@ -77,10 +71,10 @@ class Block:
     """
 
     kind: Kind
-    cells: Indices
-    rows: Indices
-    kept_rows: Indices
-    grid: Grid | None = None
+    cells: Ints
+    rows: Ints
+    kept_rows: Ints
+    grid: CodeGrid | None = None
     orientation: Orientation | None = None
 
     @property
@@ -100,16 +94,20 @@ class Structure:
     Every cell is in one block. Equations without cells are in no block.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[EquationBlock, ...]
 
     @property
     def description(self) -> str:
-        """The descriptions of the blocks, the most frequent first."""
+        """The descriptions of the blocks, the most frequent first, at most five different ones."""
+        return self.described(5)
+
+    def described(self, most: int) -> str:
+        """The descriptions of the blocks, the most frequent first, at most this number of different ones."""
         if not self.blocks:
             return "no cells"
         ranked = Counter(block.description for block in self.blocks).most_common()
-        shown = [text if times == 1 else f"{times} times {text}" for text, times in ranked[:SHOWN_BLOCKS]]
-        hidden = sum(times for _, times in ranked[SHOWN_BLOCKS:])
+        shown = [text if times == 1 else f"{times} times {text}" for text, times in ranked[:most]]
+        hidden = sum(times for _, times in ranked[most:])
         return "; ".join([*shown, f"{hidden} more"] if hidden else shown)
 
 
@@ -140,9 +138,9 @@ def orient(matrix: Matrix | sparse.csc_array[Any]) -> Orientation | None:
 
 
 def recognise(equations: Matrix) -> Structure:
-    """Split the table into blocks and say of each whether it is a network, a grid or neither.
+    """Split the table into blocks and classify each as a network, a grid or neither.
 
-    Takes any matrix: what is odd about it (coefficients, cycles, several grand totals) only makes blocks
+    Accepts any matrix: irregularities (coefficients, cycles, several grand totals) only make blocks
     general. Signs may be reversed in any equation of three cells or more. Which cell of a two-cell
     equation is the total follows from the signs of the longer equations, by default it is the -1.
     """
@@ -159,12 +157,12 @@ def recognise(equations: Matrix) -> Structure:
     alone = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) == 0)
     if alone.size:
         none = fixed(alone[:0])
-        blocks.append(Block("free", fixed(alone), none, none))
+        blocks.append(EquationBlock("free", fixed(alone), none, none))
     return Structure(tuple(blocks))
 
 
-def _recognise_block(matrix: Matrix, rows: Indices, cells: Indices, usual: int) -> Block:
-    """What one connected component is; `usual` is the sign of totals elsewhere in the table."""
+def _recognise_block(matrix: Matrix, rows: Ints, cells: Ints, usual: int) -> EquationBlock:
+    """The structure of one connected component; `usual` is the sign of totals elsewhere in the table."""
     distinct = _distinct_rows(matrix)
     matrix = matrix[distinct]
     usual = usual_total_sign(matrix, usual)
@@ -180,10 +178,10 @@ def _recognise_block(matrix: Matrix, rows: Indices, cells: Indices, usual: int) 
         kind: Kind = "general" if grid is None else "grid"
     else:
         kind, distinct = "network", distinct[~implied]
-    return Block(kind, fixed(cells), fixed(rows), fixed(rows[distinct]), grid, orientation)
+    return EquationBlock(kind, fixed(cells), fixed(rows), fixed(rows[distinct]), grid, orientation)
 
 
-def _distinct_rows(matrix: Matrix) -> Indices:
+def _distinct_rows(matrix: Matrix) -> Ints:
     """Rows of the matrix (none of them empty) without those that repeat an earlier one, signs apart.
 
     Rows are grouped by a hash; a row is dropped only if it really equals the first row of its group.
@@ -211,7 +209,7 @@ def _tidy(matrix: Matrix | sparse.csc_array[Any]) -> None:
     matrix.eliminate_zeros()
 
 
-def _connected(matrix: Matrix) -> list[tuple[Indices, Indices]]:
+def _connected(matrix: Matrix) -> list[tuple[Ints, Ints]]:
     """Rows and columns of every connected component that has entries, in the order of their first rows."""
     rows, columns = matrix.shape
     indptr = np.concatenate([matrix.indptr, np.full(columns, matrix.nnz)])
@@ -226,8 +224,8 @@ def _connected(matrix: Matrix) -> list[tuple[Indices, Indices]]:
     return list(zip(*sets, strict=True)) if matrix.nnz else []
 
 
-def _two_colouring(rows: int, one: Indices, other: Indices, unequal: Mask) -> npt.NDArray[np.int8] | None:
-    """Signs of rows so that rows one[i] and other[i] have unequal signs where asked and else equal ones.
+def _two_colouring(rows: int, one: Ints, other: Ints, unequal: Bools) -> npt.NDArray[np.int8] | None:
+    """Signs of rows: rows one[i] and other[i] have unequal signs where `unequal[i]`, else equal ones.
 
     Row r becomes two nodes, "r is positive" (r) and "r is negative" (r + rows), joined to what they imply;
     signs exist unless a row is in one component with its own contrary.

@@ -6,7 +6,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.attacker.presolve import structure_of
-from tablecloak.model import Problem, room_by_box
+from tablecloak.model import Problem, box_deviation_bounds
 
 
 class Boxes:
@@ -18,7 +18,7 @@ class Boxes:
 
     def __getitem__(self, attacker: int) -> tuple[Floats, Floats]:
         if attacker not in self._known:
-            self._known[attacker] = room_by_box(self.problem, attacker)
+            self._known[attacker] = box_deviation_bounds(self.problem, attacker)
         return self._known[attacker]
 
 

@@ -6,21 +6,41 @@ exceeds what is required by far more than what separates it from an exact deviat
 
 from __future__ import annotations
 
+EXACT_FLOAT = 2.0**53
+"""Integers below this are exact in floats."""
+EXACT_SUM = 2.0**62
+"""Sums of integers below this stay in int64."""
 NEAR_RATIONAL = 1e-6
 """An amount of a solver, in data units, this near to a fraction with a small denominator is tried as that fraction."""
 RELATIVE_NOISE = 1e-12
-"""The same, relative to the amount: digits that a float of that size does not have."""
+"""Relative distance within which an amount is tried as such a fraction: digits beyond the precision of a float."""
 LARGEST_DENOMINATOR = 1_000
-"""Denominators of single amounts that are tried."""
+"""Largest denominator tried for a single amount."""
 LARGEST_COMMON_DENOMINATOR = 1_000_000
-"""Denominators of whole deviations that are tried."""
+"""Largest common denominator tried for a deviation."""
+NEAR_INTEGER = 1e-9
+"""A candidate of a certificate, in data units, this near to an integer is that integer."""
+INTEGER_CANDIDATE = 0.01
+"""Candidates of a certificate, in data units, are tried as integers if all of them are this near to one."""
+NEAR_ESTIMATE = 1e-9
+"""A reach within this share of a solver's estimate is good enough for a bound to be sought."""
+RAY = 1e-6
+"""A direction with a larger movement than this, of at most 1, is a ray."""
+SAME_INTERVAL = 1e-6
+"""Intervals of audit and certificate agree up to this share, and up to this amount."""
 SOLVER_FEASIBILITY = 1e-9
 """Feasibility tolerance of programs that are solved on their own, in units of their scale."""
 NEGLIGIBLE = 1e-6
 """Deviation bounds below this, in units of the scale of a shared program, are zero there."""
 MARGIN = 1e-6
-"""By how much deviations that are exact only next to a float exceed a need, in units of the scale of their program."""
+"""Excess over the need of deviations that are exact only next to a float, in units of the scale of their program."""
 CORRECTION_PRECISION = 1e-5
-"""The relative precision of the correction that makes such a deviation exact."""
+"""Relative precision of the correction that makes such a deviation exact."""
 CORRECTED = 0.01
-"""The correction that makes such a deviation exact is at most this share of the margin, and of every slack."""
+"""Maximum size of that correction, as a share of the margin and of every slack."""
+POINT_WIDTH, POINT_SHARE = 1e-3, 1e-9
+"""Intervals no wider than this number of data units, or than this share of the value, are points (`exposure`)."""
+REQUIREMENT_MET = 1e-6
+"""A level counts as met up to this share of itself where linear programs decide the set of a cell (`exposure`)."""
+BOUND_MOVED = 1e-9
+"""A bound that moved by less than this share of itself and of the data unit has not moved (`exposure`)."""

@@ -1,7 +1,7 @@
-"""Exact deviations of a table in which some cells are vague: witnesses that a requirement can be met.
+"""Exact deviations of a partly hidden table: witnesses that a requirement can be met.
 
-For cell p, an attacker's box and a set of cells that may deviate: a deviation d with M d = 0 that takes p as far as
-needed, in whole data units or simple fractions of them. If the cells that it moves are hidden, p is protected that far.
+For cell p, an attacker's box and a set of cells that may deviate: a deviation d with M d = 0 and +-d_p >= need, in
+integral data units or simple fractions of them. If the cells that it moves are hidden, the need of p is met.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker.evidence import WholeSystem
+from tablecloak.attacker.evidence import IntegralSystem
 from tablecloak.attacker.oracle import AttackerOracle
 from tablecloak.attacker.presolve import Component, Reduction, reduce, working_columns
 from tablecloak.model import Problem, Suppression, View, deviation_bounds
@@ -36,9 +36,9 @@ class WitnessFinder:
         self._systems: dict[int, Reduction] = {}
 
     def find(self, cell: int, attacker: int, upward: bool, need: float) -> Floats | None:
-        """A deviation of all cells, in data units, that takes the cell as far as needed, or as far as it goes.
+        """A deviation of all cells, in data units, with the need of the cell, or else with its maximum.
 
-        None where the cell cannot move at all.
+        None where the cell is determined.
         """
         system = self._system(attacker)
         number = int(system.component[cell])
@@ -70,7 +70,7 @@ def _by_flow(component: Component, place: int, upward: bool, need: float) -> Flo
 
 
 def _by_program(component: Component, place: int, upward: bool, need: float) -> Floats | None:
-    system = WholeSystem(component.columns)
+    system = IntegralSystem(component.columns)
     ratio = float(system.ratio[place])
     if ratio == 0:
         return None

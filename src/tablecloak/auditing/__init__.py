@@ -1,13 +1,16 @@
-"""The audit: what each attacker can work out, certificates of it, and exposure. It trusts and knows no method."""
+"""The audit: what each attacker can infer, certificates of it, and exposure. It trusts and knows no method."""
 
-from tablecloak.auditing.audit import audit, checked_view
+from tablecloak.auditing.audit import AuditSettings, audit, checked_view
 from tablecloak.auditing.certificate import Certificate, Verification, verify
-from tablecloak.auditing.certify import certify
-from tablecloak.auditing.exposure import Exposure, exposure
+from tablecloak.auditing.certify import CertificateSettings, certify
+from tablecloak.auditing.exposure import Exposure, ExposureSettings, exposure
 
 __all__ = [
+    "AuditSettings",
     "Certificate",
+    "CertificateSettings",
     "Exposure",
+    "ExposureSettings",
     "Verification",
     "audit",
     "certify",

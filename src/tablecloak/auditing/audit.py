@@ -1,10 +1,10 @@
-"""The audit: does every attacker stay far enough from every sensitive value? It trusts no method."""
+"""The audit: are the requirements of every sensitive cell met against every attacker? It trusts no method."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.attacker import (
     Component,
+    Extents,
+    HypercubeSettings,
+    HypercubeWitnesses,
     Inference,
     IntegerAttack,
+    IntegerAttackSettings,
     LinearAttack,
+    LinearAttackSettings,
     NetworkAttack,
     Reduction,
-    Side,
     Tick,
     cubes_of,
     is_ready,
-    reach_by_cubes,
     reduce,
     working_columns,
 )
@@ -35,44 +38,51 @@ from tablecloak.model import (
     Problem,
     RequiredLevels,
     View,
+    cells_with_requirements,
+    deviation_bounds,
     required_units,
     units_above,
     units_below,
     whole_units,
 )
-from tablecloak.model import deviation_bounds as bounds_in_units
 from tablecloak.progress import Progress, silent
 from tablecloak.solvers.graphs import is_loaded, warm_up
 
 
 @dataclass(frozen=True)
-class JudgeSettings:
-    """How the audit spends its work; benchmark part `limits`."""
+class AuditSettings:
+    """Effort of the audit and of its back ends."""
 
-    fully_pushed_cells: int = 1_000
-    """In a verdict on components of more cells no program pushes a cell that its own bounds prove open: it stays open
-    however far it goes. In smaller ones it is pushed all the same, so that shortfalls are exact."""
+    exact_shortfall_cells: int = 1_000
+    """In a verdict on a component of more cells no program is solved for a cell that its own bounds prove open: it
+    stays open whatever its reach. In smaller ones it is, so that shortfalls are exact. Benchmark part `limits`."""
+    hypercubes: HypercubeSettings = field(default_factory=HypercubeSettings)
+    """Hypercubes as witnesses on large grids."""
+    linear: LinearAttackSettings = field(default_factory=LinearAttackSettings)
+    """Linear programs on non-network tables."""
+    integer: IntegerAttackSettings = field(default_factory=IntegerAttackSettings)
+    """Integer programs (`integer=True`)."""
 
 
-SETTINGS = JudgeSettings()
+SETTINGS = AuditSettings()
 
 
 @dataclass(eq=False)
-class _Answers:
-    """How far down and up each question got, beside what is required; one row a question, in whole data units."""
+class _AuditedExtents:
+    """Extents down and up of the audited cells beside the required levels, a row for each cell, in data units."""
 
     required: RequiredLevels
-    down: Side
-    up: Side
+    down: Extents
+    up: Extents
 
     @classmethod
-    def none(cls, required: RequiredLevels) -> _Answers:
-        """Nothing found yet: what cannot deviate does not."""
+    def none(cls, required: RequiredLevels) -> _AuditedExtents:
+        """Extents of cells that cannot deviate."""
         size = required.lower.size
-        return cls(required, *(Side(np.zeros(size), np.zeros(size)) for _ in range(2)))
+        return cls(required, *(Extents(np.zeros(size), np.zeros(size)) for _ in range(2)))
 
     def met(self) -> Bools:
-        """By side and row: whether the requirement is met; lower, upper, sliding."""
+        """Whether each requirement is met; by side (lower, upper, sliding) and row."""
         lower, upper, sliding = self.required
         met = np.array(
             [self.down.reach >= lower, self.up.reach >= upper, self.down.reach + self.up.reach >= sliding]
@@ -83,7 +93,7 @@ class _Answers:
         return met
 
     def open(self) -> Bools:
-        """By row: whether a requirement is proven to be out of reach."""
+        """Whether a requirement is proven to be out of reach, by row."""
         lower, upper, sliding = self.required
         short = (self.down.bound < lower) | (self.up.bound < upper)
         short |= self.down.bound + self.up.bound < sliding
@@ -104,31 +114,35 @@ def audit(
     every_hidden: bool = False,
     integer: bool = False,
     progress: Progress = silent,
+    settings: AuditSettings = SETTINGS,
 ) -> Audit:
-    """Judge what a pattern lets each attacker work out.
+    """Judge what each attacker can infer from a pattern.
 
-    By default the verdict only: each cell is pushed as far as its levels ask. `intervals=True` computes exact
-    feasibility intervals; `every_hidden=True` asks about all touched cells, not only those with a requirement;
-    `integer=True` judges against an attacker who knows that all values are whole numbers (small tables only).
+    By default the verdict only: extents are computed as far as the levels require. `intervals=True` computes exact
+    feasibility intervals; `every_hidden=True` includes all touched cells, not only those with a requirement;
+    `integer=True` assumes the knowledge that all values are integral numbers of data units (small tables only).
     """
     check_kind("Audit", "problem", problem, Problem, "Make one with assess(table, rules).")
     start = time.perf_counter()
     view = checked_view(problem, pattern)
     touched = pattern.touched(problem)
-    cells = _questions(problem, touched, every_hidden)
-    judge = _Judge(problem, view, cells, intervals, integer, progress)
-    answers = [judge.answer(attacker) for attacker in range(len(problem.attacker_names))]
-    met = _joined([found.met() for found in answers])
-    out_of_reach = _joined([found.open() for found in answers])
+    cells = _audited_cells(problem, touched, every_hidden)
+    auditor = _Auditor(problem, view, cells, _Mode(intervals, integer), progress, settings)
+    by_attacker = [auditor.extents(attacker) for attacker in range(len(problem.attacker_names))]
+    met = _joined([found.met() for found in by_attacker])
+    out_of_reach = _joined([found.open() for found in by_attacker])
     safe: Bools = np.asarray(met.all(axis=0))
     value = problem.table.units[cells].astype(np.float64)
     columns = _joined(
-        [np.array([value - found.down.reach, value + found.up.reach, *found.required]) for found in answers]
+        [
+            np.array([value - found.down.reach, value + found.up.reach, *found.required])
+            for found in by_attacker
+        ]
     )
     low, high, lower, upper, sliding = problem.table.amounts(columns)
     return Audit(
-        _joined([cells] * len(answers)),
-        np.repeat(np.arange(len(answers)), cells.size),
+        _joined([cells] * len(by_attacker)),
+        np.repeat(np.arange(len(by_attacker)), cells.size),
         low,
         high,
         lower,
@@ -136,24 +150,24 @@ def audit(
         sliding,
         safe,
         intervals,
-        judge.engine,
+        auditor.engine,
         time.perf_counter() - start,
         np.flatnonzero(pattern.too_close(problem))
         if isinstance(pattern, Perturbation | Mixed | Printed)
         else cells[:0],
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         problem.against_marks(touched),
-        judge.counters,
+        auditor.counters,
         (problem, pattern),
         frozen(~met),
         frozen(~safe & ~out_of_reach),
-        frozen(_joined([found.down.proven for found in answers]) & intervals),
-        frozen(_joined([found.up.proven for found in answers]) & intervals),
+        frozen(_joined([found.down.proven for found in by_attacker]) & intervals),
+        frozen(_joined([found.up.proven for found in by_attacker]) & intervals),
     )
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """The arrays of all attackers, one after the other along the last axis."""
+    """The arrays of all attackers, concatenated along the last axis."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)
 
 
@@ -184,58 +198,60 @@ def checked_view(problem: Problem, pattern: Pattern) -> View:
     return view
 
 
-def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
-    """low <= 0 <= high: how far each cell may deviate from the truth by view and box alone."""
-    low, high = bounds_in_units(problem, view, attacker)
-    return problem.table.amounts(low), problem.table.amounts(high)
+def _audited_cells(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
+    """Cells with a requirement, or also all touched ones."""
+    required = cells_with_requirements(problem, touched)
+    return np.flatnonzero(required | touched if every_hidden else required)
 
 
-def _questions(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
-    """Cells to ask about: the sensitive ones, touched ones with a conditional level, or all touched ones."""
-    asked = problem.sensitive
-    if problem.has_conditional:
-        asked = asked | ((problem.levels.conditional > 0) & touched)
-    return np.flatnonzero(asked | touched if every_hidden else asked)
+class _Mode(NamedTuple):
+    """What is computed: exact intervals instead of verdicts; against an attacker with integrality knowledge."""
+
+    intervals: bool
+    integer: bool
 
 
-class _Judge:
-    """The outsider's system, reduced once; insiders re-open only the components they know something about."""
+class _Auditor:
+    """The outsider's system, reduced once; insiders re-open only the components that they have knowledge about."""
 
     def __init__(
-        self, problem: Problem, view: View, cells: Ints, intervals: bool, integer: bool, progress: Progress
+        self,
+        problem: Problem,
+        view: View,
+        cells: Ints,
+        mode: _Mode,
+        progress: Progress,
+        settings: AuditSettings,
     ) -> None:
         self.problem, self.view, self.cells = problem, view, cells
-        self.intervals, self.integer, self.progress = intervals, integer, progress
+        self.mode, self.progress, self.settings = mode, progress, settings
         if not is_ready():
             progress("loading the kernels", 0, 1)
-        self.low, self.high = bounds_in_units(problem, view, 0)
+        self.low, self.high = deviation_bounds(problem, view, 0)
         self.reduction: Reduction = reduce(
             working_columns(problem.table), self.low, self.high, problem.table.unit
         )
-        self.cubes = None if intervals or integer else cubes_of(problem.table, cells.size)
+        quick = not any(mode)
+        self.cubes = cubes_of(problem.table, cells.size, settings.hypercubes) if quick else None
         self.attacks: dict[int, Inference] = {}
-        self.outsider: _Answers | None = None
+        self.outsider: _AuditedExtents | None = None
         self.engines: set[str] = set()
-        self.solves = self.components = 0
+        self.counters: dict[str, float] = {"solves": 0, "components": 0}
         self.done, self.every = 0, cells.size * len(problem.attacker_names)
 
     @property
     def engine(self) -> str:
         return " + ".join(sorted(self.engines)) or "unpicking"
 
-    @property
-    def counters(self) -> dict[str, float]:
-        return {"solves": self.solves, "components": self.components}
-
-    def answer(self, attacker: int) -> _Answers:
-        """All questions for one attacker."""
-        found = _Answers.none(required_units(self.problem, attacker, self.cells))
+    def extents(self, attacker: int) -> _AuditedExtents:
+        """Extents of all audited cells against one attacker."""
+        found = _AuditedExtents.none(required_units(self.problem, attacker, self.cells))
         if attacker == 0:
             self._attack(found, np.ones(self.cells.size, dtype=bool), self.low, self.high)
             self.outsider = found
             return found
         assert self.outsider is not None
-        low, high = bounds_in_units(self.problem, self.view, attacker)
+        low, high = deviation_bounds(self.problem, self.view, attacker)
         tighter = (low > self.low) | (high < self.high)
         block = self.reduction.block
         reopened = np.isin(block[self.cells], np.unique(block[tighter])) & (block[self.cells] >= 0)
@@ -246,13 +262,14 @@ class _Judge:
         self._attack(found, again, low, high)
         return found
 
-    def _attack(self, found: _Answers, asked: Bools, low: Floats, high: Floats) -> None:
+    def _attack(self, found: _AuditedExtents, rows_left: Bools, low: Floats, high: Floats) -> None:
+        """Compute the extents of some rows within deviation bounds, component by component."""
         where = self.reduction.component[self.cells]
-        asked = asked & (where >= 0)
+        rows_left = rows_left & (where >= 0)
         if self.cubes is not None:
-            asked = asked & ~self._met_by_cubes(found, np.flatnonzero(asked), low, high)
-        for number in np.flatnonzero(np.bincount(where[asked])):
-            rows = np.flatnonzero(asked & (where == number))
+            rows_left = rows_left & ~self._met_by_cubes(found, np.flatnonzero(rows_left), low, high)
+        for number in np.flatnonzero(np.bincount(where[rows_left])):
+            rows = np.flatnonzero(rows_left & (where == number))
             component = self.reduction.components[number]
             if low is not self.low or high is not self.high:
                 component = component.with_bounds(low[component.cells], high[component.cells])
@@ -261,20 +278,19 @@ class _Judge:
             before = attack.solves
             places = self.reduction.position[self.cells[rows]]
             levels = RequiredLevels(*(level[rows] for level in found.required))
-            large = component.cells.size > SETTINGS.fully_pushed_cells
-            if large and isinstance(attack, LinearAttack) and not self.intervals:
+            large = component.cells.size > self.settings.exact_shortfall_cells
+            if large and isinstance(attack, LinearAttack) and not self.mode.intervals:
                 levels = _undecided(levels, -component.low[places], component.high[places])
-            _push(attack, places, found, rows, None if self.intervals else levels, self._tick)
-            self.solves += attack.solves - before
-            self.components += 1
+            _push(attack, places, found, rows, None if self.mode.intervals else levels, self._tick)
+            self.counters["solves"] += attack.solves - before
+            self.counters["components"] += 1
 
-    def _met_by_cubes(self, found: _Answers, rows: Ints, low: Floats, high: Floats) -> Bools:
-        """Which questions hypercubes settle; these have their answers then."""
+    def _met_by_cubes(self, found: _AuditedExtents, rows: Ints, low: Floats, high: Floats) -> Bools:
+        """The rows whose requirements hypercubes meet; their reaches are stored."""
         assert self.cubes is not None
-        lower, upper, sliding = tuple(level[rows] for level in found.required)
-        down, up = reach_by_cubes(
-            self.cubes, self.cells[rows], (lower, upper, sliding), low, high, self._tick
-        )
+        lower, upper, sliding = levels = RequiredLevels(*(level[rows] for level in found.required))
+        witnesses = HypercubeWitnesses(self.cubes, low, high, self.settings.hypercubes)
+        down, up = witnesses.reach(self.cells[rows], levels, self._tick)
         enough = (down >= lower) & (up >= upper) & (down + up >= sliding)
         met = np.zeros(self.cells.size, dtype=bool)
         met[rows[enough]] = True
@@ -298,12 +314,14 @@ class _Judge:
         if own.orientation is not None and not is_loaded():
             self.progress("loading the network kernels", 0, 1)
             warm_up()
-        if self.integer:
-            attack: Inference = IntegerAttack(own)
+        if self.mode.integer:
+            attack: Inference = IntegerAttack(own, self.settings.integer)
         elif isinstance(known, LinearAttack):
-            attack = LinearAttack(own, known)
+            attack = LinearAttack(own, known, self.settings.linear)
+        elif own.orientation is None:
+            attack = LinearAttack(own, settings=self.settings.linear)
         else:
-            attack = LinearAttack(own) if own.orientation is None else NetworkAttack(own)
+            attack = NetworkAttack(own)
         if same:
             self.attacks[number] = attack
         return attack
@@ -314,16 +332,21 @@ class _Judge:
 
 
 def _undecided(levels: RequiredLevels, below: Floats, above: Floats) -> RequiredLevels:
-    """The levels to push for; zero for cells that their own bounds prove open: one level is beyond them."""
+    """Levels without those of cells that their own bounds prove open: one of their levels exceeds the bounds."""
     lower, upper, sliding = levels
     decided = (below < lower) | (above < upper) | (below + above < sliding)
     return RequiredLevels(*(np.where(decided, 0.0, level) for level in levels))
 
 
 def _push(
-    attack: Inference, cells: Ints, found: _Answers, rows: Ints, levels: RequiredLevels | None, tick: Tick
+    attack: Inference,
+    cells: Ints,
+    found: _AuditedExtents,
+    rows: Ints,
+    levels: RequiredLevels | None,
+    tick: Tick,
 ) -> None:
-    """Down and up for the given rows: exact extents (no levels), or only as far as these levels require."""
+    """Extents of the given rows: exact ones (no levels), or only as far as these levels require."""
     lower, upper, sliding = levels or (level[rows] for level in found.required)
     every = np.arange(rows.size)
     size = np.zeros(rows.size) if isinstance(attack, NetworkAttack) else _sizes(lower, upper, sliding)
@@ -337,13 +360,13 @@ def _push(
         _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
         rest = sliding - np.minimum(np.floor(up.reach), sliding)
         down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
-        _extend(attack, cells, _Answers(RequiredLevels(lower, upper, sliding), down, up), size)
+        _extend(attack, cells, _AuditedExtents(RequiredLevels(lower, upper, sliding), down, up), size)
     found.down.copy_from(down, rows, every)
     found.up.copy_from(up, rows, every)
 
 
-def _extend(attack: Inference, cells: Ints, found: _Answers, size: Floats) -> None:
-    """Widths that bounds on either side leave open: the extents of both sides decide them."""
+def _extend(attack: Inference, cells: Ints, found: _AuditedExtents, size: Floats) -> None:
+    """Settle sliding levels that the bounds on either side leave open, by the exact extents of both sides."""
     left = np.flatnonzero(~found.met().all(axis=0) & ~found.open())
     if left.size:
         everything, every = np.full(left.size, np.inf), np.arange(left.size)
@@ -353,10 +376,10 @@ def _extend(attack: Inference, cells: Ints, found: _Answers, size: Floats) -> No
 
 
 def _sizes(*levels: Floats) -> Floats:
-    """The smallest level asked of each cell; cells of which nothing is asked take the middle of the others."""
+    """The smallest required level of each cell; the median of the others where nothing is required."""
     amounts = np.array(levels)
-    asked: Floats = np.where(amounts > 0, amounts, np.inf).min(axis=0)
-    some = np.isfinite(asked)
+    smallest: Floats = np.where(amounts > 0, amounts, np.inf).min(axis=0)
+    some = np.isfinite(smallest)
     if some.all():
-        return asked
-    return np.where(some, asked, float(np.median(asked[some])) if some.any() else 0.0)
+        return smallest
+    return np.where(some, smallest, float(np.median(smallest[some])) if some.any() else 0.0)

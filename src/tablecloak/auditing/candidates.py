@@ -1,38 +1,57 @@
-"""Proposals for exact proofs: flows and cuts on networks, vertices and bases of linear programs elsewhere.
+"""Candidates for exact proofs: flows and cuts on networks, vertices and bases of linear programs elsewhere.
 
-Engines compute with floats and only propose. Proposals come cheapest first: fractions with small denominators
-next to the floats, then the exact solution of the final basis, for which `MOST_COLUMNS` and the work limit of
-`gaussian_elimination.solve` are the limits. Nothing here is believed before the exact check.
+Engines compute with floats and only propose. Candidates come in order of increasing effort: fractions with small
+denominators next to the floats, then the exact solution of the final basis, within the limits of `BasisSettings` and
+the work limit of `gaussian_elimination.solve`. None is accepted before the exact check.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker import Component, TooMuchWork, solve
-from tablecloak.auditing.exact import ONE, ZERO, ExactProblem, Extended, Room, Vector
+from tablecloak.attacker import (
+    ZERO,
+    BasisSettings,
+    Component,
+    Rational,
+    RationalBasis,
+    TooMuchWork,
+    tolerances,
+)
+from tablecloak.auditing.exact import ONE, CellBounds, ExactProblem, Extended, Vector
 from tablecloak.solvers import DUAL, PRIMAL, Outcome, Session
 from tablecloak.solvers.graphs import Network
 
-DENOMINATORS = (1, 12, 1_000)
-"""Floats are first taken for the nearest fractions (of a data unit) with denominators up to these."""
-MOST_COLUMNS = 3_000
-"""The largest basis (in columns) that is solved exactly."""
-LARGEST_FLOW = 2**50
-"""Flows are computed in whole numbers below this, where floats are exact."""
+
+@dataclass(frozen=True)
+class CandidateSettings:
+    """How candidates for proofs are made from floats."""
+
+    denominators: tuple[int, ...] = (1, 12, 1_000)
+    """Largest denominators, in this order, of the fractions of a data unit that floats are rounded to before the basis
+    is solved exactly: rounding is fast and often suffices. Untested default."""
+    largest_flow: int = 2**50
+    """Flows are computed in integers below this, where floats are exact: the size of the grid units follows from it."""
+    flows: bool = True
+    """Whether maximum flows are tried before linear programs on network components: they are faster and exact."""
+    basis: BasisSettings = field(default_factory=BasisSettings)
+    """Exact bases, where rounding fails."""
+
+
+SETTINGS = CandidateSettings()
 
 
 @dataclass
 class Push:
-    """What an engine proposes for one cell and side; `estimate` is how far it thinks the cell goes."""
+    """Candidates of an engine for one cell and side; `estimate` is its estimate of the reach."""
 
     estimate: float
     deviations: Iterator[Vector]
@@ -44,7 +63,7 @@ class NoBasis(Exception):
 
 
 class Engine(Protocol):
-    """Pushes a cell up or down as far as `goal` (or as far as possible) for an attacker."""
+    """Maximises the deviation of a cell up or down, up to `goal`, for an attacker."""
 
     def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push: ...
 
@@ -52,36 +71,42 @@ class Engine(Protocol):
 class NetworkEngine:
     """Maximum flows: the circulation is the deviation, the cut gives the multipliers (1 and -1).
 
-    Amounts are counted in a grid fine enough for all bounds to be whole numbers; where there is none, bounds
+    Amounts are counted in a grid fine enough for all bounds to be integral; where there is none, bounds
     are rounded inward: that loses proofs on the very edge only.
     """
 
-    def __init__(self, exact: ExactProblem, component: Component, rows: Ints) -> None:
+    def __init__(
+        self, exact: ExactProblem, component: Component, rows: Ints, settings: CandidateSettings = SETTINGS
+    ) -> None:
         assert component.orientation is not None
         self.exact, self.rows, self.orientation = exact, rows.tolist(), component.orientation
         self.cells: list[int] = component.cells.tolist()
         self.arc = {cell: arc for arc, cell in enumerate(self.cells)}
-        rooms = [exact.room(0, cell) for cell in self.cells]
-        self.grid = _grid([*rooms, *self._insiders()], exact.unit)
-        capacities = np.array([self._capacity(room) for room in rooms])
+        bounds = [exact.cell_bounds(0, cell) for cell in self.cells]
+        self.grid = _grid([*bounds, *self._insiders()], exact.unit, settings.largest_flow)
+        capacities = np.array([self._capacity(each) for each in bounds])
         ends = component.orientation.tail, component.orientation.head
         self.network = Network(component.orientation.nodes, *ends, capacities[:, 0], capacities[:, 1])
         self.attacker = 0
 
-    def _insiders(self) -> Iterator[Room]:
+    def _insiders(self) -> Iterator[CellBounds]:
         for attacker in range(1, len(self.exact.problem.attacker_names)):
-            yield from (room for cell, room in self.exact.inside(attacker).items() if cell in self.arc)
+            known = self.exact.insider_bounds(attacker)
+            yield from (bounds for cell, bounds in known.items() if cell in self.arc)
 
-    def _capacity(self, room: Room) -> tuple[float, float]:
-        """Up and down in whole grid units."""
-        up, down = (math.floor(x * self.grid) if isinstance(x, Fraction) else x for x in (room[1], -room[0]))
+    def _capacity(self, bounds: CellBounds) -> tuple[float, float]:
+        """Capacities up and down in integral grid units."""
+        low, high = bounds
+        up, down = (math.floor(x * self.grid) if isinstance(x, Fraction) else x for x in (high, -low))
         return float(up), float(down)
 
     def _become(self, attacker: int) -> None:
-        for who, where in ((0, self.attacker), (attacker, attacker)):
-            for cell in self.exact.inside(where):
+        """Replace the capacities of the current attacker by those of another one."""
+        for source, known in ((0, self.attacker), (attacker, attacker)):
+            for cell in self.exact.insider_bounds(known):
                 if cell in self.arc:
-                    self.network.set_capacity(self.arc[cell], *self._capacity(self.exact.room(who, cell)))
+                    bounds = self.exact.cell_bounds(source, cell)
+                    self.network.set_capacity(self.arc[cell], *self._capacity(bounds))
         self.attacker = attacker
 
     def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push:
@@ -102,10 +127,10 @@ class NetworkEngine:
         return Push(route.value / self.grid, iter([deviation]), iter([cut]))
 
 
-def _grid(rooms: Sequence[Room], unit: Fraction) -> int:
-    """So many parts of one that all rooms are whole numbers of them, or many enough for a close fit."""
-    ends = [end for room in rooms for end in room if isinstance(end, Fraction)]
-    most = LARGEST_FLOW // max(1, math.ceil(max(map(abs, ends), default=ZERO)))
+def _grid(bounds: Sequence[CellBounds], unit: Fraction, largest_flow: int) -> int:
+    """Number of grid units in one: all bounds are integral, or rounded closely where that takes too fine a grid."""
+    ends = [end for each in bounds for end in each if isinstance(end, Fraction)]
+    most = largest_flow // max(1, math.ceil(max(map(abs, ends), default=ZERO)))
     grid = unit.denominator
     for end in ends:
         grid = math.lcm(grid, end.denominator)
@@ -115,18 +140,21 @@ def _grid(rooms: Sequence[Room], unit: Fraction) -> int:
 
 
 class LinearEngine:
-    """Linear programs that push a cell as far as it goes: vertices are deviations, row duals multipliers."""
+    """Linear programs that maximise the deviation of a cell: vertices are deviations, row duals multipliers."""
 
-    def __init__(self, exact: ExactProblem, component: Component, rows: Ints) -> None:
+    def __init__(
+        self, exact: ExactProblem, component: Component, rows: Ints, settings: CandidateSettings = SETTINGS
+    ) -> None:
         self.exact, self.component, self.rows = exact, component, rows.tolist()
+        self.settings = settings
         self.place = {int(cell): place for place, cell in enumerate(component.cells)}
         self.attacker = -1
 
     def _become(self, attacker: int) -> None:
         self.attacker = attacker
-        self.rooms = [self.exact.room(attacker, cell) for cell in self.place]
-        self.program: _Program | None = None
-        self.cone: _Program | None = None
+        self.bounds = [self.exact.cell_bounds(attacker, cell) for cell in self.place]
+        self.program: _VertexProgram | None = None
+        self.cone: _VertexProgram | None = None
 
     def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push:
         if attacker != self.attacker:
@@ -136,43 +164,51 @@ class LinearEngine:
             if push is not None:
                 return push
         if self.program is None:
-            self.program = _Program(
-                self.exact, list(self.place), self.rows, self.component.matrix, self.rooms
-            )
+            self.program = self._program(self.bounds)
         unit = self.exact.unit
         limit = math.ceil(goal / unit) * unit if isinstance(goal, Fraction) else goal
         return self.program.furthest(self.place[cell], upward, limit)
 
+    def _program(self, bounds: list[CellBounds]) -> _VertexProgram:
+        columns = _Columns(list(self.place), self.component.matrix, bounds)
+        return _VertexProgram(self.exact, self.rows, columns, self.settings)
+
     def _ray(self, cell: int, upward: bool) -> Push | None:
-        """A direction without end: cells move where their room is infinite, by at most 1."""
+        """An unbounded direction: cells move where their bounds are infinite, by at most 1."""
         if self.cone is None:
-            rooms: list[Room] = [
-                (ZERO if isinstance(low, Fraction) else -ONE, ZERO if isinstance(high, Fraction) else ONE)
-                for low, high in self.rooms
-            ]
-            self.cone = _Program(self.exact, list(self.place), self.rows, self.component.matrix, rooms)
+            self.cone = self._program(
+                [
+                    (ZERO if isinstance(low, Fraction) else -ONE, ZERO if isinstance(high, Fraction) else ONE)
+                    for low, high in self.bounds
+                ]
+            )
         push = self.cone.furthest(self.place[cell], upward, ONE)
-        return Push(math.inf, push.deviations, iter(())) if push.estimate > 1e-6 else None
+        found = push.estimate > tolerances.RAY
+        return Push(math.inf, push.deviations, iter(())) if found else None
 
 
 class SparseEngine:
     """Linear programs that reach a goal with the least movement in all: few cells move, by simple amounts.
 
-    d = u - v with u, v >= 0 and the sum of all u and v at its least. No multipliers come out of it.
+    d = u - v with u, v >= 0 and the sum of all u and v at its least. They give no multipliers.
     """
 
-    def __init__(self, exact: ExactProblem, component: Component, rows: Ints) -> None:
+    def __init__(
+        self, exact: ExactProblem, component: Component, rows: Ints, settings: CandidateSettings = SETTINGS
+    ) -> None:
         self.exact, self.component, self.rows = exact, component, rows.tolist()
+        self.settings = settings
         self.place = {int(cell): place for place, cell in enumerate(component.cells)}
         self.attacker = -1
 
     def _become(self, attacker: int) -> None:
         self.attacker = attacker
-        rooms = [self.exact.room(attacker, cell) for cell in self.place]
-        both: list[Room] = [(ZERO, high) for _, high in rooms]
-        both += [(ZERO, -low) for low, _ in rooms]
+        bounds = [self.exact.cell_bounds(attacker, cell) for cell in self.place]
+        both: list[CellBounds] = [(ZERO, high) for _, high in bounds]
+        both += [(ZERO, -low) for low, _ in bounds]
         matrix = hstack([self.component.matrix, -self.component.matrix], format="csc")
-        self.program = _Program(self.exact, [*self.place, *self.place], self.rows, matrix, both)
+        columns = _Columns([*self.place, *self.place], matrix, both)
+        self.program = _VertexProgram(self.exact, self.rows, columns, self.settings)
 
     def push(self, cell: int, attacker: int, upward: bool, goal: Extended) -> Push:
         if not isinstance(goal, Fraction):
@@ -185,35 +221,44 @@ class SparseEngine:
         return Push(float(goal), self.program.least(place, other, amounts), iter(()))
 
 
-class _Program:
-    """Linear programs matrix d = 0 within rooms: solved in floats, their bases in fractions.
+class _Columns(NamedTuple):
+    """The columns of a linear program: their cells, coefficients and bounds.
 
     The columns are the cells, or the cells twice: then d = u - v and the program starts with the least sum.
     """
 
+    cells: list[int]
+    matrix: csc_array
+    bounds: list[CellBounds]
+
+
+class _VertexProgram:
+    """Linear programs matrix d = 0 within bounds: solved in floats, their bases in fractions."""
+
     def __init__(
-        self, exact: ExactProblem, cells: list[int], rows: list[int], matrix: csc_array, rooms: list[Room]
+        self, exact: ExactProblem, rows: list[int], columns: _Columns, settings: CandidateSettings
     ) -> None:
-        self.exact, self.cells, self.rows, self.rooms = exact, cells, rows, rooms
+        self.exact, self.rows, self.settings = exact, rows, settings
+        self.cells, matrix, self.bounds = columns
         self.matrix = csc_array(matrix)
-        self.twice = len(set(cells)) < len(cells)
-        ends = np.array([[float(end) for end in room] for room in rooms])
+        self.twice = len(set(self.cells)) < len(self.cells)
+        ends = np.array([[float(end) for end in each] for each in self.bounds])
         sizes = np.abs(ends[np.isfinite(ends) & (ends != 0)])
         self.scale = float(np.sqrt(sizes.min() * sizes.max())) if sizes.size else float(exact.unit)
         self.session = Session(
             self.matrix,
             ends[:, 0] / self.scale,
             ends[:, 1] / self.scale,
-            cost=np.full(len(cells), float(self.twice)),
+            cost=np.full(len(self.cells), float(self.twice)),
             strategy=DUAL if self.twice else PRIMAL,
         )
 
     def furthest(self, place: int, upward: bool, limit: Extended) -> Push:
-        """Push one cell up or down as far as it goes, or to the limit."""
-        low, high = self.rooms[place]
-        room = (low, min(high, limit)) if upward else (max(low, -limit), high)
+        """Maximise the deviation of one cell up or down, up to the limit."""
+        low, high = self.bounds[place]
+        limited = (low, min(high, limit)) if upward else (max(low, -limit), high)
         self.session.set_cost(place, -1.0 if upward else 1.0)
-        end = self._solve({place: room})
+        end = self._solve({place: limited})
         self.session.set_cost(place, 0.0)
         if end is None:
             return Push(0.0, iter(()), iter(()))
@@ -222,32 +267,32 @@ class _Program:
         return Push(estimate, self._deviations(end), self._multipliers(end, goal))
 
     def least(self, place: int, other: int, amounts: list[Fraction]) -> Iterator[Vector]:
-        """Put one column at each of the amounts in turn, its mirror image at zero."""
+        """Fix one column at each of the amounts in turn, its mirror image at zero."""
         for amount in amounts:
-            if amount <= self.rooms[place][1]:
+            if amount <= self.bounds[place][1]:
                 self.session.forget_basis()
                 end = self._solve({place: (amount, amount), other: (ZERO, ZERO)})
                 if end is not None:
                     yield from self._deviations(end)
 
-    def _solve(self, rooms: Mapping[int, Room]) -> _End | None:
-        """Solve with other rooms for some columns; None if that is not possible."""
-        for place, room in rooms.items():
-            self.session.set_bounds(place, *(float(end) / self.scale for end in room))
+    def _solve(self, changed: Mapping[int, CellBounds]) -> _End | None:
+        """Solve with other bounds for some columns; None without an optimal solution."""
+        for place, bounds in changed.items():
+            self.session.set_bounds(place, *(float(end) / self.scale for end in bounds))
         solution = self.session.solve()
         columns, rows = self.session.basis()
-        for place in rooms:
-            self.session.set_bounds(place, *(float(end) / self.scale for end in self.rooms[place]))
+        for place in changed:
+            self.session.set_bounds(place, *(float(end) / self.scale for end in self.bounds[place]))
         if solution.outcome is not Outcome.OPTIMAL:
             return None
-        changed = [rooms.get(place, room) for place, room in enumerate(self.rooms)]
-        return _End(solution.values, solution.duals, changed, columns, rows)
+        used = [changed.get(place, bounds) for place, bounds in enumerate(self.bounds)]
+        return _End(solution.values, solution.duals, used, columns, rows)
 
     def _deviations(self, end: _End) -> Iterator[Vector]:
         values, size = end.values * self.scale, len(self.cells) // 2
         if self.twice:
             values = values[:size] - values[size:]
-        for most in DENOMINATORS:
+        for most in self.settings.denominators:
             yield from _rounded(values, self.cells, most, self.exact.unit)
         found: dict[int, Fraction] = {}
         for place, amount in self._vertex(end).items():
@@ -257,78 +302,66 @@ class _Program:
         yield found
 
     def _vertex(self, end: _End) -> dict[int, Fraction]:
-        """The exact solution of the basis: columns that are not basic are at their bounds."""
-        basic, tight = self._basis(end)
-        found = {}
-        for place, status in enumerate(end.columns):
-            wall = end.rooms[place][status == "kUpper"] if status in ("kLower", "kUpper") else ZERO
-            if isinstance(wall, Fraction) and wall:
-                found[place] = wall
-        rhs = dict.fromkeys(tight, ZERO)
-        for place, wall in found.items():
-            for row, coefficient in self._column(place):
-                if row in rhs:
-                    rhs[row] -= coefficient * wall
-        equations: dict[int, dict[int, Fraction]] = {row: {} for row in tight}
-        for place in basic:
-            for row, coefficient in self._column(place):
-                if row in equations:
-                    equations[row][place] = coefficient
-        return {**found, **_solved(list(equations.values()), list(rhs.values()))}
+        """The exact solution of the basis."""
+
+        def bound(place: int, upper: bool) -> Fraction:
+            wall = end.bounds[place][upper]
+            return wall if isinstance(wall, Fraction) else ZERO
+
+        basis = self._basis(end)
+        return _exactly(lambda: basis.point(bound))
 
     def _multipliers(self, end: _End, goal: tuple[int, Fraction]) -> Iterator[Vector]:
-        for most in DENOMINATORS:
+        for most in self.settings.denominators:
             yield from _rounded(-end.duals, self.rows, most, ONE)
-        basic, tight = self._basis(end)
-        nonbasic = set(tight)
-        equations = [{row: value for row, value in self._column(j) if row in nonbasic} for j in basic]
-        solution = _solved(equations, [goal[1] if place == goal[0] else ZERO for place in basic])
+        basis, (place, cost) = self._basis(end), goal
+        solution = _exactly(lambda: basis.multipliers(place, cost))
         yield {self.rows[row]: multiplier for row, multiplier in solution.items()}
 
-    def _basis(self, end: _End) -> tuple[list[int], list[int]]:
-        """The basic columns, and the rows that are not basic: as many."""
-        basic = [place for place, status in enumerate(end.columns) if status == "kBasic"]
-        if len(basic) > MOST_COLUMNS:
-            raise NoBasis(f"the exact basis would have more than {MOST_COLUMNS} columns")
-        return basic, [row for row, status in enumerate(end.rows) if status != "kBasic"]
+    def _basis(self, end: _End) -> RationalBasis:
+        try:
+            return RationalBasis(self._column, end.columns, end.rows, self.settings.basis)
+        except TooMuchWork as reason:
+            raise NoBasis(str(reason)) from None
 
-    def _column(self, place: int) -> Iterator[tuple[int, Fraction]]:
+    def _column(self, place: int) -> Iterator[tuple[int, Rational]]:
         start, stop = self.matrix.indptr[place : place + 2].tolist()
         for row, value in zip(self.matrix.indices[start:stop], self.matrix.data[start:stop], strict=True):
-            yield int(row), Fraction(self.exact.coefficient(float(value)))
+            yield int(row), self.exact.equations.coefficient(float(value))
 
 
 @dataclass(frozen=True)
 class _End:
-    """Where a linear program ended: floats, the rooms it was solved in, and the basis by status names."""
+    """The end of a linear program: the solution in floats, its bounds, and the basis by status names."""
 
     values: Floats
     duals: Floats
-    rooms: list[Room]
+    bounds: list[CellBounds]
     columns: list[str]
     rows: list[str]
 
 
-def _solved(equations: list[dict[int, Fraction]], rhs: list[Fraction]) -> dict[int, Fraction]:
+def _exactly(solve: Callable[[], Mapping[int, Rational] | None]) -> dict[int, Fraction]:
+    """The exact solution of a basis; `NoBasis` with the reason if there is none."""
     try:
-        solution = solve(equations, rhs)
-    except TooMuchWork:
-        raise NoBasis("solving the basis exactly took too much work") from None
+        solution = solve()
+    except TooMuchWork as reason:
+        raise NoBasis(str(reason)) from None
     if solution is None:
         raise NoBasis("the basis of the linear program is singular")
-    return solution
+    return {place: Fraction(number) for place, number in solution.items()}
 
 
 def _rounded(values: Floats, numbers: list[int], most: int, unit: Fraction) -> Iterator[Vector]:
     """Each float as the nearest fraction of a unit with a denominator up to `most`, if any is near."""
     scaled = values / float(unit)
-    if most == 1 and not np.allclose(scaled, np.rint(scaled), rtol=0.0, atol=0.01):
+    if most == 1 and not np.allclose(scaled, np.rint(scaled), rtol=0.0, atol=tolerances.INTEGER_CANDIDATE):
         return
     found = {}
     for place in np.flatnonzero(np.abs(scaled) > 0.5 / most):
         x = float(scaled[place])
-        whole = most == 1 or abs(x - round(x)) < 1e-9
-        near = Fraction(round(x)) if whole else Fraction(x).limit_denominator(most)
+        integral = most == 1 or abs(x - round(x)) < tolerances.NEAR_INTEGER
+        near = Fraction(round(x)) if integral else Fraction(x).limit_denominator(most)
         if near:
             found[numbers[place]] = near * unit
     yield found

@@ -1,16 +1,15 @@
-"""Certificates: what the audit found, proven in exact rational arithmetic and checked without any solver.
+"""Certificates: the audit's findings, proven in exact rational arithmetic and checked without any solver.
 
-A deviation d is a distance from the true table that keeps all equations (M d = 0). Three kinds of claim about
+A deviation d is a difference from the true table that satisfies all equations (M d = 0). Three kinds of claim about
 a cell p, an attacker and a side (+ is up):
 
-- *reaches*: a deviation within the attacker's room has +-d_p >= amount: he cannot exclude so distant a value;
-- *unbounded*: the same for every amount: the deviation is a ray of his room;
+- *reaches*: a deviation within the attacker's bounds has +-d_p >= amount: a value at that distance is feasible;
+- *unbounded*: the same for every amount: the deviation is a ray;
 - *bounded*: with multipliers pi of the equations, +-d_p = (+-e_p - M^T pi) d for all deviations, and this is
-  at most `amount` in his room: he can exclude everything further away.
+  at most `amount` within the attacker's bounds: no value at a larger distance is feasible.
 
-All claims are about attackers who allow any real numbers. Somebody who knows that values are whole numbers of
-the data unit knows at least as much: bounds hold for him too, and reaches do when the deviation is whole
-(`Verification.whole`).
+All claims are about real values. With the knowledge that values are integral numbers of data units fewer of them are
+feasible: bounds remain valid, and reaches do when the deviation is integral (`Verification.whole`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from tablecloak.auditing.exact import ZERO, ExactProblem, Extended, Vector
+from tablecloak.attacker import ZERO
+from tablecloak.auditing.exact import ExactProblem, Extended, Vector
 from tablecloak.errors import InputError
 from tablecloak.model import Pattern, Problem
 
@@ -37,7 +37,7 @@ Verdict = Literal["safe", "unsafe", "nothing"]
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a certificate; `proof` is the number of its deviation (if bounded: multipliers)."""
+    """One claim of a certificate; `proof` is the number of its deviation (if bounded: of its multipliers)."""
 
     kind: Kind
     cell: int
@@ -50,7 +50,7 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Claims with their proofs. Confidential: deviations and amounts tell about true values.
+    """Claims with their proofs. Confidential: deviations and amounts depend on true values.
 
     `uncertified` names the rows of the audit without an exact proof, and why. `digest` ties the certificate
     to one problem and one pattern.
@@ -93,8 +93,8 @@ class Certificate:
                 raise InputError("Certificate", [f"this is no {FORMAT!r} of version {VERSION}"])
             return cls(
                 str(data["digest"]),
-                _whole(data["cells"]),
-                _whole(data["equations"]),
+                _number(data["cells"]),
+                _number(data["equations"]),
                 tuple(_vector_from_json(vector) for vector in data["deviations"]),
                 tuple(_vector_from_json(vector) for vector in data["multipliers"]),
                 tuple(_claim_from_json(claim) for claim in data["claims"]),
@@ -105,7 +105,7 @@ class Certificate:
             raise InputError("Certificate", [reason]) from None
 
     def summary(self) -> str:
-        """What is in it, without figures."""
+        """A summary of its contents, without figures."""
         kinds = ", ".join(f"{sum(c.kind == kind for c in self.claims)} {kind}" for kind in get_args(Kind))
         lines = [
             f"{len(self.claims)} claims ({kinds}) from {len(self.deviations)} deviations "
@@ -127,7 +127,7 @@ def _vector_to_json(vector: Vector) -> dict[str, Any]:
 
 
 def _vector_from_json(data: Any) -> Vector:
-    places = [_whole(place) for place in data["at"]]
+    places = [_number(place) for place in data["at"]]
     vector = dict(zip(places, map(_fraction, data["is"]), strict=True))
     if len(vector) != len(places):
         raise ValueError("a number is listed twice")
@@ -151,15 +151,15 @@ def _claim_from_json(data: Any) -> Claim:
         raise ValueError("no such claim")
     return Claim(
         kind,
-        _whole(data["cell"]),
-        _whole(data["attacker"]),
+        _number(data["cell"]),
+        _number(data["attacker"]),
         side == "up",
         None if amount is None else _fraction(amount),
-        _whole(data["proof"]),
+        _number(data["proof"]),
     )
 
 
-def _whole(data: Any) -> int:
+def _number(data: Any) -> int:
     if type(data) is not int or data < 0:
         raise ValueError("not a number of a thing")
     return data
@@ -176,14 +176,14 @@ def _fraction(data: Any) -> Fraction:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a certificate is worth: are all its claims true, and what do they prove together?"""
+    """The result of a check: whether all claims are true, and what they prove together."""
 
     valid: bool
     claims: int
     proves: Verdict
     faults: tuple[str, ...]
     whole: bool = False
-    """All deviations are whole numbers of the data unit: "safe" holds for whole-number attackers too."""
+    """All deviations are integral numbers of data units: "safe" holds for attackers with that knowledge too."""
 
     def summary(self) -> str:
         """The outcome in a few lines, without figures."""
@@ -198,7 +198,7 @@ class Verification:
 
 
 def verify(certificate: Certificate, problem: Problem, pattern: Pattern) -> Verification:
-    """Check every claim in exact arithmetic, then what they prove about the pattern. No solver is asked.
+    """Check every claim in exact arithmetic, then what they prove about the pattern, without any solver.
 
     *safe*: every requirement of every cell against every attacker is proven, the number of touched cells is
     within its bound and no perturbed value is too close. *unsafe*: one of these is proven to fail. A single
@@ -210,11 +210,13 @@ def verify(certificate: Certificate, problem: Problem, pattern: Pattern) -> Veri
     if faults:
         return Verification(False, len(certificate.claims), "nothing", faults)
     proves, unproven = checker.conclusion()
-    whole = all(map(checker.exact.is_whole, certificate.deviations))
-    return Verification(True, len(certificate.claims), proves, tuple(unproven), whole)
+    integral = all(map(checker.exact.is_integral, certificate.deviations))
+    return Verification(True, len(certificate.claims), proves, tuple(unproven), integral)
 
 
 class _Checker:
+    """Checks claims one by one and draws the conclusion from the true ones."""
+
     def __init__(self, certificate: Certificate, exact: ExactProblem) -> None:
         self.certificate, self.exact, self.problem = certificate, exact, exact.problem
         self.reached: dict[tuple[int, int, bool], Extended] = {}
@@ -222,7 +224,7 @@ class _Checker:
         self._stretches: dict[tuple[int, int], Extended] = {}
 
     def faults(self) -> Iterator[str]:
-        """Everything that is wrong; claims that are right are remembered."""
+        """All faults; true claims are recorded."""
         certificate, (equations, cells) = self.certificate, self.problem.table.equations.shape
         if certificate.digest != self.exact.digest():
             yield "the certificate is about another problem or another pattern"
@@ -231,7 +233,7 @@ class _Checker:
             yield "the certificate is about another number of cells or equations"
             return
         for number, vector in enumerate(certificate.deviations):
-            if not all(0 <= cell < cells for cell in vector) or not self.exact.balanced(vector):
+            if not all(0 <= cell < cells for cell in vector) or not self.exact.equations.balanced(vector):
                 yield f"deviation {number} does not keep the equations of the table"
                 return
         for number, vector in enumerate(certificate.multipliers):
@@ -249,7 +251,7 @@ class _Checker:
             return False
         key = (claim.cell, claim.attacker, claim.upward)
         if claim.kind == "bounded":
-            most = self.exact.bound(claim.attacker, claim.cell, claim.upward, proofs[claim.proof])
+            most = self.exact.dual_bound(claim.attacker, claim.cell, claim.upward, proofs[claim.proof])
             if claim.amount is None or most > claim.amount:
                 return False
             self.bounded[key] = min(self.bounded.get(key, claim.amount), claim.amount)
@@ -277,7 +279,7 @@ class _Checker:
         open_rows = [
             f"{self.problem.table.label(cell)} against {name}: not proven"
             for attacker, name in enumerate(self.problem.attacker_names)
-            for cell in self.exact.questions()
+            for cell in self.exact.required_cells()
             if not self._met(cell, attacker)
         ]
         if (
@@ -295,8 +297,8 @@ class _Checker:
         return down >= lower and up >= upper and down + up >= sliding
 
     def _violated(self) -> bool:
-        asked = set(self.exact.questions())
-        for cell, attacker in {key[:2] for key in self.bounded if key[0] in asked}:
+        required = set(self.exact.required_cells())
+        for cell, attacker in {key[:2] for key in self.bounded if key[0] in required}:
             lower, upper, sliding = self.exact.required(attacker, cell)
             down, up = (self.bounded.get((cell, attacker, side), math.inf) for side in (False, True))
             if down < lower or up < upper or down + up < sliding:

@@ -1,7 +1,7 @@
-"""Proving what an audit found: exact proofs for how far cells go, made from what the engines propose.
+"""Proofs of an audit's findings: exact reaches and bounds of cells, made from the candidates of the engines.
 
-A deviation or a set of multipliers is taken up only after the exact check of `ExactProblem`. Deviations that
-were used once are tried on later questions first, forward and backward, stretched or shrunk to fit.
+A deviation or a set of multipliers is accepted only after the exact check of `ExactProblem`. Deviations that
+were used once are tried on later cells first, forward and backward, scaled to the bounds.
 """
 
 from __future__ import annotations
@@ -16,36 +16,69 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker import Component, reduce, structure_of, working_columns
-from tablecloak.auditing.candidates import Engine, LinearEngine, NetworkEngine, NoBasis, Push, SparseEngine
+from tablecloak.attacker import (
+    ZERO,
+    Component,
+    Rational,
+    plain,
+    reduce,
+    structure_of,
+    tolerances,
+    working_columns,
+)
+from tablecloak.auditing.candidates import (
+    CandidateSettings,
+    Engine,
+    LinearEngine,
+    NetworkEngine,
+    NoBasis,
+    Push,
+    SparseEngine,
+)
 from tablecloak.auditing.certificate import Certificate, Claim
-from tablecloak.auditing.exact import ONE, ZERO, ExactProblem, Extended, Rational, Vector, plain
+from tablecloak.auditing.exact import ONE, ExactProblem, Extended, Vector
 from tablecloak.errors import SolverError
 from tablecloak.model import Audit, Pattern, Problem, deviation_bounds
 from tablecloak.progress import Progress, silent
 
-WHOLE_NUMBERS = "the audit judged an attacker who knows that values are whole numbers, the proofs do not"
+INTEGRALITY = "the audit judged an attacker who knows that values are whole numbers, the proofs do not"
 REVERSED = "exact arithmetic reverses the audit's finding, which was made within a tolerance"
 EDGE = "the finding is on the edge: true within the audit's tolerance, not provable exactly"
 LOOSE = "the interval is proven, but not to its last digits"
 CORRECTED = "the interval proven is not the audit's, which was computed within a tolerance"
-NEARLY = 1e-9
-"""A reach within this share of an engine's estimate counts as good enough to look for a bound."""
-MOST_BITS = 8_000
-"""The longest numerator or denominator of a proof, in bits."""
-REUSED = 40
-"""How many deviations of earlier proofs are tried on a cell."""
 
 
-def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progress = silent) -> Certificate:
+@dataclass(frozen=True)
+class CertificateSettings:
+    """Effort for exact proofs."""
+
+    max_bits: int = 8_000
+    """Maximum length of a numerator or denominator, in bits: longer ones make large certificates. Untested default."""
+    reused_deviations: int = 40
+    """Maximum number of deviations of earlier proofs that are tried on a cell before a program. Untested default."""
+    candidates: CandidateSettings = field(default_factory=CandidateSettings)
+    """How candidates are made."""
+
+
+SETTINGS = CertificateSettings()
+
+
+def certify(
+    problem: Problem,
+    pattern: Pattern,
+    audit: Audit,
+    *,
+    progress: Progress = silent,
+    settings: CertificateSettings = SETTINGS,
+) -> Certificate:
     """Prove the findings of an audit; every claim has passed the exact check before it is included.
 
-    For a row that is safe: reaches on each side that is asked for. For a row that is not: bounds that show
+    For a row that is safe: reaches on each side with a requirement. For a row that is not: bounds that show
     it. With exact intervals (`audit.exact`): both on each side, with equal amounts, or *unbounded*. Rows for
     which no exact proof could be made are in `uncertified`, with the reason.
     """
-    whole = "integ" in audit.engine
-    writer = _Writer(problem, pattern, whole)
+    integral = "integ" in audit.engine
+    writer = _CertificateWriter(problem, pattern, integral, settings)
     for row in range(audit.cells.size):
         cell, attacker, safe = int(audit.cells[row]), int(audit.attackers[row]), bool(audit.safe_rows[row])
         if audit.exact:
@@ -53,8 +86,8 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
         else:
             writer.verdict(cell, attacker, safe)
         progress("certificate", row + 1, audit.cells.size)
-    if whole and not all(map(writer.exact.is_whole, writer.workshop.deviations)):
-        writer.uncertified.append(f"all rows: {WHOLE_NUMBERS}")
+    if integral and not all(map(writer.exact.is_integral, writer.prover.deviations)):
+        writer.uncertified.append(f"all rows: {INTEGRALITY}")
     doubtful = set(writer.exact.too_close()) ^ set(audit.too_close.tolist())
     writer.uncertified += [
         f"{label} as shown: {REVERSED}" for label in problem.table.labels(sorted(doubtful))
@@ -62,13 +95,15 @@ def certify(problem: Problem, pattern: Pattern, audit: Audit, *, progress: Progr
     return writer.certificate()
 
 
-class _Writer:
+class _CertificateWriter:
     """Collects claims; deviations and multipliers that serve several claims are stored once."""
 
-    def __init__(self, problem: Problem, pattern: Pattern, whole: bool) -> None:
-        self.problem, self.whole = problem, whole
+    def __init__(
+        self, problem: Problem, pattern: Pattern, integral: bool, settings: CertificateSettings
+    ) -> None:
+        self.problem, self.integral = problem, integral
         self.exact = ExactProblem(problem, pattern)
-        self.workshop = Workshop(self.exact, whole)
+        self.prover = ProofFinder(self.exact, integral, settings)
         self.claims: list[Claim] = []
         self.multipliers: dict[tuple[tuple[int, Fraction], ...], int] = {}
         self.uncertified: list[str] = []
@@ -78,7 +113,7 @@ class _Writer:
             self.exact.digest(),
             len(self.problem.table),
             int(self.problem.table.equations.shape[0]),
-            tuple(self.workshop.deviations),
+            tuple(self.prover.deviations),
             tuple(dict(key) for key in self.multipliers),
             tuple(self.claims),
             tuple(self.uncertified),
@@ -88,8 +123,8 @@ class _Writer:
         """Prove that all requirements of a row are met, or that one of them is not."""
         lower, upper, sliding = self.exact.required(attacker, cell)
         tight = sliding > 0
-        up = self.workshop.push(cell, attacker, True, max(upper, sliding), tight)
-        down = self.workshop.push(cell, attacker, False, max(lower, sliding - up.amount), tight)
+        up = self.prover.push(cell, attacker, True, max(upper, sliding), tight)
+        down = self.prover.push(cell, attacker, False, max(lower, sliding - up.amount), tight)
         if self._is_met(down, up):
             self._reaches(up)
             self._reaches(down)
@@ -103,11 +138,11 @@ class _Writer:
             self._give_up(up, down, otherwise=EDGE)
             return
         if met != safe:
-            self._note(up, WHOLE_NUMBERS if self.whole else REVERSED)
+            self._note(up, INTEGRALITY if self.integral else REVERSED)
 
     def interval(self, cell: int, attacker: int, safe: bool, found: tuple[float, float]) -> None:
         """Prove both ends of a feasibility interval, or at least the verdict."""
-        sides = [self.workshop.push(cell, attacker, upward, math.inf, True) for upward in (False, True)]
+        sides = [self.prover.push(cell, attacker, upward, math.inf, True) for upward in (False, True)]
         for side in sides:
             self._reaches(side)
             if side.bound != math.inf:
@@ -117,41 +152,46 @@ class _Writer:
         if loose:
             self._give_up(*loose, otherwise=LOOSE)
             self.verdict(cell, attacker, safe)
-        elif not np.allclose([value - extents[0], value + extents[1]], found, rtol=1e-6, atol=1e-6):
+        elif not np.allclose(
+            [value - extents[0], value + extents[1]],
+            found,
+            rtol=tolerances.SAME_INTERVAL,
+            atol=tolerances.SAME_INTERVAL,
+        ):
             self._note(sides[0], CORRECTED)
         elif safe != self._is_met(sides[0], sides[1]):
             self._note(sides[0], REVERSED)
 
-    def _is_met(self, down: Side, up: Side) -> bool:
+    def _is_met(self, down: ProvenExtent, up: ProvenExtent) -> bool:
         lower, upper, sliding = self.exact.required(up.attacker, up.cell)
         return up.amount >= upper and down.amount >= lower and up.amount + down.amount >= sliding
 
-    def _reaches(self, side: Side) -> None:
+    def _reaches(self, side: ProvenExtent) -> None:
         if side.deviation is not None:
-            proof = self.workshop.keep(side.deviation)
+            proof = self.prover.keep(side.deviation)
             if isinstance(side.amount, Fraction):
                 claim = Claim("reaches", side.cell, side.attacker, side.upward, side.amount, proof)
             else:
                 claim = Claim("unbounded", side.cell, side.attacker, side.upward, None, proof)
             self.claims.append(claim)
 
-    def _bounded(self, side: Side) -> None:
+    def _bounded(self, side: ProvenExtent) -> None:
         assert isinstance(side.bound, Fraction)
         proof = self.multipliers.setdefault(tuple(sorted(side.multipliers.items())), len(self.multipliers))
         self.claims.append(Claim("bounded", side.cell, side.attacker, side.upward, side.bound, proof))
 
-    def _give_up(self, *sides: Side, otherwise: str) -> None:
+    def _give_up(self, *sides: ProvenExtent, otherwise: str) -> None:
         reasons = [reason for side in sides for reason in side.reasons]
         self._note(sides[0], reasons[0] if reasons else otherwise)
 
-    def _note(self, side: Side, reason: str) -> None:
-        who = self.problem.attacker_names[side.attacker]
-        self.uncertified.append(f"{self.problem.table.label(side.cell)} against {who}: {reason}")
+    def _note(self, side: ProvenExtent, reason: str) -> None:
+        attacker = self.problem.attacker_names[side.attacker]
+        self.uncertified.append(f"{self.problem.table.label(side.cell)} against {attacker}: {reason}")
 
 
 @dataclass
-class Side:
-    """How far a cell provably goes on one side (`amount`) and provably not beyond (`bound`)."""
+class ProvenExtent:
+    """Proven reach (`amount`) and proven bound of a cell on one side."""
 
     cell: int
     attacker: int
@@ -171,11 +211,13 @@ class Side:
         return self.amount >= goal or (self.bound <= self.amount if tight else self.bound < goal)
 
 
-class Workshop:
-    """Makes proofs for one problem and pattern; deviations that were kept are tried on later questions."""
+class ProofFinder:
+    """Finds proofs for one problem and pattern; deviations that were kept are tried on later cells."""
 
-    def __init__(self, exact: ExactProblem, prefer_whole: bool = False) -> None:
-        self.exact, self.prefer_whole = exact, prefer_whole
+    def __init__(
+        self, exact: ExactProblem, prefer_integral: bool = False, settings: CertificateSettings = SETTINGS
+    ) -> None:
+        self.exact, self.prefer_integral, self.settings = exact, prefer_integral, settings
         self.deviations: list[Vector] = []
         self._numbers: dict[tuple[tuple[int, Fraction], ...], int] = {}
         self._through: dict[int, list[int]] = {}
@@ -192,9 +234,9 @@ class Workshop:
                 self._through.setdefault(cell, []).append(number)
         return self._numbers[key]
 
-    def push(self, cell: int, attacker: int, upward: bool, goal: Extended, tight: bool) -> Side:
+    def push(self, cell: int, attacker: int, upward: bool, goal: Extended, tight: bool) -> ProvenExtent:
         """Reach the goal or show that it is out of reach (`tight`: by a bound that is reached)."""
-        side = Side(cell, attacker, upward)
+        side = ProvenExtent(cell, attacker, upward)
         if goal <= 0:
             return side
         if goal != math.inf and self._reuse(side, goal):
@@ -206,8 +248,8 @@ class Workshop:
                     self._work(side, engine, target, goal, tight)
         return side
 
-    def _targets(self, side: Side, goal: Extended) -> Iterator[Extended]:
-        """What to push for: the goal, a little more (not on the edge then), the bound found meanwhile."""
+    def _targets(self, side: ProvenExtent, goal: Extended) -> Iterator[Extended]:
+        """Targets in turn: the goal, one data unit more (off the edge), the bound found meanwhile."""
         yield goal
         if isinstance(goal, Fraction):
             yield goal + self.exact.unit
@@ -216,8 +258,10 @@ class Workshop:
 
     # ------------------------------------------------------------------ deviations
 
-    def _work(self, side: Side, engine: Engine, target: Extended, goal: Extended, tight: bool) -> None:
-        """Take from a proposal what helps: a deviation near the best, a bound, more if they do not meet."""
+    def _work(
+        self, side: ProvenExtent, engine: Engine, target: Extended, goal: Extended, tight: bool
+    ) -> None:
+        """Take from the candidates a deviation near the estimate, a bound, and more deviations if they do not meet."""
         try:
             push = engine.push(side.cell, side.attacker, side.upward, target)
         except SolverError as reason:
@@ -229,28 +273,30 @@ class Workshop:
         if not side.settles(goal, tight):
             self._take_deviations(side, push, goal, math.inf)
 
-    def _take_deviations(self, side: Side, push: Push, goal: Extended, estimate: float) -> None:
-        """Try what is proposed until the goal is reached or, if that is nearer, the estimate nearly is."""
-        most = estimate if estimate < float(goal) * (1 - NEARLY) else math.inf
+    def _take_deviations(self, side: ProvenExtent, push: Push, goal: Extended, estimate: float) -> None:
+        """Try candidate deviations until the goal is reached or, if that is nearer, the estimate nearly is."""
+        most = estimate if estimate < float(goal) * (1 - tolerances.NEAR_ESTIMATE) else math.inf
         try:
             for deviation in push.deviations:
                 self._offer(side, deviation, goal)
-                if side.amount >= goal or float(side.amount) >= most * (1 - NEARLY):
+                if side.amount >= goal or float(side.amount) >= most * (1 - tolerances.NEAR_ESTIMATE):
                     return
         except (NoBasis, SolverError) as reason:
             side.reasons.append(str(reason))
 
-    def _offer(self, side: Side, deviation: Vector, goal: Extended) -> None:
-        """Take a deviation up, stretched to the goal or shrunk to the room, if it leads further."""
+    def _offer(self, side: ProvenExtent, deviation: Vector, goal: Extended) -> None:
+        """Accept a deviation, scaled to the goal or to the bounds, if it reaches further."""
         step = side.sign * deviation.get(side.cell, ZERO)
-        if step <= 0 or not self.exact.balanced(deviation) or _longest(deviation) > MOST_BITS:
+        if step <= 0 or not self.exact.equations.balanced(deviation):
+            return
+        if _longest(deviation) > self.settings.max_bits:
             return
         self._stretched(side, deviation, step, self.exact.stretch(side.attacker, deviation), goal)
 
     def _stretched(
-        self, side: Side, deviation: Vector, step: Fraction, stretch: Extended, goal: Extended
+        self, side: ProvenExtent, deviation: Vector, step: Fraction, stretch: Extended, goal: Extended
     ) -> None:
-        """Take up t * deviation, t <= stretch, as far as the goal asks; t = 1 where that is enough."""
+        """Accept t * deviation, t <= stretch, up to the goal; t = 1 where that is enough."""
         if stretch == goal == math.inf:
             side.amount, side.deviation = math.inf, deviation
             return
@@ -260,9 +306,9 @@ class Workshop:
             side.amount = factor * step
             side.deviation = {cell: factor * amount for cell, amount in deviation.items() if amount}
 
-    def _reuse(self, side: Side, goal: Extended) -> bool:
-        """Try the deviations at hand, forward and backward."""
-        for number in reversed(self._through.get(side.cell, [])[-REUSED:]):
+    def _reuse(self, side: ProvenExtent, goal: Extended) -> bool:
+        """Try the deviations of earlier proofs, forward and backward."""
+        for number in reversed(self._through.get(side.cell, [])[-self.settings.reused_deviations :]):
             deviation = self.deviations[number]
             sign = side.sign if deviation[side.cell] > 0 else -side.sign
             key = (number, sign, side.attacker)
@@ -272,14 +318,14 @@ class Workshop:
             if self._stretches[key] * step >= goal:
                 turned = deviation if sign > 0 else {cell: -amount for cell, amount in deviation.items()}
                 self._stretched(side, turned, step, self._stretches[key], goal)
-                if not self.prefer_whole or self.exact.is_whole(side.deviation or {}):
+                if not self.prefer_integral or self.exact.is_integral(side.deviation or {}):
                     return True
                 side.amount, side.deviation = ZERO, None
         return False
 
     # ------------------------------------------------------------------ multipliers
 
-    def _take_multipliers(self, side: Side, push: Push, goal: Extended, tight: bool) -> None:
+    def _take_multipliers(self, side: ProvenExtent, push: Push, goal: Extended, tight: bool) -> None:
         try:
             for multipliers in push.multipliers:
                 self._cap(side, multipliers)
@@ -288,27 +334,27 @@ class Workshop:
         except NoBasis as reason:
             side.reasons.append(str(reason))
 
-    def _cap(self, side: Side, multipliers: Vector) -> None:
-        """Take multipliers up if they bound the cell more closely, unpicked cells cancelled."""
+    def _cap(self, side: ProvenExtent, multipliers: Vector) -> None:
+        """Accept multipliers if they give a better bound, unpicked cells cancelled."""
         settled = dict(multipliers)
-        rest = self.exact.residual(side.cell, side.upward, multipliers)
+        rest = self.exact.equations.residual(side.cell, side.upward, multipliers)
         self._settle(settled, rest)
-        bound = self.exact.widest(side.attacker, rest)
-        if bound < side.bound and _longest(settled) <= MOST_BITS:
+        bound = self.exact.largest(side.attacker, rest)
+        if bound < side.bound and _longest(settled) <= self.settings.max_bits:
             side.bound = bound
             side.multipliers = {equation: factor for equation, factor in settled.items() if factor}
 
     def _settle(self, multipliers: dict[int, Fraction], rest: dict[int, Rational]) -> None:
-        """Cancel r_i of each unpicked cell through the equation that gave it away, last unpicked first.
+        """Cancel r_i of each unpicked cell by the equation that determines it, last unpicked first.
 
         That equation holds otherwise only cells unpicked before, so that one pass settles all of them.
         """
         for cell, equation in self._unpicked:
             excess = rest.get(cell, 0)
             if excess:
-                factor = Fraction(excess) / dict(self.exact.row(equation))[cell]
+                factor = Fraction(excess) / dict(self.exact.equations.row(equation))[cell]
                 multipliers[equation] = multipliers.get(equation, ZERO) + factor
-                self.exact.subtract_row(rest, equation, plain(factor))
+                self.exact.equations.subtract(rest, equation, plain(factor))
 
     @cached_property
     def _unpicked(self) -> list[tuple[int, int]]:
@@ -322,11 +368,11 @@ class Workshop:
         order = []
         while queue:
             equation = queue.pop()
-            for cell, _ in self.exact.row(equation):
+            for cell, _ in self.exact.equations.row(equation):
                 if unknown[cell]:
                     unknown[cell] = False
                     order.append((cell, equation))
-                    for other, _ in self.exact.column(cell):
+                    for other, _ in self.exact.equations.column(cell):
                         count[other] -= 1
                         if count[other] == 1:
                             queue.append(other)
@@ -356,8 +402,10 @@ class Workshop:
         if number not in self._engines:
             component, rows = parts[number]
             linear = (SparseEngine, LinearEngine)
-            kinds = linear if component.orientation is None else (NetworkEngine, *linear)
-            self._engines[number] = [kind(self.exact, component, rows) for kind in kinds]
+            settings = self.settings.candidates
+            flows = component.orientation is not None and settings.flows
+            kinds = (NetworkEngine, *linear) if flows else linear
+            self._engines[number] = [kind(self.exact, component, rows, settings) for kind in kinds]
         return self._engines[number]
 
 

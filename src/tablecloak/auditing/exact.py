@@ -1,6 +1,6 @@
-"""Exact rational arithmetic: what floats stand for, a problem in fractions.
+"""Exact rational arithmetic: a problem and a pattern in fractions.
 
-Nothing here rounds or tolerates: a number is a `Fraction`, and the only floats are the two infinities.
+Nothing here is rounded and there are no tolerances: a number is a `Fraction`, the only floats are the two infinities.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Floats
+from tablecloak.attacker import Rational, in_integers, plain
 from tablecloak.auditing.audit import checked_view
 from tablecloak.model import (
     Mixed,
@@ -23,51 +24,76 @@ from tablecloak.model import (
     Printed,
     Problem,
     RequiredLevels,
+    Table,
+    cells_with_requirements,
     deviation_bounds,
+    exact_number,
     required_units,
 )
 
 Extended = Fraction | float
 """A fraction, or one of the two infinities."""
-Room = tuple[Extended, Extended]
-"""low <= 0 <= high: how far a cell may deviate."""
-Rational = int | Fraction
-"""Whole numbers as `int` where speed matters."""
+CellBounds = tuple[Extended, Extended]
+"""Deviation bounds of a cell, low <= 0 <= high."""
 Vector = Mapping[int, Fraction]
 """Sparse: by number of cell or equation; what is not listed is zero."""
 
-ZERO, ONE = Fraction(0), Fraction(1)
-LAST_DIGITS = 15
-"""Decimals of up to this many digits survive the way into a float and back."""
+ONE = Fraction(1)
 
 
-def exact_number(value: float) -> Extended:
-    """The decimal that a float stands for: 0.1 is 1/10, and so is 0.1 with rounding noise in the last bits.
+class ExactEquations:
+    """The equations of a table with coefficients in fractions, read row by row and column by column."""
 
-    It is the decimal of 15 digits next to the float: every decimal of up to 15 digits is recovered from its
-    float. Beyond 10^15 it is the shortest decimal that gives the float. The order of numbers is kept.
-    """
-    if math.isinf(value):
-        return float(value)
-    return Fraction(f"{value:.{LAST_DIGITS}g}" if abs(value) < 10.0**LAST_DIGITS else repr(float(value)))
+    def __init__(self, table: Table) -> None:
+        self._rows = table.equations
+        self._columns = csc_array(self._rows)
+        self._coefficients: dict[float, Rational] = {}
 
+    def row(self, equation: int) -> Iterator[tuple[int, Rational]]:
+        """The cells of an equation and their coefficients."""
+        return self._entries(self._rows, equation)
 
-def plain(number: Fraction) -> Rational:
-    """A whole number as an `int`."""
-    return number.numerator if number.denominator == 1 else number
+    def column(self, cell: int) -> Iterator[tuple[int, Rational]]:
+        """The equations of a cell and its coefficients there."""
+        return self._entries(self._columns, cell)
 
+    def _entries(self, matrix: csr_array | csc_array, number: int) -> Iterator[tuple[int, Rational]]:
+        part = slice(int(matrix.indptr[number]), int(matrix.indptr[number + 1]))
+        for place, value in zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True):
+            yield place, self.coefficient(value)
 
-def in_whole_numbers(vector: Vector) -> tuple[dict[int, int], int]:
-    """The vector times the common denominator of its numbers, and that denominator."""
-    common = math.lcm(*(number.denominator for number in vector.values()))
-    return {place: x.numerator * (common // x.denominator) for place, x in vector.items()}, common
+    def coefficient(self, value: float) -> Rational:
+        """The exact number that a coefficient stands for."""
+        if value not in self._coefficients:
+            self._coefficients[value] = plain(Fraction(exact_number(value)))
+        return self._coefficients[value]
+
+    def balanced(self, deviation: Vector) -> bool:
+        """Whether a deviation satisfies every equation."""
+        sums: dict[int, Rational] = {}
+        for cell, amount in in_integers(deviation)[0].items():
+            for equation, coefficient in self.column(cell):
+                sums[equation] = sums.get(equation, 0) + coefficient * amount
+        return not any(sums.values())
+
+    def residual(self, cell: int, upward: bool, multipliers: Vector) -> dict[int, Rational]:
+        """r = +-e_p - M^T pi: every deviation has +-d_p = r d."""
+        rest: dict[int, Rational] = {cell: 1 if upward else -1}
+        for equation, multiplier in multipliers.items():
+            self.subtract(rest, equation, plain(multiplier))
+        return rest
+
+    def subtract(self, rest: dict[int, Rational], equation: int, multiplier: Rational) -> None:
+        """Subtract a multiple of an equation from a residual, in place."""
+        for cell, coefficient in self.row(equation):
+            rest[cell] = rest.get(cell, 0) - multiplier * coefficient
 
 
 class ExactProblem:
-    """A problem and a pattern in fractions, read cell by cell when asked for. Confidential.
+    """A problem and a pattern in fractions, converted cell by cell on demand. Confidential.
 
-    Deviations d are distances from the true table: they keep all equations (equations @ d = 0) and the `room`
-    that the statement of the pattern and the attacker's box leave.
+    Deviations d are differences from the true table: they satisfy all equations (equations @ d = 0) and the bounds
+    by the statement of the pattern and by the attacker's box.
     """
 
     def __init__(self, problem: Problem, pattern: Pattern) -> None:
@@ -75,11 +101,9 @@ class ExactProblem:
         self.view = checked_view(problem, pattern)
         self.touched = pattern.touched(problem)
         self.unit = Fraction(1, 10**problem.table.decimals)
-        self._rows = problem.table.equations
-        self._columns = csc_array(self._rows)
-        self._coefficients: dict[float, Rational] = {}
+        self.equations = ExactEquations(problem.table)
         self._outside = deviation_bounds(problem, self.view, 0)
-        self._inside: dict[int, dict[int, Room]] = {0: {}}
+        self._inside: dict[int, dict[int, CellBounds]] = {0: {}}
         self._required: dict[int, RequiredLevels] = {}
 
     # ------------------------------------------------------------------ numbers
@@ -97,7 +121,7 @@ class ExactProblem:
         return float(units) if math.isinf(units) else self._amount(units)
 
     def _speaker(self, cell: int) -> Pattern | None:
-        """The pattern that speaks for a cell; None where no part of a mixed one does (it is published)."""
+        """The pattern that applies to a cell; None where no part of a mixed one does (it is published)."""
         pattern: Pattern | None = self.pattern
         if isinstance(pattern, Printed):
             pattern = pattern.pattern
@@ -105,31 +129,30 @@ class ExactProblem:
             pattern = next((part for where, part in pattern.parts if where[cell]), None)
         return pattern
 
-    def room(self, attacker: int, cell: int) -> Room:
-        """low <= 0 <= high: how far a cell may deviate by statement and box alone."""
-        inside = self.inside(attacker)
+    def cell_bounds(self, attacker: int, cell: int) -> CellBounds:
+        """Deviation bounds of a cell by statement and box."""
+        inside = self.insider_bounds(attacker)
         if cell in inside:
             return inside[cell]
         low, high = self._outside
         return self._end(low[cell]), self._end(high[cell])
 
-    def inside(self, attacker: int) -> Mapping[int, Room]:
-        """The room of the cells about which an insider knows something of his own."""
+    def insider_bounds(self, attacker: int) -> Mapping[int, CellBounds]:
+        """Deviation bounds of the cells about which an insider has knowledge, by cell."""
         if attacker not in self._inside:
             low, high = deviation_bounds(self.problem, self.view, attacker)
             cells = self.problem.attackers[attacker - 1].cells.tolist()
             self._inside[attacker] = {cell: (self._end(low[cell]), self._end(high[cell])) for cell in cells}
         return self._inside[attacker]
 
-    # ------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------ requirements
 
-    def questions(self) -> list[int]:
+    def required_cells(self) -> list[int]:
         """Cells with a requirement: the sensitive ones and touched ones with a conditional level."""
-        asked = self.problem.sensitive | ((self.problem.levels.conditional > 0) & self.touched)
-        return [int(cell) for cell in np.flatnonzero(asked)]
+        return [int(cell) for cell in np.flatnonzero(cells_with_requirements(self.problem, self.touched))]
 
     def required(self, attacker: int, cell: int) -> tuple[Fraction, Fraction, Fraction]:
-        """lower, upper and sliding, up to what the attacker's own box allows."""
+        """Required levels of a cell (lower, upper, sliding), up to the attacker's own box."""
         if attacker not in self._required:
             self._required[attacker] = required_units(
                 self.problem, attacker, np.arange(len(self.problem.table))
@@ -139,7 +162,7 @@ class ExactProblem:
 
     def too_close(self) -> list[int]:
         """Sensitive cells of a perturbation that are shown nearer to the truth than a level on that side."""
-        return [cell for cell in self.questions() if self._is_too_close(cell)]
+        return [cell for cell in self.required_cells() if self._is_too_close(cell)]
 
     def _is_too_close(self, cell: int) -> bool:
         pattern = self._speaker(cell)
@@ -150,88 +173,51 @@ class ExactProblem:
         return off < max(self.level("upper", cell), half) and -off < max(self.level("lower", cell), half)
 
     def against_marks(self) -> bool:
-        """Whether a forced cell is not published, or a cell that must be hidden is."""
+        """Whether a forced cell is touched, or a cell that must be hidden is published."""
         return self.problem.against_marks(self.touched).size > 0
 
     def too_many_touched(self) -> bool:
         most = self.problem.most_touched
         return most is not None and int(self.touched.sum()) > most
 
-    # ------------------------------------------------------------------ equations
-
-    def row(self, equation: int) -> Iterator[tuple[int, Rational]]:
-        """The cells of an equation and their coefficients."""
-        return self._entries(self._rows, equation)
-
-    def column(self, cell: int) -> Iterator[tuple[int, Rational]]:
-        """The equations of a cell and its coefficients there."""
-        return self._entries(self._columns, cell)
-
-    def _entries(self, matrix: csr_array | csc_array, line: int) -> Iterator[tuple[int, Rational]]:
-        part = slice(int(matrix.indptr[line]), int(matrix.indptr[line + 1]))
-        for number, value in zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True):
-            yield number, self.coefficient(value)
-
-    def coefficient(self, value: float) -> Rational:
-        if value not in self._coefficients:
-            self._coefficients[value] = plain(Fraction(exact_number(value)))
-        return self._coefficients[value]
-
-    def balanced(self, deviation: Vector) -> bool:
-        """Whether the deviation keeps every equation of the table."""
-        sums: dict[int, Rational] = {}
-        for cell, amount in in_whole_numbers(deviation)[0].items():
-            for equation, coefficient in self.column(cell):
-                sums[equation] = sums.get(equation, 0) + coefficient * amount
-        return not any(sums.values())
+    # ------------------------------------------------------------------ deviations
 
     def stretch(self, attacker: int, deviation: Vector, sign: int = 1) -> Extended:
-        """The largest t for which t * sign * deviation fits in the attacker's room; infinite for a ray."""
-        amounts, common = in_whole_numbers(deviation)
+        """The largest t for which t * sign * deviation is within the attacker's bounds; infinite for a ray."""
+        amounts, common = in_integers(deviation)
         above, below = 1, 0  # the smallest of the fractions wall / amount so far
         for cell, amount in amounts.items():
-            wall = self.room(attacker, cell)[1 if sign * amount > 0 else 0]
+            wall = self.cell_bounds(attacker, cell)[1 if sign * amount > 0 else 0]
             if amount and isinstance(wall, Fraction):
                 over, under = abs(wall.numerator), wall.denominator * abs(amount)
                 if over * below < above * under:
                     above, below = over, under
         return Fraction(above * common, below) if below else math.inf
 
-    def residual(self, cell: int, upward: bool, multipliers: Vector) -> dict[int, Rational]:
-        """r = +-e_p - M^T pi: every deviation has +-d_p = r d."""
-        rest: dict[int, Rational] = {cell: 1 if upward else -1}
-        for equation, multiplier in multipliers.items():
-            self.subtract_row(rest, equation, plain(multiplier))
-        return rest
+    def dual_bound(self, attacker: int, cell: int, upward: bool, multipliers: Vector) -> Extended:
+        """Upper bound of +-d_p by multipliers: the sum of r_i times the deviation bound on its side."""
+        return self.largest(attacker, self.equations.residual(cell, upward, multipliers))
 
-    def subtract_row(self, rest: dict[int, Rational], equation: int, multiplier: Rational) -> None:
-        for cell, coefficient in self.row(equation):
-            rest[cell] = rest.get(cell, 0) - multiplier * coefficient
-
-    def bound(self, attacker: int, cell: int, upward: bool, multipliers: Vector) -> Extended:
-        """How far the multipliers let the cell go at most: the sum of r_i times the room on its side."""
-        return self.widest(attacker, self.residual(cell, upward, multipliers))
-
-    def widest(self, attacker: int, weights: Mapping[int, Rational]) -> Extended:
-        """The largest value of weights d in the attacker's room, equations apart."""
+    def largest(self, attacker: int, weights: Mapping[int, Rational]) -> Extended:
+        """The largest value of weights d within the attacker's bounds, without the equations."""
         total: Rational = 0
         for cell, weight in weights.items():
             if weight:
-                wall = self.room(attacker, cell)[1 if weight > 0 else 0]
+                wall = self.cell_bounds(attacker, cell)[1 if weight > 0 else 0]
                 if not isinstance(wall, Fraction):
                     return math.inf
                 if wall:
                     total += weight * plain(wall)
         return Fraction(total)
 
-    def is_whole(self, deviation: Vector) -> bool:
-        """Whether the deviation is a whole number of data units in every cell."""
+    def is_integral(self, deviation: Vector) -> bool:
+        """Whether the deviation is an integral number of data units in every cell."""
         return all((amount / self.unit).denominator == 1 for amount in deviation.values())
 
     # ------------------------------------------------------------------ identity
 
     def digest(self) -> str:
-        """A hash of everything a certificate speaks about."""
+        """A hash of everything that a certificate depends on."""
         problem, view = self.problem, self.view
         matrix, sha = problem.table.equations, hashlib.sha256()
         numbers = [matrix.data, problem.outsider_low, problem.outsider_high]
@@ -245,6 +231,6 @@ class ExactProblem:
             numbers += [attacker.low, attacker.high]
         for array in numbers:
             sha.update(b"%d;" % array.size + (np.asarray(array, dtype="<f8") + 0.0).tobytes())
-        for whole in counts:
-            sha.update(b"%d;" % len(whole) + np.asarray(whole, dtype="<i8").tobytes())
+        for integers in counts:
+            sha.update(b"%d;" % len(integers) + np.asarray(integers, dtype="<i8").tobytes())
         return sha.hexdigest()

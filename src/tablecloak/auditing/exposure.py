@@ -1,15 +1,15 @@
-"""Exposure: what could be worked out if nothing but the cells that must be hidden were hidden.
+"""Exposure: what could be inferred if nothing but the cells that must be hidden were hidden.
 
 After Serpell, Smith, Clark and Staggemeier (2013), "A preprocessing optimization applied to the cell
 suppression problem in statistical disclosure control"; its symbols are the names of the sets, see `MEANING`.
 The attacker is the outsider. The paper's absolute limits lpl, upl are a - lower, a + upper here.
 
-- *Exposed* (E) is what the audit finds open. The levels of the other sensitive cells (N) need never be looked
-  at again: hiding more never narrows an interval.
+- *Exposed* (E) is what the audit finds open. The levels of the other sensitive cells (N) stay met: hiding more
+  never narrows an interval.
 - *Unpicking* (E_u): every hidden cell starts with its box, and each equation bounds each of its cells by what
   the others leave it, again and again.
 - *Initially exposed* (I) are cells that stay exposed when every other exposed cell q is freed: each equation
-  has a copy of q of its own that knows q's box only, so that nothing can be learnt from q first. The others
+  has a copy of q of its own within q's box, so that nothing can be inferred from q first. The others
   (C) are exposed as a consequence. The paper holds that I is empty only if E is; not so for any equations:
   p + q = 10 and p - q = 0 disclose both, and neither without the other.
 - *Candidates* compare a cell p with what else is hidden in one of its equations. K_pl (the paper's a'): what
@@ -20,7 +20,7 @@ The attacker is the outsider. The paper's absolute limits lpl, upl are a - lower
 - *Sliding levels*: the range of a cell is the larger of lower + upper and sliding. K_pl compares ranges too;
   K_nv takes the range less lower for upper.
 
-An *algorithm* keeps the levels of some exposed cells and hopes that the others become safe with them. Only E
+An *algorithm* keeps the levels of some exposed cells; the others may or may not become safe with them. Only E
 is safe by itself. What was protected with K1, K3 or K5 must pass an audit of all sensitive cells.
 """
 
@@ -34,7 +34,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints, frozen
-from tablecloak.attacker import Block, Component, NetworkAttack, orient, structure_of
+from tablecloak.attacker import Component, EquationBlock, NetworkAttack, orient, structure_of, tolerances
 from tablecloak.auditing.audit import audit
 from tablecloak.errors import SolverError, check_kind
 from tablecloak.model import (
@@ -50,12 +50,16 @@ from tablecloak.model import (
 from tablecloak.progress import Progress, silent
 from tablecloak.solvers import Outcome, Session
 
-SOLVER_SLACK = 1e-6
-"""Where linear programs decide which set a cell is in, a level counts as met up to this share of itself."""
-MOST_ROUNDS = 500
-"""Unpicking may come to its end only in the limit: at most so many rounds over all equations."""
-SMALLEST_GAIN = 1e-9
-"""A bound that moved by less than this share of itself and of the data unit has not moved."""
+
+@dataclass(frozen=True)
+class ExposureSettings:
+    """Effort of exposure."""
+
+    max_rounds: int = 500
+    """Maximum number of unpicking rounds over all equations: it may converge only in the limit. Untested default."""
+
+
+SETTINGS = ExposureSettings()
 
 MEANING = {
     "E": "exposed",
@@ -91,7 +95,7 @@ class Exposure:
     algorithms: Mapping[str, Ints]
     """E, K1, K3, K5: the cells whose levels each algorithm of the paper keeps."""
     left_open: Mapping[str, Ints]
-    """Exposed cells that an algorithm does not keep: nobody is asked to protect them."""
+    """Exposed cells that an algorithm does not keep: they have no requirement."""
     most_initial: int
     cells: Ints
     low: Floats
@@ -111,7 +115,7 @@ class Exposure:
             saving = 1.0 - kept.size / total if total else 0.0
             lines.append(f"  {name:<13}{kept.size:>11}{saving:>10.1%}{self.left_open[name].size:>25}")
         lines.append(
-            "Only E is safe by itself. K1, K3 and K5 ask nobody to protect what they leave to luck: a pattern"
+            "Only E is safe by itself. K1, K3 and K5 require nothing of what they leave to luck: a pattern"
         )
         lines.append("made with their levels must be followed by an audit of all sensitive cells.")
         return "\n".join(lines)
@@ -120,25 +124,34 @@ class Exposure:
         return f"<confidential Exposure: {self.sets['E'].size} of {self.cells.size} sensitive cells exposed>"
 
 
-def exposure(problem: Problem, *, intervals: bool = False, progress: Progress = silent) -> Exposure:
-    """What an outsider can work out when only the cells that must be hidden are hidden.
+def exposure(
+    problem: Problem,
+    *,
+    intervals: bool = False,
+    progress: Progress = silent,
+    settings: ExposureSettings = SETTINGS,
+) -> Exposure:
+    """Compute what an outsider can infer when only the cells that must be hidden are hidden.
 
     `intervals=True` computes exact intervals also of the cells that are not exposed (slow on large tables).
     """
     check_kind("Exposure", "problem", problem, Problem, "Make one with assess(table, rules).")
     start = time.perf_counter()
     cells, hiding = np.flatnonzero(problem.sensitive), Suppression(problem.must_hide)
-    found = audit(_asking(problem, problem.sensitive), hiding, intervals=intervals, progress=progress)
+    found = audit(_restricted(problem, problem.sensitive), hiding, intervals=intervals, progress=progress)
     low, high, is_open = found.low.copy(), found.high.copy(), ~found.safe_rows
     if is_open.any() and not intervals:
         about = np.isin(np.arange(len(problem.table)), cells[is_open])
-        exact = audit(_asking(problem, about), hiding, intervals=True, progress=progress)
+        exact = audit(_restricted(problem, about), hiding, intervals=True, progress=progress)
         low[is_open], high[is_open] = exact.low, exact.high
-    point = high - low <= np.maximum(1e-3 * problem.table.unit, 1e-9 * np.abs(problem.table.values[cells]))
+    size = np.abs(problem.table.values[cells])
+    narrow = np.maximum(tolerances.POINT_WIDTH * problem.table.unit, tolerances.POINT_SHARE * size)
+    point = high - low <= narrow
 
     hidden = _Hidden.of(problem)
     exposed, fully = (np.isin(hidden.cells, cells[which]) for which in (is_open, is_open & point))
-    sets = _sets(hidden, exposed, fully, _unpicked(hidden, exposed), _initially(hidden, exposed, progress))
+    unpicked = _unpicked(hidden, exposed, settings.max_rounds)
+    sets = _sets(hidden, exposed, fully, unpicked, _initially(hidden, exposed, progress))
     algorithms = {
         "E": sets["E"],
         "K1": sets["K_1"] | (sets["K_s"] & sets["E"]),
@@ -161,7 +174,7 @@ def exposure(problem: Problem, *, intervals: bool = False, progress: Progress = 
 def apparent_intervals(problem: Problem) -> tuple[Floats, Floats]:
     """a' of the paper for the sensitive cells: low and high that the levels of the other hidden cells allow.
 
-    A comparison of levels: what an outsider can work out may be wider or narrower.
+    A comparison of levels: what an outsider can infer may be wider or narrower.
     """
     hidden = _Hidden.of(problem)
     down, up = map(problem.table.amounts, hidden.allowed(hidden.lower, hidden.upper))
@@ -180,7 +193,7 @@ def most_initial(problem: Problem) -> int:
     return sum(_most_in_block(block, problem.must_hide) for block in structure_of(problem.table).blocks)
 
 
-def _most_in_block(block: Block, must_hide: Bools) -> int:
+def _most_in_block(block: EquationBlock, must_hide: Bools) -> int:
     equations, grid = int(block.rows.size), block.grid
     if grid is None or max(grid.levels) > 1 or len(grid.shape) > 3:
         return equations
@@ -194,8 +207,8 @@ def _most_in_block(block: Block, must_hide: Bools) -> int:
     return min(equations, n * m + m * l + n * l + 4)
 
 
-def _asking(problem: Problem, about: Bools) -> Problem:
-    """The same hidden cells, but only these sensitive, and nobody but the outsider."""
+def _restricted(problem: Problem, about: Bools) -> Problem:
+    """The problem with the same hidden cells, only these sensitive, and the outsider alone."""
     marks = np.where(about, Mark.SENSITIVE, np.where(problem.must_hide, Mark.HIDDEN, problem.marks))
     named = (problem.levels.lower, problem.levels.upper, problem.levels.sliding)
     levels = Levels.of(len(problem.table), *(np.where(about, level, 0.0) for level in named))
@@ -207,9 +220,9 @@ def _asking(problem: Problem, about: Bools) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Hidden:
-    """The cells that must be hidden, in whole data units, and their equations entry by entry.
+    """The cells that must be hidden, in integral data units, and their equations entry by entry.
 
-    `down` and `up` are how far the outsider's box lets each cell deviate; only sensitive cells have levels.
+    `down` and `up` are the deviation bounds by the outsider's box; only sensitive cells have levels.
     Entry e is the coefficient `factor[e]` of the hidden cell at place `column[e]` in equation `row[e]`.
     """
 
@@ -246,7 +259,7 @@ class _Hidden:
 
     @property
     def width(self) -> Floats:
-        """The range each cell asks for."""
+        """The range that each cell requires."""
         return np.maximum(self.lower + self.upper, self.sliding)
 
     def numbers(self, which: Bools) -> Ints:
@@ -259,13 +272,13 @@ class _Hidden:
         return _short(down, self.lower) | _short(up, self.upper) | _short(down + up, self.sliding)
 
     def terms(self, down: Floats, up: Floats) -> tuple[Floats, Floats]:
-        """How far the term factor * d of each entry goes below and above zero when -down <= d <= up."""
+        """Extent of the term factor * d of each entry below and above zero when -down <= d <= up."""
         size, positive = np.abs(self.factor), self.factor > 0
         below, above = down[self.column], up[self.column]
         return size * np.where(positive, below, above), size * np.where(positive, above, below)
 
     def allowed(self, down: Floats, up: Floats) -> tuple[Floats, Floats]:
-        """How far down and up all its equations let each cell go while the others stay within -down..up."""
+        """Deviation bounds of each cell, down and up, by all its equations while the others stay within -down..up."""
         below, above = (_sum_of_others(self.row, term, self.rows) for term in self.terms(down, up))
         size, positive = np.abs(self.factor), self.factor > 0
         far_down, far_up = np.full((2, self.cells.size), np.inf)
@@ -275,7 +288,7 @@ class _Hidden:
 
 
 def _short(got: Floats, need: Floats) -> Bools:
-    return np.asarray(got < need * (1.0 - SOLVER_SLACK))
+    return np.asarray(got < need * (1.0 - tolerances.REQUIREMENT_MET))
 
 
 def _row_sums(row: Ints, term: Floats | Bools, rows: int) -> Floats:
@@ -319,12 +332,12 @@ def _sets(hidden: _Hidden, exposed: Bools, exact: Bools, unpicked: Bools, initia
     return {name: which & hidden.sensitive for name, which in sets.items()}
 
 
-def _unpicked(hidden: _Hidden, exposed: Bools) -> Bools:
-    """E_u: exposed cells that fail when bounds are handed on through one equation at a time."""
+def _unpicked(hidden: _Hidden, exposed: Bools, max_rounds: int) -> Bools:
+    """E_u: exposed cells that fail when bounds are propagated through one equation at a time."""
     reach, failed = np.stack([hidden.down, hidden.up]), np.zeros_like(exposed)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(max_rounds):
         far = np.stack(hidden.allowed(*reach))
-        moved = far + SMALLEST_GAIN * (far + 1.0) < reach
+        moved = far + tolerances.BOUND_MOVED * (far + 1.0) < reach
         reach = np.minimum(reach, far)
         failed = exposed & hidden.fails(*reach)
         if not moved.any() or np.array_equal(failed, exposed):
@@ -335,8 +348,8 @@ def _unpicked(hidden: _Hidden, exposed: Bools) -> Bools:
 def _initially(hidden: _Hidden, exposed: Bools, progress: Progress) -> Bools:
     """I: cells exposed although every other exposed cell is freed.
 
-    Sure to be: those that fail by single equations with all other cells at their boxes. Sure not to be: those
-    that the freed cells beside them alone let move far enough. The others are asked one by one.
+    Certainly: those that fail by single equations with all other cells at their boxes. Certainly not: those that
+    meet their levels by the freed cells beside them alone. The others are decided one by one.
     """
     freed = exposed[hidden.column]
     only = replace(hidden, row=hidden.row[freed], column=hidden.column[freed], factor=hidden.factor[freed])
@@ -354,10 +367,10 @@ class _Freed:
     """The system in which exposed cells are free: slacks of each of their equations.
 
     Columns are the hidden cells, exposed ones shut (d = 0), and for each equation one slack for all exposed
-    cells in it. A cell asked about is opened and taken out of the slacks of its equations.
+    cells in it. To decide about a cell it is opened and taken out of the slacks of its equations.
     """
 
-    def __init__(self, hidden: _Hidden, freed: _Hidden, asked: Bools) -> None:
+    def __init__(self, hidden: _Hidden, freed: _Hidden, doubtful: Bools) -> None:
         self.hidden, self.freed, rows = hidden, freed, hidden.rows
         terms = freed.terms(hidden.down, hidden.up)
         self.beside = [_sum_of_others(freed.row, term, rows) for term in terms]
@@ -367,12 +380,12 @@ class _Freed:
         entries = coo_array((hidden.factor, (hidden.row, hidden.column)), shape=(rows, hidden.cells.size))
         matrix = csc_array(hstack([entries, eye_array(rows)]))
         self.system = Component(np.arange(low.size), matrix, low, high, 1.0, orient(matrix))
-        self.scale = float(np.sqrt(hidden.width[asked].min() * hidden.width[asked].max()))
+        self.scale = float(np.sqrt(hidden.width[doubtful].min() * hidden.width[doubtful].max()))
         is_network = self.system.orientation is not None
         self.session = None if is_network else Session(matrix, low / self.scale, high / self.scale)
 
     def leaves_exposed(self, cell: int) -> bool:
-        """Whether the cell fails its levels all the same."""
+        """Whether the cell fails its levels nevertheless."""
         hidden, own, here = self.hidden, np.flatnonzero(self.freed.column == cell), slice(cell, cell + 1)
         slacks = hidden.cells.size + self.freed.row[own]
         low, high = self.system.low.copy(), self.system.high.copy()
@@ -391,7 +404,7 @@ class _Freed:
         return bool((_short(down, lower) | _short(up, upper) | _short(down + up, sliding))[0])
 
     def _extent(self, session: Session, cell: int) -> tuple[Floats, Floats]:
-        """How far the cell gets down and up; the program stays warm from cell to cell."""
+        """Extents of the cell down and up; the program stays warm from cell to cell."""
         far = []
         for cost in (1.0, -1.0):
             session.set_cost(cell, cost)

@@ -21,7 +21,7 @@ from tablecloak.model import (
     EMPTY,
     LARGEST_UNITS,
     MOST_DECIMALS,
-    NOBODY,
+    NO_UNIT,
     Contributions,
     Mark,
     Packing,
@@ -144,7 +144,7 @@ def _contribution_faults(known: Contributions, cells: int) -> Iterator[str]:
             yield f"contributions of {known.level}: {name} has another shape than the table"
         elif not _finite(array):
             yield f"contributions of {known.level}: {name} has numbers that are not finite"
-        elif name.endswith("_unit") and array.size and not (array.min() >= NOBODY and array.max() < units):
+        elif name.endswith("_unit") and array.size and not (array.min() >= NO_UNIT and array.max() < units):
             yield f"contributions of {known.level}: {name} names units that there are not"
         elif name in ("count", "unwaived", "requesters", "unit_weight") and (array < 0).any():
             yield f"contributions of {known.level}: {name} is negative"

@@ -287,7 +287,7 @@ def chosen_weights(table: Table, name: str, power: float | None) -> str | Floats
 
 def _judged(job: Job, problem: Problem, result: Result, progress: Progress) -> Audit:
     """The verdict of protect, or a closer one where the job asks for it; an unsafe one is an error."""
-    options = {name: bool(value) for name, value in job.section("audit").items()}
+    options: dict[str, Any] = {name: bool(value) for name, value in job.section("audit").items()}
     if not any(options.values()):
         return result.audit
     verdict = audit(problem, result.pattern, progress=progress, **options)

@@ -45,7 +45,7 @@ from tablecloak.methods.unified import (
     largest_deviation,
     solve_compact_model,
 )
-from tablecloak.model import Intervals, Problem, all_levels, conditional_widths
+from tablecloak.model import Intervals, Problem, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -162,7 +162,7 @@ def _answer(
     known: Sequence[ProtectionCut],
 ) -> tuple[ModelSolution, list[ProtectionCut]]:
     """The optimum, or what there is when the time is up: never less than a safe start, if there is one."""
-    levels, widths = all_levels(problem), conditional_widths(problem, allowed & ~problem.must_hide)
+    levels, widths = all_requirements(problem), conditional_widths(problem, allowed & ~problem.must_hide)
     if params.model == "first":
         found = solve_compact_model(problem, formulation, levels, widths, deadline.left)
         there = bool(found.values.size)

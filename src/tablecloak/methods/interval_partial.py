@@ -47,7 +47,7 @@ from tablecloak.methods.unified import (
     interval_formulation,
     solve_compact_model,
 )
-from tablecloak.model import Intervals, Problem, all_levels
+from tablecloak.model import Intervals, Problem, all_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -182,7 +182,7 @@ def _answer(
     known: Sequence[ProtectionCut],
 ) -> tuple[ModelSolution, list[ProtectionCut]]:
     """The optimum, or what there is when most of the time is up: the rest is for making it safe."""
-    requirements, limit = all_levels(problem), deadline.share(1 - RESERVED)
+    requirements, limit = all_requirements(problem), deadline.share(1 - RESERVED)
     if params.model == "first":
         found = solve_compact_model(problem, formulation, requirements, [], limit.left)
         safe = found.values.size == formulation.size

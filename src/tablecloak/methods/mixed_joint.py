@@ -59,9 +59,9 @@ from tablecloak.model import (
     Mixed,
     Problem,
     Requirement,
-    all_levels,
+    all_requirements,
+    box_deviation_bounds,
     conditional_widths,
-    room_by_box,
 )
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import Outcome
@@ -193,7 +193,7 @@ def _cheapest(
     (`before`) it is of the same kind. None: the time was up first.
     """
     joint, numbers, least = found
-    every = all_levels(plan.problem), conditional_widths(plan.problem, ~plan.exact)
+    every = all_requirements(plan.problem), conditional_widths(plan.problem, ~plan.exact)
     kept = of_true_cells(plan, every[0]), of_true_cells(plan, every[1])
     kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
     proven = True
@@ -261,7 +261,7 @@ def _vague(
     model = _Asked(joint, params, ([], []), False, deadline.later(GRACE / 2), progress)
     intervals = model.stated(*joint.room(x))
     if not (judged and model.passes(joint.pattern(x, intervals))):
-        intervals = model.stated(*room_by_box(plan.problem))
+        intervals = model.stated(*box_deviation_bounds(plan.problem))
     pattern = joint.pattern(x, intervals)
     answer = ModelSolution(Outcome.TIME_LIMIT, x, True, pattern.loss(plan.problem), least, 0, 0)
     return Found(joint, x, pattern, intervals, answer, left_open=bool(plan.changed.any()))
@@ -332,7 +332,7 @@ class _Asked:
         At last they state nothing more than the outsider's box. None if that is open too.
         """
         problem, plan = self.joint.problem, self.joint.plan
-        vague = self.stated(*room_by_box(problem))
+        vague = self.stated(*box_deviation_bounds(problem))
         if not self.passes(self.joint.pattern(x, vague)):
             return None
         intervals = self.stated(*self.joint.room(x))
@@ -380,7 +380,7 @@ class _Asked:
     def accepted(self, x: Floats) -> Intervals | None:
         """Intervals, a hair longer if need be, with which the audit accepts what the columns say; None: it does not."""
         problem, unit = self.joint.problem, length_unit(self.joint.problem)
-        most = room_by_box(problem)
+        most = box_deviation_bounds(problem)
         for hair in HAIRS if self.joint.plan.interval.any() else HAIRS[:1]:
             if hair and self.deadline.passed():
                 break

@@ -40,7 +40,15 @@ from tablecloak.methods.unified import (
     rounding_formulation,
     solve_compact_model,
 )
-from tablecloak.model import Mark, Problem, Requirement, Rounding, Status, all_levels, conditional_widths
+from tablecloak.model import (
+    Mark,
+    Problem,
+    Requirement,
+    Rounding,
+    Status,
+    all_requirements,
+    conditional_widths,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -107,7 +115,7 @@ class _Search:
     def proposal(self) -> Proposal | None:
         """The nearest rounding that adds up, and protects if it can; None: the time was up first."""
         problem, params = self.problem, self.params
-        levels = all_levels(problem) if params.protect else []
+        levels = all_requirements(problem) if params.protect else []
         exactly = not problem.is_monotone  # then it matters which multiples are touched
         for steps in [params.steps] if params.steps is not None else range(MOST_STEPS + 1):
             bare = rounding_formulation(problem, ~problem.forced, self.base, steps, problem.weights, exactly)

@@ -4,8 +4,8 @@ Frozen and valid once made. It stands on nothing but arrays, errors and progress
 """
 
 from tablecloak.model import weights
-from tablecloak.model.cells import MOST_DECIMALS, enough_decimals, infer_decimals, rebuilt_units
-from tablecloak.model.contributions import NOBODY, Contributions
+from tablecloak.model.cells import enough_decimals, infer_decimals, rebuilt_units
+from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension, check_dimensions, label_of
 from tablecloak.model.emptiness import (
     CELLS,
@@ -17,7 +17,7 @@ from tablecloak.model.emptiness import (
     known_bounds,
     part_gap_meanings,
 )
-from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible, of_kind
+from tablecloak.model.empty_cells import EmptyCells, Impossible, of_kind
 from tablecloak.model.equations import Packing, additive, ancestors, noise, summation_equations
 from tablecloak.model.hierarchy import Hierarchy
 from tablecloak.model.levels import Levels
@@ -27,25 +27,26 @@ from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Ro
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells, stated_reach
 from tablecloak.model.problem import Attacker, Problem
 from tablecloak.model.requirement import (
-    DIRECTIONS,
     RequiredLevels,
     Requirement,
     Side,
-    all_levels,
+    all_requirements,
+    box_deviation_bounds,
+    cells_with_requirements,
     conditional_widths,
     deviation_bounds,
+    open_requirements,
     required_units,
-    room_by_box,
-    sides,
     unmet_requirements,
 )
 from tablecloak.model.result import EVERYTHING, Audit, Report, Result, Status
+from tablecloak.model.settings import MOST_CELLS, NO_UNIT
 from tablecloak.model.table import Table
+from tablecloak.model.tolerances import FLOAT_NOISE, LARGEST_UNITS, MOST_DECIMALS
 from tablecloak.model.units import (
-    FLOAT_NOISE,
-    LARGEST_UNITS,
     amounts,
     checked_units,
+    exact_number,
     finest_decimals,
     is_whole,
     nearest_units,
@@ -56,7 +57,6 @@ from tablecloak.model.units import (
 
 __all__ = [
     "CELLS",
-    "DIRECTIONS",
     "EMPTY",
     "EVERYTHING",
     "FLOAT_NOISE",
@@ -64,7 +64,7 @@ __all__ = [
     "LARGEST_UNITS",
     "MOST_CELLS",
     "MOST_DECIMALS",
-    "NOBODY",
+    "NO_UNIT",
     "RESPONSE",
     "Attacker",
     "Audit",
@@ -96,14 +96,17 @@ __all__ = [
     "Table",
     "View",
     "additive",
-    "all_levels",
+    "all_requirements",
     "amounts",
     "ancestors",
+    "box_deviation_bounds",
+    "cells_with_requirements",
     "check_dimensions",
     "checked_units",
     "conditional_widths",
     "deviation_bounds",
     "enough_decimals",
+    "exact_number",
     "finest_decimals",
     "gap_meaning",
     "infer_decimals",
@@ -116,13 +119,12 @@ __all__ = [
     "nearest_units",
     "noise",
     "of_kind",
+    "open_requirements",
     "part_gap_meanings",
     "plain_number",
     "rebuilt_units",
     "required_units",
-    "room_by_box",
     "rounded_cells",
-    "sides",
     "stated_reach",
     "summation_equations",
     "units_above",

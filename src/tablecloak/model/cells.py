@@ -14,15 +14,17 @@ from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.errors import SHOWN_FAULTS, InputError, near, public_names
 from tablecloak.model.dimension import Dimension, label_of
 from tablecloak.model.equations import Packing, aggregated
-from tablecloak.model.units import FLOAT_NOISE, LARGEST_SUM, amounts, checked_units, is_whole
-
-ENOUGH_DIGITS = 9
-"""Digits of the largest value down to the data unit, where values have no last decimal."""
-CLEAR_SHARE, NEEDED_SHARE = 0.05, 0.25
-"""A last decimal is there if noise is below this share of it: in some value, and in some value that needs it."""
-MOST_DECIMALS = 30
-LARGEST = 1e18
-"""Values from here on are beyond what solvers can tell."""
+from tablecloak.model.tolerances import (
+    CLEAR_SHARE,
+    ENOUGH_DIGITS,
+    FLOAT_NOISE,
+    LARGEST_SUM,
+    LARGEST_UNITS,
+    LARGEST_VALUE,
+    MOST_DECIMALS,
+    NEEDED_SHARE,
+)
+from tablecloak.model.units import amounts, checked_units, is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +95,14 @@ def value_faults(
     if leaves_only:
         wrong &= leaf_cells(dimensions, codes) | (codes < 0).any(axis=1)
     with np.errstate(invalid="ignore"):
-        large = ~wrong & (np.abs(values) >= LARGEST)
+        large = ~wrong & (np.abs(values) >= LARGEST_VALUE)
     for row in np.flatnonzero(wrong | large):
         label = f" ({label_of(dimensions, codes[row])})" if (codes[row] >= 0).all() else ""
-        what = f"{LARGEST:g} or more: use a larger unit" if large[row] else "missing or not a finite number"
+        what = (
+            f"{LARGEST_VALUE:g} or more: use a larger unit"
+            if large[row]
+            else "missing or not a finite number"
+        )
         yield f"row {row + 1}{label}: the value is {what}"
 
 
@@ -179,7 +185,7 @@ def infer_decimals(values: Floats) -> int:
             least = max(FLOAT_NOISE * size.min() / CLEAR_SHARE, FLOAT_NOISE * needing.min() / NEEDED_SHARE)
             if decimals == 0 or least < 10.0**-decimals:
                 return decimals
-            break  # within noise of any decimal: that tells nothing
+            break  # within noise of any decimal: no evidence
         needing = size[~written]
     return enough_decimals(values)
 
@@ -204,11 +210,11 @@ def _are_written(values: Floats, decimals: int) -> Bools:
 
 
 def _without_noise(leaves: Floats, totals: Floats) -> Floats:
-    """Totals rounded to the last decimal of the leaves, where floats can tell it."""
+    """Totals rounded to the last decimal of the leaves, where floats have it."""
     decimals = infer_decimals(leaves)
     if not _are_written(leaves, decimals).all():
         return totals
-    return np.where(np.abs(totals) * 10.0**decimals < 2.0**52, _rounded(totals, decimals), totals)
+    return np.where(np.abs(totals) * 10.0**decimals < LARGEST_UNITS, _rounded(totals, decimals), totals)
 
 
 # ---------------------------------------------------------------------- columns

@@ -1,4 +1,4 @@
-"""Contributions: who makes up each cell, as far as rules and attackers need to know."""
+"""Contributions: the contributors of each cell, as far as rules and attackers need them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints, floats, frozen, frozen_matrix
 from tablecloak.errors import InputError
-
-NOBODY = -1
-"""Stands for a unit where there is none, or none that is known."""
+from tablecloak.model.settings import NO_UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +23,7 @@ class Contributions:
     variable that rules look at. x_1, x_2, ... are the contributions to a cell by absolute value, largest
     first, ties in the order of the data. With sampling weights x_i stands for w_i copies of itself.
     A holding is one unit of weight 1: its contribution is the weighted sum over its respondents. A respondent
-    without a holding is a unit of his own among the holdings, with his own weight.
+    without a holding is a unit of its own among the holdings, with its own weight.
     """
 
     level: str
@@ -41,15 +39,15 @@ class Contributions:
     top_weight: Floats
     """(cells, n): their weights, zero where there is no such unit."""
     top_unit: Ints
-    """(cells, n): their numbers, `NOBODY` where there is none or none is known."""
+    """(cells, n): their numbers, `NO_UNIT` where there is none or none is known."""
     unwaived: Ints
     """How many units of each cell have not waived their protection."""
     largest_unwaived: Floats
     """The largest contribution of a unit that has not waived its protection, zero where there is none."""
     largest_unwaived_unit: Ints
-    """Who that is."""
+    """The number of that unit."""
     requesters: Ints
-    """How many units of each cell ask for protection."""
+    """Number of units of each cell that request protection."""
     requested: Floats
     """(cells, 2): the largest contribution that carries request code 1, and code 2; zero where none does."""
     units: NDArray[np.str_]
@@ -68,27 +66,27 @@ class Contributions:
         cls, count: ArrayLike, top: ArrayLike, total: ArrayLike, *, level: str = "respondents"
     ) -> Contributions:
         """From figures by cell: counts, the largest contributions (cells, n), totals. Units stay unknown."""
-        sizes, whole, number = floats(top), floats(total), np.asarray(count, dtype=np.int64)
+        sizes, totals, number = floats(top), floats(total), np.asarray(count, dtype=np.int64)
         cells, n = sizes.shape if sizes.ndim == 2 else (-1, 0)
-        if number.shape != (cells,) or whole.shape != (cells,):
-            shapes = f"{number.shape}, {sizes.shape} and {whole.shape}"
+        if number.shape != (cells,) or totals.shape != (cells,):
+            shapes = f"{number.shape}, {sizes.shape} and {totals.shape}"
             expected = "expected one count, n largest contributions and one total for each cell"
             raise InputError("Contributions", [f"{expected}, got arrays of shape {shapes}"])
         present = np.arange(n) < number[:, None]
-        nobody = np.full(cells, NOBODY)
+        none = np.full(cells, NO_UNIT)
         first = sizes[:, 0] if n else np.zeros(cells)
         nothing = csr_array((0, cells), dtype=np.float64)
         return cls(
             level,
             frozen(number),
             floats(number),
-            whole,
+            totals,
             floats(np.where(present, sizes, 0.0)),
             floats(present),
-            frozen(np.full((cells, n), NOBODY)),
+            frozen(np.full((cells, n), NO_UNIT)),
             frozen(number.copy()),
             floats(first),
-            frozen(nobody),
+            frozen(none),
             frozen(np.zeros(cells, dtype=np.int64)),
             floats(np.zeros((cells, 2))),
             frozen(np.zeros(0, dtype=np.str_)),
@@ -143,7 +141,7 @@ def placed(parts: Sequence[Contributions], places: Sequence[Ints], size: int) ->
             [_column(part, name, depth, new) for part, new in zip(parts, renumber, strict=True)],
             places,
             size,
-            NOBODY if name in _UNIT_NUMBERS else 0,
+            NO_UNIT if name in _UNIT_NUMBERS else 0,
         )
         for name in _BY_CELL
     }
@@ -164,12 +162,12 @@ _BY_CELL = tuple(f.name for f in fields(Contributions) if f.name not in _BY_UNIT
 
 
 def _column(part: Contributions, name: str, depth: int, renumber: Ints) -> NDArray[Any]:
-    """One array by cell, as deep as asked for, with the new numbers of units."""
+    """One array by cell, to the depth required, with the new numbers of units."""
     array = getattr(part, name)
     if name in _UNIT_NUMBERS:
-        array = np.where(array >= 0, np.append(renumber, NOBODY)[array], NOBODY)
+        array = np.where(array >= 0, np.append(renumber, NO_UNIT)[array], NO_UNIT)
     if array.ndim == 2 and name != "requested":
-        filler = NOBODY if name == "top_unit" else 0
+        filler = NO_UNIT if name == "top_unit" else 0
         array = np.pad(array, ((0, 0), (0, depth - array.shape[1])), constant_values=filler)
     return np.asarray(array)
 

@@ -1,4 +1,4 @@
-"""What the page tells its reader about empty combinations, which belongs to the box of every attacker.
+"""Public knowledge about empty combinations, which belongs to the box of every attacker.
 
 A table of counts prints a combination without a unit as empty. So a cell that is there, hidden or not, has at least
 one unit: with 11 = x + x + 9 both hidden counts are 1. In the words of the audit, for every attacker:
@@ -21,6 +21,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints, floats, frozen
 from tablecloak.errors import InputError
+from tablecloak.model.tolerances import SMALLEST_COUNT
 
 if TYPE_CHECKING:
     from tablecloak.model.problem import Attacker, Problem
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 KNOWN, CELLS = "known", "cells"
 EMPTY = (KNOWN, CELLS)
 """What an empty combination is: printed as empty, or a cell of value zero that may be hidden."""
-ONE = 1.0
-"""The smallest count of a cell that is there: one unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +63,14 @@ class Emptiness:
 
 
 def known_bounds(table: Table, hide_zeros: bool = True) -> tuple[Floats, Floats]:
-    """low, high of each cell for whoever reads the page; infinite where it tells nothing.
+    """low, high of each cell by the page; infinite where nothing follows from it.
 
     A total is at least the sum of what its parts are at least. Where zeros are never hidden, all counts that are
     hidden are at least one.
     """
     known = Emptiness.of(table)
     present = known.present if hide_zeros else known.counted & (table.values > 0)
-    low = np.where(known.absent, 0.0, np.where(present, ONE, -np.inf))
+    low = np.where(known.absent, 0.0, np.where(present, SMALLEST_COUNT, -np.inf))
     if present.any():
         least = 0.0 if (table.values >= 0).all() else -np.inf
         implied = _implied(table, np.maximum(low, least))
@@ -99,9 +98,9 @@ def _implied(table: Table, low: Floats) -> Floats:
 
 
 def knowing_the_page(problem: Problem, attacker: Attacker) -> Attacker:
-    """The attacker with what his own and public knowledge together tell about totals."""
+    """The attacker with the bounds of totals that follow from own and public knowledge together."""
     table, cells = problem.table, attacker.cells
-    if not (Emptiness.of(table).counted & (problem.outsider_low >= ONE)).any():
+    if not (Emptiness.of(table).counted & (problem.outsider_low >= SMALLEST_COUNT)).any():
         return attacker
     low, high = problem.outsider_low.copy(), np.full(len(table), np.inf)
     low[cells], high[cells] = np.maximum(low[cells], attacker.low), attacker.high
@@ -111,7 +110,7 @@ def knowing_the_page(problem: Problem, attacker: Attacker) -> Attacker:
 
 
 def with_public_knowledge(problem: Problem, hide_zeros: bool) -> Problem:
-    """The problem with what the page tells everybody in the box, and levels that go no further."""
+    """The problem with public knowledge in the box, and levels that end there."""
     low, high = known_bounds(problem.table, hide_zeros)
     value, levels = problem.table.values, problem.levels
     lower = np.minimum(levels.lower, np.maximum(value - low, 0.0))
@@ -126,7 +125,7 @@ def with_public_knowledge(problem: Problem, hide_zeros: bool) -> Problem:
 
 
 def linked(tables: Sequence[Table], places: Sequence[Ints], absent: Bools) -> Emptiness:
-    """That of several tables in one, where cell i of table t is places[t][i]: what any of them tells."""
+    """That of several tables in one, where cell i of table t is places[t][i]: the knowledge of any of them."""
     masks = np.zeros((2, absent.size), dtype=bool)
     for table, at in zip(tables, places, strict=True):
         own = Emptiness.of(table)

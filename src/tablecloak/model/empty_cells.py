@@ -20,12 +20,10 @@ from tablecloak.model.contributions import placed
 from tablecloak.model.dimension import Dimension, label_of
 from tablecloak.model.emptiness import CELLS, EMPTY, KNOWN, check_counts
 from tablecloak.model.equations import Packing, aggregated, ancestors, summation_equations
+from tablecloak.model.settings import MOST_CELLS
 
 if TYPE_CHECKING:
     from tablecloak.model.table import Table
-
-MOST_CELLS = 5_000_000
-"""More cells than that are refused, unless the caller allows them."""
 
 Impossible: TypeAlias = Callable[[Mapping[str, Any]], Any] | Mapping[str, Any] | Sequence[Any] | Any
 """Combinations that cannot occur: see `with_empty_cells`."""
@@ -33,7 +31,7 @@ Impossible: TypeAlias = Callable[[Mapping[str, Any]], Any] | Mapping[str, Any] |
 
 @dataclass(frozen=True, eq=False)
 class EmptyCells:
-    """What becomes of empty combinations, as `Table.from_cells` and `tabulate` take it."""
+    """The treatment of empty combinations, as `Table.from_cells` and `tabulate` take it."""
 
     empty: str = KNOWN
     impossible: Impossible = None
@@ -53,9 +51,9 @@ class EmptyCells:
 
 def of_kind(table: Table, empty: EmptyCells, *, counts: bool, weighted: bool) -> Table:
     """The table with what its values are (checked) and what its empty combinations are."""
-    told = replace(table, counts=bool(counts), weighted=bool(weighted))
-    check_counts(told)
-    return told if empty.empty == KNOWN else with_empty_cells(told, empty.impossible, empty.most)
+    checked = replace(table, counts=bool(counts), weighted=bool(weighted))
+    check_counts(checked)
+    return checked if empty.empty == KNOWN else with_empty_cells(checked, empty.impossible, empty.most)
 
 
 def with_empty_cells(table: Table, impossible: Impossible = None, most: int = MOST_CELLS) -> Table:
@@ -91,8 +89,8 @@ def _spread(table: Table, codes: Codes, at: Ints) -> Table:
     units = np.zeros(size, dtype=np.int64)
     units[at] = table.units
     equations = frozen_matrix(summation_equations(table.dimensions, codes).matrix)
-    who = (table.respondents, table.holdings)
-    respondents, holdings = (None if each is None else placed([each], [at], size) for each in who)
+    levels = (table.respondents, table.holdings)
+    respondents, holdings = (None if each is None else placed([each], [at], size) for each in levels)
     return replace(
         table,
         codes=frozen(codes),

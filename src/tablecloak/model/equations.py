@@ -1,6 +1,6 @@
 """The equations that tie the cells of a table, built without loops over cells.
 
-A cell is a vector of codes, one a dimension, packed into one integer key. For dimension d with parent map
+A cell is a vector of codes, one for each dimension, packed into one integer key. For dimension d with parent map
 p_d, every cell with a parent is a *part* (+1) of the equation whose *total* (-1) is the cell with code c_d
 replaced by p_d(c_d). Cells that are not there count as structural zeros.
 """
@@ -19,16 +19,10 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Bools, Codes, Floats, Ints, ranges
 from tablecloak.errors import InputError
 from tablecloak.model.dimension import Dimension
+from tablecloak.model.tolerances import FLOAT_EPSILON, SUM_NOISE, SUM_NOISE_UNITS
 from tablecloak.model.units import residuals
 
 Number = TypeVar("Number", np.float64, np.int64)
-
-RELATIVE_TOLERANCE = 1e-12
-"""Rounding noise allowed in a sum, relative to the sum of the absolute values in it."""
-FLOAT_NOISE = float(np.finfo(np.float64).eps)
-"""What no check can ask for: the same, as far as numbers of this kind can tell."""
-DENSE_SPAN = 8
-"""Up to so many possible keys a key given, keys are looked up in an array instead of being sorted."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Packing:
 
     def numbered(self, keys: Ints) -> tuple[Ints, Ints]:
         """The distinct keys in order, and the place of each key among them."""
-        if self.span > DENSE_SPAN * keys.size:
+        if self.span > 8 * keys.size:  # else an array over all possible keys is faster than sorting
             distinct, places = np.unique(keys, return_inverse=True)
             return distinct, places
         place = np.zeros(self.span, dtype=np.int64)
@@ -138,15 +132,15 @@ def distinct_rows(matrix: csr_array) -> csr_array:
 
 
 def noise(size: Floats, unit: float | None = None) -> Floats:
-    """By how much a sum of floats may be off without being wrong; `size` is the sum of their absolutes.
+    """Tolerance for a sum of floats; `size` is the sum of their absolute values.
 
-    Rounding noise relative to the size. With a data unit: less than the unit as long as floats can tell one,
-    and never less than a millionth of it.
+    Rounding noise relative to the size. With a data unit: at most half a unit as long as floats distinguish units,
+    and never less than a millionth of one.
     """
     if unit is None:
-        return RELATIVE_TOLERANCE * size
-    relative = np.minimum(RELATIVE_TOLERANCE * size, unit / 2)
-    return np.maximum(np.maximum(relative, FLOAT_NOISE * size), 1e-6 * unit)
+        return SUM_NOISE * size
+    relative = np.minimum(SUM_NOISE * size, unit / 2)
+    return np.maximum(np.maximum(relative, FLOAT_EPSILON * size), SUM_NOISE_UNITS * unit)
 
 
 def additive(matrix: csr_array, rhs: Floats, units: Ints, decimals: int = 0) -> Bools:

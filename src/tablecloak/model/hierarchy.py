@@ -28,6 +28,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tablecloak.arrays import Bools, Codes
 from tablecloak.errors import InputError
 
 Tree: TypeAlias = Mapping[str, "Tree | Iterable[str] | None"]
@@ -35,7 +36,6 @@ Tree: TypeAlias = Mapping[str, "Tree | Iterable[str] | None"]
 
 _Row: TypeAlias = tuple[str, Any, Any]  # where it was found, code, parent (None: it has none)
 _BOM = "\ufeff"
-_SHOWN_CYCLE = 100  # codes of a cycle that a message spells out
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,8 +48,8 @@ class Hierarchy:
     """
 
     codes: tuple[str, ...]
-    parent: NDArray[np.int32]
-    depth: NDArray[np.int32] = field(init=False)
+    parent: Codes
+    depth: Codes = field(init=False)
     """How far each code lies below the total, which has depth 0."""
     index: Mapping[str, int] = field(init=False)
     """The position of each code in `codes`."""
@@ -81,7 +81,7 @@ class Hierarchy:
         return self.codes[0]
 
     @property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> Bools:
         """Whether nothing lies below a code, for each of `codes`."""
         leaf = np.ones(len(self.codes), dtype=np.bool_)
         leaf[self.parent[1:]] = False
@@ -249,7 +249,7 @@ class Hierarchy:
         return cls(tuple(codes), np.array(parents, dtype=np.int32))
 
 
-def _frozen(values: ArrayLike) -> NDArray[np.int32]:
+def _frozen(values: ArrayLike) -> Codes:
     (array := np.array(values, dtype=np.int32)).setflags(write=False)
     return array
 
@@ -298,8 +298,8 @@ def _row_faults(rows: Iterable[_Row], total: str | None) -> list[str]:
     return faults
 
 
-def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
-    """The cycles met on the way up from each code."""
+def _cycle_faults(rows: Iterable[_Row], shown: int = 100) -> list[str]:
+    """The cycles met on the way up from each code; of a longer one `shown` codes are listed."""
     above = defaultdict[str, list[str]](list)
     for _, code, parent in rows:
         if isinstance(code, str) and isinstance(parent, str) and code != parent:
@@ -315,8 +315,8 @@ def _cycle_faults(rows: Iterable[_Row]) -> list[str]:
                 path.popitem()
             elif parent in path:
                 cycle = [_shown(member) for member in [*list(path)[list(path).index(parent) :], parent]]
-                if (rest := len(cycle) - _SHOWN_CYCLE) > 0:
-                    cycle[_SHOWN_CYCLE // 2 : -_SHOWN_CYCLE // 2] = [f"... {rest} more ..."]
+                if (rest := len(cycle) - shown) > 0:
+                    cycle[shown // 2 : -shown // 2] = [f"... {rest} more ..."]
                 faults.append(f"cycle: {' below '.join(cycle)}")
             elif parent not in done:
                 path[parent] = iter(above[parent])

@@ -14,10 +14,10 @@ from tablecloak.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Protection levels as distances from the true value; zero where nothing is asked.
+    """Protection levels as distances from the true value; zero where nothing is required.
 
     For every attacker, cell p must have a_p - min >= lower_p, max - a_p >= upper_p, max - min >= sliding_p.
-    `conditional` asks max - min >= conditional_i of a cell that is not sensitive *if* it is hidden.
+    `conditional` requires max - min >= conditional_i of a cell that is not sensitive *if* it is hidden.
     """
 
     lower: Floats

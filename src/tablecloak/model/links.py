@@ -22,10 +22,11 @@ from tablecloak.model.dimension import Dimension, label_of
 from tablecloak.model.emptiness import CELLS, KNOWN, linked
 from tablecloak.model.equations import Packing, additive, distinct_rows
 from tablecloak.model.table import Table
-from tablecloak.model.units import LARGEST_UNITS, finest_decimals
+from tablecloak.model.tolerances import LARGEST_UNITS
+from tablecloak.model.units import finest_decimals
 
 RESPONSE = "response"
-"""The dimension that tells linked responses apart."""
+"""The dimension that distinguishes linked responses."""
 
 
 def link(tables: Sequence[Table]) -> Table:
@@ -303,7 +304,7 @@ def _words(left: str, right: Mapping[str, float]) -> str:
 
 
 def _stacked(tables: Mapping[str, Table], dimensions: Sequence[Dimension]) -> Table:
-    """The tables side by side, told apart by the dimension of responses."""
+    """The tables side by side, distinguished by the dimension of responses."""
     parts = list(tables.values())
     sizes = [len(table) for table in parts]
     places = [np.arange(size) + start for size, start in zip(sizes, np.cumsum([0, *sizes[:-1]]), strict=True)]

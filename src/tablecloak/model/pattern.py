@@ -1,7 +1,7 @@
 """Patterns: the four ways to publish a table, and what each lets an outsider know.
 
 Every pattern states an interval for every cell, its `View`. The audit judges the view and nothing else.
-A pattern checks itself when it is made; asked about a table of another size it raises an `InputError`.
+A pattern is checked when it is made; applied to a table of another size it raises an `InputError`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class View:
 
     @property
     def centred(self) -> Bools:
-        """Cells whose number is in the middle of low..high, where it tells no more than these two do."""
+        """Cells whose number is in the middle of low..high, where it adds nothing to these two."""
         with np.errstate(invalid="ignore"):
             off = np.abs((self.low + self.high) / 2 - self.shown)
             return np.isfinite(off) & (off <= 1e-9 * np.maximum(np.abs(self.low), np.abs(self.high)))

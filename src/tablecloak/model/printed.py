@@ -33,10 +33,8 @@ from tablecloak.errors import InputError, counted
 from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.model.problem import Problem
 from tablecloak.model.table import Table
+from tablecloak.model.tolerances import LARGEST_PRINTED_UNITS
 from tablecloak.model.units import amounts, is_whole, nearest_units
-
-MOST_UNITS = 2.0**58
-"""Numbers of data units from here on have no room to be multiplied by ten in whole numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +51,26 @@ class PrintedUnit:
     def of(cls, table: Table, decimals: int | None = None, unit: float | None = None) -> PrintedUnit:
         """From a number of decimals or from the unit itself; it must be a whole multiple of the data unit."""
         fault, own = "", Fraction(1, 10**table.decimals)
-        asked = Fraction(0)
+        requested = Fraction(0)
         if (decimals is None) == (unit is None):
             fault = "give decimals or a unit, one of them"
         elif unit is not None:
             if _is_number(unit) and 0 < unit < math.inf:
-                asked = Fraction(str(unit))
+                requested = Fraction(str(unit))
             else:
                 fault = "unit: expected a number above zero"
         elif isinstance(decimals, int | np.integer) and not isinstance(decimals, bool) and decimals >= 0:
-            asked = Fraction(1, 10 ** int(decimals))
+            requested = Fraction(1, 10 ** int(decimals))
         else:
             fault = "decimals: expected a whole number, zero or more"
         if not fault:
             name = "unit" if decimals is None else "decimals"
-            fault = _unit_fault(name, asked, own)
+            fault = _unit_fault(name, requested, own)
         if fault:
             advice = f"The data unit of this table is {plain_number(table.unit)}: print in multiples of it."
             raise InputError("Printed unit", [fault], advice=advice)
-        places = int(decimals) if decimals is not None else _decimals(asked)
-        return cls(int(asked * 10**places), places, table.decimals)
+        places = int(decimals) if decimals is not None else _decimals(requested)
+        return cls(int(requested * 10**places), places, table.decimals)
 
     @property
     def size(self) -> float:
@@ -227,11 +225,11 @@ class Printed:
             most = np.nanmax(
                 np.abs([np.where(np.isfinite(each), each, 0) for each in _numbers(view)]), axis=0
             )
-            large = most * 10.0**self.unit.data_decimals >= MOST_UNITS
+            large = most * 10.0**self.unit.data_decimals >= LARGEST_PRINTED_UNITS
         faults = [
             f"cell {label} has too many data units" for label in problem.table.labels(np.flatnonzero(large))
         ]
-        if self.unit.steps >= MOST_UNITS:
+        if self.unit.steps >= LARGEST_PRINTED_UNITS:
             faults.append("the printed unit has too many data units")
         if faults:
             raise InputError("Printed pattern", faults, advice="Give the table fewer decimals.")
@@ -334,7 +332,7 @@ def _decimals(number: Fraction) -> int:
     return places
 
 
-def _unit_fault(name: str, asked: Fraction, own: Fraction) -> str:
-    if asked < own:
+def _unit_fault(name: str, requested: Fraction, own: Fraction) -> str:
+    if requested < own:
         return f"{name}: finer than the data unit"
-    return f"{name}: no whole multiple of the data unit" if (asked / own).denominator != 1 else ""
+    return f"{name}: no whole multiple of the data unit" if (requested / own).denominator != 1 else ""

@@ -1,39 +1,49 @@
-"""What a publication must leave open: one number for each cell, attacker and side, made here and nowhere else.
+"""Requirements of a publication and the bounds of deviations: computed here and nowhere else.
 
-For cell p with value a_p and attacker k with the box low_k <= y <= high_k, in whole data units:
+For cell p with value a_p and attacker k with the box low_k <= y <= high_k, in integral data units:
 
     lower = min(ceil LPL_p, a_p - ceil low_k),   upper = min(ceil UPL_p, floor high_k - a_p),
     sliding = min(ceil SPL_p, floor high_k - ceil low_k).
 
-What an attacker knows of himself is not protected: levels end at his box. The audit, certificates and methods compare
-with these numbers, so that they cannot disagree about what is asked.
+Levels end at the attacker's box: own knowledge is not protected. The audit, certificates and methods compare with these
+numbers, so that they cannot disagree about what is required.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.model.pattern import View
-from tablecloak.model.problem import Problem
-from tablecloak.model.result import Audit
 from tablecloak.model.units import units_above, units_below
+
+if TYPE_CHECKING:
+    from tablecloak.model.pattern import View
+    from tablecloak.model.problem import Problem
+    from tablecloak.model.result import Audit
 
 
 class RequiredLevels(NamedTuple):
-    """What is required of some cells against one attacker, in whole data units; zero where nothing is."""
+    """Required levels of some cells against one attacker; zero where nothing is required."""
 
     lower: Floats
     upper: Floats
     sliding: Floats
 
 
+def cells_with_requirements(problem: Problem, touched: Bools) -> Bools:
+    """Cells that have a requirement in a pattern: the sensitive ones, and touched ones with a conditional width."""
+    if not problem.has_conditional:
+        return problem.sensitive
+    return problem.sensitive | ((problem.levels.conditional > 0) & touched)
+
+
 def required_units(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:
-    """The requirements of the cells against an attacker; conditional widths count as sliding ones if `touched`."""
+    """Required levels in integral data units; conditional widths count as sliding ones if `touched`."""
     levels, value = problem.level_units, problem.table.units[cells].astype(np.float64)
     low, high = (end[cells] for end in problem.box_units(attacker))
     down, up = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
@@ -45,15 +55,16 @@ def required_units(problem: Problem, attacker: int, cells: Ints, touched: bool =
     )
 
 
-def required_amounts(problem: Problem, attacker: int, cells: Ints) -> RequiredLevels:
-    """The requirements in the units of the table's values instead of data units."""
-    return RequiredLevels(*(problem.table.amounts(each) for each in required_units(problem, attacker, cells)))
+def required_amounts(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:
+    """Required levels as amounts: `required_units` in the units of the table's values."""
+    levels = required_units(problem, attacker, cells, touched)
+    return RequiredLevels(*(problem.table.amounts(level) for level in levels))
 
 
-def room_by_box(problem: Problem, attacker: int = 0) -> tuple[Floats, Floats]:
-    """How far below and above its true value an attacker (0: the outsider) knows each cell to be, as amounts.
+def box_deviation_bounds(problem: Problem, attacker: int = 0) -> tuple[Floats, Floats]:
+    """Deviation bounds by an attacker's box alone (0: the outsider): below and above the true values, as amounts.
 
-    Whole data units: the difference of two large floats would be off by more than a small level.
+    Computed in data units: the difference of two large floats would be off by more than a small level.
     """
     value, (low, high) = problem.table.units.astype(np.float64), problem.box_units(attacker)
     below, above = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
@@ -61,7 +72,7 @@ def room_by_box(problem: Problem, attacker: int = 0) -> tuple[Floats, Floats]:
 
 
 def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Floats, Floats]:
-    """low <= 0 <= high: how far each cell may deviate by view and box alone, in whole data units."""
+    """Deviation bounds by view and box, low <= 0 <= high, in integral data units."""
     table = problem.table
     low, high = np.zeros((2, len(table)))
     vague = np.flatnonzero((view.low != table.values) | (view.high != table.values))
@@ -73,34 +84,39 @@ def deviation_bounds(problem: Problem, view: View, attacker: int) -> tuple[Float
 
 
 class Side(Enum):
-    """Which requirement a requirement is about."""
+    """The level that a requirement is about."""
 
     DOWN = "lower"
     UP = "upper"
     SLIDE = "sliding"
 
-
-DIRECTIONS = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}
-"""The directions (upward?) that a side is about."""
+    @property
+    def directions(self) -> tuple[bool, ...]:
+        """The directions of the deviations that meet the level: upward (True), downward (False)."""
+        return {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[self]
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A level that the cells hidden so far do not give: cell, attacker, side and size."""
+    """A level to be met: cell, attacker, side and amount."""
 
     cell: int
     attacker: int
     side: Side
     level: float
 
+    @property
+    def directions(self) -> tuple[bool, ...]:
+        """The directions of the deviations that meet it: upward (True), downward (False)."""
+        return self.side.directions
 
-def sides(requirement: Requirement) -> tuple[bool, ...]:
-    """The directions (upward?) that a level is about."""
-    return DIRECTIONS[requirement.side]
+    def extent(self, down: float, up: float) -> float:
+        """The deviation that counts toward the level of a cell that deviates by `down` and by `up`."""
+        return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[self.side]
 
 
 def unmet_requirements(problem: Problem, found: Audit) -> list[Requirement]:
-    """The levels an audit found unmet."""
+    """Requirements that an audit found unmet, without dominated ones."""
     assert found.unmet is not None
     needs = (found.required_lower, found.required_upper, found.required_sliding)
     requirements = [
@@ -112,25 +128,32 @@ def unmet_requirements(problem: Problem, found: Audit) -> list[Requirement]:
     return undominated(problem, requirements)
 
 
-def undominated(problem: Problem, requirements: list[Requirement]) -> list[Requirement]:
-    """Without the requirements that another one implies: the same cell and side, as large a level, a tighter box.
+def open_requirements(problem: Problem, found: Audit, candidates: Bools) -> list[Requirement]:
+    """Requirements that an audit found unmet and conditional widths of candidate cells, by decreasing level."""
+    return by_decreasing_level(
+        [*unmet_requirements(problem, found), *conditional_widths(problem, candidates)]
+    )
 
-    A deviation in the tighter box is one in the wider box too. The audit asks all attackers all the same.
+
+def undominated(problem: Problem, requirements: list[Requirement]) -> list[Requirement]:
+    """Requirements without dominated ones: same cell and side, a level at least as large, a tighter box.
+
+    A deviation in the tighter box is one in the wider box too. The audit checks all of them nevertheless.
     """
     names = sorted({requirement.attacker for requirement in requirements})
     inside = _box_inside(problem, names)
-    by_question: dict[tuple[int, Side], list[Requirement]] = {}
+    rivals_of: dict[tuple[int, Side], list[Requirement]] = {}
     for requirement in requirements:
-        by_question.setdefault((requirement.cell, requirement.side), []).append(requirement)
+        rivals_of.setdefault((requirement.cell, requirement.side), []).append(requirement)
     kept = []
-    for rivals in by_question.values():
+    for rivals in rivals_of.values():
         for requirement in rivals:
             stronger = (
                 other
                 for other in rivals
                 if other.level >= requirement.level
                 and inside[names.index(other.attacker), names.index(requirement.attacker)]
-                and not (  # of two alike the first one stays
+                and not (  # of two equal ones the first one stays
                     other.level == requirement.level
                     and inside[names.index(requirement.attacker), names.index(other.attacker)]
                     and other.attacker >= requirement.attacker
@@ -143,8 +166,8 @@ def undominated(problem: Problem, requirements: list[Requirement]) -> list[Requi
 
 def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
     """inside[j, k]: the box of the j-th attacker lies in that of the k-th."""
-    who = [problem.attackers[attacker - 1] for attacker in attackers if attacker > 0]
-    cells = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(attacker.cells for attacker in who)]))
+    known = [problem.attackers[attacker - 1].cells for attacker in attackers if attacker > 0]
+    cells = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *known]))
     boxes = [problem.box(attacker) for attacker in attackers]
     low = np.array([box[0][cells] for box in boxes]).reshape(len(boxes), cells.size)
     high = np.array([box[1][cells] for box in boxes]).reshape(len(boxes), cells.size)
@@ -154,8 +177,8 @@ def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
     return inside
 
 
-def all_levels(problem: Problem) -> list[Requirement]:
-    """The levels of sensitive cells against every attacker, the largest first; those that others imply are left out."""
+def all_requirements(problem: Problem) -> list[Requirement]:
+    """Requirements of all sensitive cells against all attackers, by decreasing level, without dominated ones."""
     cells = np.flatnonzero(problem.sensitive)
     requirements = []
     for attacker in range(len(problem.attacker_names)):
@@ -166,11 +189,11 @@ def all_levels(problem: Problem) -> list[Requirement]:
                 Requirement(cell, attacker, side, level)
                 for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
             ]
-    return _largest_first(undominated(problem, requirements))
+    return by_decreasing_level(undominated(problem, requirements))
 
 
 def conditional_widths(problem: Problem, cells: Bools) -> list[Requirement]:
-    """What is asked of these cells only if they are touched, against every attacker."""
+    """Conditional widths of the cells against all attackers, as requirements by decreasing level."""
     which = np.flatnonzero(cells & (problem.levels.conditional > 0))
     requirements = []
     for attacker in range(len(problem.attacker_names) if which.size else 0):
@@ -180,10 +203,11 @@ def conditional_widths(problem: Problem, cells: Bools) -> list[Requirement]:
             for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
             if width > 0
         ]
-    return _largest_first(requirements)
+    return by_decreasing_level(requirements)
 
 
-def _largest_first(requirements: list[Requirement]) -> list[Requirement]:
+def by_decreasing_level(requirements: Iterable[Requirement]) -> list[Requirement]:
+    """Requirements by decreasing level; ties by attacker, cell and side."""
     return sorted(
         requirements,
         key=lambda requirement: (

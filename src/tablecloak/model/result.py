@@ -51,9 +51,9 @@ class Report:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What each attacker can work out about each cell, beside what was required. Confidential.
+    """What each attacker can infer about each cell, beside what was required. Confidential.
 
-    One row a question (cell, attacker). With `exact`, `low..high` is the exact feasibility interval; without,
+    One row for each cell and attacker. With `exact`, `low..high` is the exact feasibility interval; without,
     it is an inner estimate that was pushed just far enough to decide `safe`.
     """
 
@@ -93,7 +93,7 @@ class Audit:
 
     @property
     def open_cells(self) -> Ints:
-        """Cells that are not protected against somebody."""
+        """Cells that are not protected against some attacker."""
         return np.unique(np.concatenate([self.cells[~self.safe_rows], self.too_close]))
 
     @property
@@ -121,14 +121,16 @@ class Audit:
     def summary(self, problem: Problem) -> str:
         """The verdict in a few lines, cells by label."""
         verdict = "SAFE" if self.safe else "NOT SAFE"
-        asked = f"{counted(self.cells.size, 'question')} on {counted(np.unique(self.cells).size, 'cell')}"
+        audited = f"{counted(self.cells.size, 'question')} on {counted(np.unique(self.cells).size, 'cell')}"
         lines = [
-            f"{verdict}: {asked}, {counted(len(problem.attacker_names), 'attacker')}, engine {self.engine}"
+            f"{verdict}: {audited}, {counted(len(problem.attacker_names), 'attacker')}, engine {self.engine}"
         ]
         for cell in self.open_cells[:20]:
-            who = {problem.attacker_names[k] for k in self.attackers[(self.cells == cell) & ~self.safe_rows]}
+            attackers = {
+                problem.attacker_names[k] for k in self.attackers[(self.cells == cell) & ~self.safe_rows]
+            }
             lines.append(
-                f"  open: {problem.table.label(int(cell))} ({', '.join(sorted(who)) or 'shown too close'})"
+                f"  open: {problem.table.label(int(cell))} ({', '.join(sorted(attackers)) or 'shown too close'})"
             )
         if self.open_cells.size > 20:
             lines.append(f"  ... and {self.open_cells.size - 20} more")

@@ -14,7 +14,6 @@ from scipy.sparse import csr_array, issparse
 from tablecloak.arrays import Bools, Codes, Floats, Ints, floats, frozen, frozen_matrix
 from tablecloak.errors import InputError, near
 from tablecloak.model.cells import (
-    MOST_DECIMALS,
     Cells,
     infer_decimals,
     leaf_cells,
@@ -26,9 +25,11 @@ from tablecloak.model.cells import (
 from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension, check_dimensions, label_of
 from tablecloak.model.emptiness import KNOWN, Emptiness
-from tablecloak.model.empty_cells import MOST_CELLS, EmptyCells, Impossible, of_kind
+from tablecloak.model.empty_cells import EmptyCells, Impossible, of_kind
 from tablecloak.model.equations import Packing, summation_equations
-from tablecloak.model.units import FLOAT_NOISE, amounts, checked_units, residuals, unit_of
+from tablecloak.model.settings import MOST_CELLS
+from tablecloak.model.tolerances import FLOAT_NOISE, MOST_DECIMALS
+from tablecloak.model.units import amounts, checked_units, residuals, unit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +53,13 @@ class Table:
     response: str = "value"
     """What the values measure, for headings."""
     respondents: Contributions | None = None
-    """Who contributes to each cell, where that is known."""
+    """Contributors of each cell, where they are known."""
     holdings: Contributions | None = None
     """The same by holding: respondents that belong together count as one."""
     frame_kind: str | None = None
     """The dataframe library the data came from; frames made of the table are of the same kind."""
     virtual: int = 0
-    """The last so many cells are sums that no publication shows: unions of cells that must be protected."""
+    """Number of cells at the end that no publication shows: sums of cells that must be protected together."""
     cell_decimals: NDArray[np.int8] | None = None
     """The decimals of the table that each cell is from, where linked tables differ in them."""
     rounding: float = 0.0
@@ -70,7 +71,7 @@ class Table:
     empty: str = KNOWN
     """What empty combinations are: "known" (printed as empty), or "cells" of value zero that may be hidden."""
     emptiness: Emptiness | None = None
-    """What linked tables tell about each other's cells; None: it follows from the fields above."""
+    """Knowledge of linked tables about each other's cells; None: it follows from the fields above."""
 
     # ------------------------------------------------------------------ making one
 
@@ -97,7 +98,7 @@ class Table:
         value must be a whole multiple of the data unit; `decimals` sets it. With a `tolerance` totals that miss
         their parts by no more than this absolute amount are added up again. `recompute=True` ignores the totals
         given: leaves are rounded to the data unit (`round=False` refuses what would have to be) and all totals are
-        added up from them. `Table.rounding` tells the largest change. Further numeric columns are kept in `columns`.
+        added up from them. `Table.rounding` is the largest change. Further numeric columns are kept in `columns`.
 
         `counts` says that the values are numbers of units, `weighted` that they are weighted. With
         ``empty="cells"`` combinations that are not listed become cells of value zero, up to `most_cells` cells,

@@ -1,39 +1,43 @@
 """Data units: every value of a table is a whole number of them, so that sums are exact.
 
 With t decimals the data unit is 10^-t, and a cell of value a holds the whole number a 10^t. Below 2^52 units two
-different whole numbers are two different floats, so that an amount and its units can be told from each other.
+different whole numbers are two different floats, so that an amount determines its units and vice versa.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import isfinite, log10
+from math import isfinite, isinf, log10
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError
+from tablecloak.model.tolerances import (
+    DIGITS,
+    EXACT_POWER,
+    FLOAT_NOISE,
+    LARGEST_RESIDUAL,
+    LARGEST_SUM,
+    LARGEST_UNITS,
+    NEAR_INTEGER,
+    OTHER_NOISE_UNITS,
+    OWN_NOISE_UNITS,
+    ROW_FACTORS,
+)
 
-LARGEST_UNITS = 2**52
-"""A cell holds fewer units than this."""
-FLOAT_NOISE = 8 * float(np.finfo(np.float64).eps)
-"""By how much a number may be off, relative to itself, and still be the decimal next to it."""
-NEAR_WHOLE = 1e-9
-"""A number of units this near to a whole number is that number: what is left of a decimal in a float."""
-OWN_SHARE, OTHER_SHARE = 0.25, 1e-3
-"""Noise is never more than this share of a unit: of a number itself, and of larger ones it was computed from."""
-EXACT_POWER = 22
-"""The highest power of ten that a float holds exactly."""
-LARGEST_SUM = 2.0**62
-"""Sums of products are added up in 64 bits if they stay below this in size."""
-MULTIPLIERS = (*range(2, 13), *(10**power for power in range(2, 13)))
-"""What equations with fractions as coefficients are multiplied by to have whole ones."""
-BEYOND = 10**300
-"""Residuals are told up to this size."""
-DIGITS = 15
-"""Decimals of up to this many digits survive the way into a float and back."""
+
+def exact_number(value: float) -> Fraction | float:
+    """The decimal that a float stands for: 0.1 is 1/10, and so is 0.1 with rounding noise in the last bits.
+
+    It is the decimal of 15 digits next to the float: every decimal of up to 15 digits is recovered from its
+    float. Beyond 10^15 it is the shortest decimal that gives the float. The order of numbers is kept.
+    """
+    if isinf(value):
+        return float(value)
+    return Fraction(f"{value:.{DIGITS}g}" if abs(value) < 10.0**DIGITS else repr(float(value)))
 
 
 def unit_of(decimals: int) -> float:
@@ -73,9 +77,9 @@ def is_whole(values: Floats, whole: Floats, decimals: int, others: Floats | floa
     """
     near, unit = amounts(whole, decimals), unit_of(decimals)
     with np.errstate(invalid="ignore"):
-        own = np.minimum(FLOAT_NOISE * np.abs(values), OWN_SHARE * unit)
-        further = np.minimum(FLOAT_NOISE * np.abs(others), OTHER_SHARE * unit)
-        slack = np.maximum(np.maximum(own, further), NEAR_WHOLE * unit)
+        own = np.minimum(FLOAT_NOISE * np.abs(values), OWN_NOISE_UNITS * unit)
+        further = np.minimum(FLOAT_NOISE * np.abs(others), OTHER_NOISE_UNITS * unit)
+        slack = np.maximum(np.maximum(own, further), NEAR_INTEGER * unit)
         return np.asarray((near == values) | (np.abs(near - values) <= slack))
 
 
@@ -122,12 +126,6 @@ def _toward(values: Floats, decimals: int, up: bool, others: Floats | float = 0.
 
 def _decimals_of(unit: float) -> int:
     return round(-log10(unit))
-
-
-def snapped(values: Floats, decimals: int, others: Floats | float = 0.0) -> Floats:
-    """Values without float noise: those that are whole numbers of units up to noise as exactly these."""
-    whole = nearest_units(values, decimals)
-    return np.where(is_whole(values, whole, decimals, others), amounts(whole, decimals), values)
 
 
 # ---------------------------------------------------------------------- what does not fit
@@ -187,7 +185,7 @@ def residuals(matrix: csr_array, rhs: Floats, units: Ints, decimals: int) -> Flo
     found = (sums - np.where(good, right, 0.0).astype(np.int64)) / np.maximum(factor, 1.0)
     for row in _at(~good):
         exact = _exact_residual(matrix, float(rhs[row]), units, decimals, row)
-        found[row] = float(max(Fraction(-BEYOND), min(exact, Fraction(BEYOND))))
+        found[row] = float(max(Fraction(-LARGEST_RESIDUAL), min(exact, Fraction(LARGEST_RESIDUAL))))
     return np.asarray(found, dtype=np.float64)
 
 
@@ -196,7 +194,7 @@ def _whole_rows(matrix: csr_array) -> tuple[csr_array, Floats]:
     factor = np.ones(matrix.shape[0])
     of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     data, open_ = matrix.data, _rows_with(_fractional(matrix.data), of, matrix.shape[0])
-    for multiplier in MULTIPLIERS if open_.any() else ():
+    for multiplier in ROW_FACTORS if open_.any() else ():
         still = open_[of] & _fractional(matrix.data * multiplier)
         done = open_ & ~_rows_with(still, of, matrix.shape[0])
         factor[done], open_ = multiplier, open_ & ~done
@@ -222,5 +220,5 @@ def _exact_residual(matrix: csr_array, rhs: float, units: Ints, decimals: int, r
 
 
 def _decimal(number: float) -> Fraction:
-    """The decimal of 15 digits that a float stands for; a whole number itself."""
-    return Fraction(number if number.is_integer() else f"{number:.{DIGITS}g}")
+    """`exact_number` of a finite float; an integer itself, of any size."""
+    return Fraction(number) if number.is_integer() else Fraction(exact_number(number))

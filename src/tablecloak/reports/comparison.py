@@ -31,7 +31,7 @@ from tablecloak.reports.settings import SETTINGS
 from tablecloak.reports.tables import many, percent
 
 if TYPE_CHECKING:
-    from tablecloak.analysis import Comparison, Outcome
+    from tablecloak.analysis import Comparison, MethodOutcome
 
 COLOURS = (BLUE, "#D55E00", "#009E73", ORANGE, "#CC79A7", "#56B4E9", INK)
 STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
@@ -124,7 +124,7 @@ def _text(value: Any, share: bool) -> str:
     return f"{value:,.0f}" if 1e6 <= abs(value) < 1e12 else f"{value:,.6g}"
 
 
-def _settings(outcome: Outcome) -> list[tuple[str, str]]:
+def _settings(outcome: MethodOutcome) -> list[tuple[str, str]]:
     """All parameters of a method that ran, those given of one that did not."""
     params = outcome.params if outcome.result is None else outcome.result.report.params
     return [(name, NONE if value is None else str(value)) for name, value in params.items()]
@@ -149,7 +149,7 @@ def _moments(comparison: Comparison) -> dict[str, Any]:
 # ---------------------------------------------------------------------- plots
 
 
-def costs_svg(outcomes: Sequence[Outcome], *, title: str = "") -> str:
+def costs_svg(outcomes: Sequence[MethodOutcome], *, title: str = "") -> str:
     """Cost against seconds, one field for each kind of pattern, because their costs are in different units.
 
     A line is the cost of the best pattern of a method so far; a hollow triangle at its end is the proven bound. A
@@ -184,7 +184,7 @@ def costs_svg(outcomes: Sequence[Outcome], *, title: str = "") -> str:
         return svg_of(figure, "cost", "Cost over time of each method, and the proven bound at its end.")
 
 
-def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
+def _cost_line(axes: Any, outcome: MethodOutcome, number: int) -> None:
     """The cost of a method over time, in steps, and its bound."""
     known = [(seconds, cost) for seconds, cost, _ in outcome.history if cost is not None]
     end = max(outcome.seconds, SETTINGS.least_seconds)
@@ -208,7 +208,7 @@ def _cost_line(axes: Any, outcome: Outcome, number: int) -> None:
         )
 
 
-def _best_bound(axes: Any, outcomes: Sequence[Outcome]) -> None:
+def _best_bound(axes: Any, outcomes: Sequence[MethodOutcome]) -> None:
     """The best bound of several suppressions: it holds for all of them."""
     proven = [each.bound for each in outcomes if each.bound is not None and np.isfinite(each.bound)]
     if len(outcomes) > 1 and proven:
@@ -217,7 +217,7 @@ def _best_bound(axes: Any, outcomes: Sequence[Outcome]) -> None:
         )
 
 
-def _cost_axis(axes: Any, outcomes: Sequence[Outcome]) -> None:
+def _cost_axis(axes: Any, outcomes: Sequence[MethodOutcome]) -> None:
     """Costs and bounds upward; logarithmic where they are of very different size and none is zero."""
     given = [number for each in outcomes for number in (each.cost, each.bound)]
     given += [cost for each in outcomes for _, cost, _ in each.history]

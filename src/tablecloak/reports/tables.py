@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tablecloak.analysis import Losses, Tally, losses, losses_by_code
+from tablecloak.analysis import CellCounts, Losses, losses, losses_by_code
 from tablecloak.arrays import Floats, Ints
 from tablecloak.model import Audit, Dimension, Pattern, Problem, Reason
 from tablecloak.reports.plots import tightest
@@ -225,7 +225,7 @@ class Tables:
         return list(zip(self.names([opening.cell for opening in found]), whom, strict=True)) if found else []
 
 
-def _tally(tally: Tally, code: int) -> dict[str, Any]:
+def _tally(tally: CellCounts, code: int) -> dict[str, Any]:
     share, value = float(tally.share[code]), float(tally.value_share[code])
     return {
         "cells": int(tally.cells[code]),

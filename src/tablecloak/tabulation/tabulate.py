@@ -37,12 +37,12 @@ from tablecloak.tabulation.duckdb import (
     MEMORY,
     RESPONDENTS,
     CodeList,
+    ContributorSummary,
     Level,
     Loaded,
     Part,
     Reading,
     Shape,
-    Tally,
     cell_sums,
     file_parts,
     frame_part,
@@ -262,10 +262,10 @@ def _decimals(loaded: Loaded, shape: Shape, values: Floats, given: int | None) -
     return enough_decimals(values) if blurred else found
 
 
-def _contributions(level: str, found: Tally, totals: Floats) -> Contributions:
+def _contributions(level: str, found: ContributorSummary, totals: Floats) -> Contributions:
     """What was found, with the shares as matrices of units and cells."""
     shape, at = (found.units.size, found.count.size), (found.share_unit, found.share_cell)
-    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # NOBODY has none
+    weights = np.append(found.unit_weight, 0.0)[found.top_unit]  # NO_UNIT has none
     return Contributions(
         level,
         frozen(found.count),

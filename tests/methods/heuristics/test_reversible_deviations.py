@@ -11,7 +11,7 @@ from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import CubeSearch, QuickDeviations
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.methods.intervals import stated
-from tablecloak.model import Suppression, all_levels, room_by_box, unmet_requirements
+from tablecloak.model import Suppression, all_requirements, box_deviation_bounds, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.testing import assert_protected
 from tablecloak.testing.random_cases import random_case, random_levels
@@ -39,18 +39,20 @@ def test_all_requirements_get_a_witness(fixture):
 def test_what_deviations_span_is_safe_as_intervals(fixture):
     """Up to a data unit: ends of linear programs are rounded outward."""
     problem = FIXTURES[fixture]()
-    search = built(problem, all_levels(problem))
+    search = built(problem, all_requirements(problem))
     below, above = (np.ceil(side / problem.table.unit - 1e-6) * problem.table.unit for side in search.spans())
     assert np.isfinite(below).all() and np.isfinite(above).all()
     assert not below[problem.forced].any() and not above[problem.forced].any()
-    most_below, most_above = room_by_box(problem)
+    most_below, most_above = box_deviation_bounds(problem)
     assert_protected(problem, stated(problem, np.minimum(below, most_below), np.minimum(above, most_above)))
 
 
 @pytest.mark.parametrize("fixture", ["two way", "three way", "two hierarchies"])
 def test_what_hypercubes_span_is_safe_as_intervals(fixture):
     problem = FIXTURES[fixture]()
-    cubes = CubeSearch(problem, ~problem.forced, all_levels(problem), np.random.default_rng(0), silent, NEVER)
+    cubes = CubeSearch(
+        problem, ~problem.forced, all_requirements(problem), np.random.default_rng(0), silent, NEVER
+    )
     cubes.build()
     assert not cubes.unmet
     below, above = cubes.spans()

@@ -13,7 +13,7 @@ from tablecloak.methods.intervals import Touching, hidden_by_mark, stated
 from tablecloak.methods.intervals.attainable import repaired
 from tablecloak.methods.intervals.slope_scaling import with_switches
 from tablecloak.methods.unified import Formulation, combined_formulation
-from tablecloak.model import Problem, all_levels, room_by_box
+from tablecloak.model import Problem, all_requirements, box_deviation_bounds
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
@@ -40,12 +40,12 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
             continue
         far = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
         formulation = form_of(problem, allowed, far)
-        points = Touching(problem, formulation, TOUCH, far, all_levels(problem), NEVER).start(allowed)
+        points = Touching(problem, formulation, TOUCH, far, all_requirements(problem), NEVER).start(allowed)
         params = {"grid": 0.0, "asymmetry": 0.0, "touch": TOUCH, "seconds": 10.0}
         bound = protect(problem, "interval-combined", params=params).bound
         paid = TOUCH * float(problem.weights[problem.sensitive].sum())
         for x in points:
-            most = room_by_box(problem)
+            most = box_deviation_bounds(problem)
             below, above = (
                 np.minimum(room, most)
                 for room, most in zip((formulation.below.at(x), formulation.above.at(x)), most, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tablecloak.methods.unified import CuttingPlaneModel, combined_formulation, interval_formulation
-from tablecloak.model import Problem, all_levels
+from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
 from two_way import TwoWay
@@ -30,7 +30,7 @@ def partial(problem: Problem, first: CuttingPlaneModel | None = None) -> Cutting
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
     known = () if first is None else first.tight_cuts()
-    return CuttingPlaneModel(problem, formulation, all_levels(problem), [], NEVER, silent, known)
+    return CuttingPlaneModel(problem, formulation, all_requirements(problem), [], NEVER, silent, known)
 
 
 def test_proofs_of_other_levels_save_rounds_and_change_no_optimum() -> None:
@@ -58,11 +58,11 @@ def test_whatever_gap_is_guessed_the_optimum_is_the_same(
     )
     whole = replace(formulation, switches=None)
     expected = CuttingPlaneModel(
-        problem, whole, all_levels(problem), [], Deadline.after(60.0), silent
+        problem, whole, all_requirements(problem), [], Deadline.after(60.0), silent
     ).solve()
     monkeypatch.setattr("tablecloak.methods.unified.cutting_plane_model.FIRST_GUESS", guess)
     answer = CuttingPlaneModel(
-        problem, formulation, all_levels(problem), [], Deadline.after(60.0), silent
+        problem, formulation, all_requirements(problem), [], Deadline.after(60.0), silent
     ).solve()
     assert expected.outcome is answer.outcome is Outcome.OPTIMAL
     assert answer.safe
@@ -75,6 +75,6 @@ def test_no_time_proves_nothing() -> None:
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
     answer = CuttingPlaneModel(
-        problem, formulation, all_levels(problem), [], Deadline.after(0.0), silent
+        problem, formulation, all_requirements(problem), [], Deadline.after(0.0), silent
     ).solve()
     assert answer.outcome is Outcome.TIME_LIMIT and not answer.safe

@@ -25,7 +25,7 @@ from tablecloak.methods.unified import (
     suppression_formulation,
     with_senses,
 )
-from tablecloak.model import Problem, Rounding, all_levels, conditional_widths
+from tablecloak.model import Problem, Rounding, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import Outcome, row_generation
@@ -49,7 +49,7 @@ LIMIT = 2.0
 def second(problem: Problem, formulation: Formulation) -> ModelSolution:
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
     return CuttingPlaneModel(
-        problem, formulation, all_levels(problem), widths, Deadline.after(LIMIT), silent
+        problem, formulation, all_requirements(problem), widths, Deadline.after(LIMIT), silent
     ).solve()
 
 
@@ -57,7 +57,7 @@ def agree(problem: Problem, formulation: Formulation) -> tuple[Outcome, float]:
     """Both models on a form; what they agree on."""
     widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
     one, other = (
-        solve_compact_model(problem, formulation, all_levels(problem), widths, LIMIT),
+        solve_compact_model(problem, formulation, all_requirements(problem), widths, LIMIT),
         second(problem, formulation),
     )
     if Outcome.TIME_LIMIT in (one.outcome, other.outcome):

@@ -14,7 +14,7 @@ from tablecloak.methods.intervals import stated
 from tablecloak.methods.unified import ProtectionCut, local_separation, local_start
 from tablecloak.methods.unified.local_separation import LocalSeparator
 from tablecloak.methods.unified.separation import LinearProtectionSeparator, protection_separator_of
-from tablecloak.model import Mark, all_levels
+from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import KINDS, random_problem
 
@@ -29,7 +29,7 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, 19])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes, asked = all_levels(problem), Boxes(problem), separator(problem)
+        requirements, boxes, asked = all_requirements(problem), Boxes(problem), separator(problem)
         size = len(problem.table)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
@@ -59,7 +59,7 @@ def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.Monke
     for seed in range(12):
         rng = np.random.default_rng([seed, 21])
         problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))
-        requirements, asked = all_levels(problem), separator(problem)
+        requirements, asked = all_requirements(problem), separator(problem)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for _ in range(4):
             below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
@@ -70,7 +70,7 @@ def test_no_proof_means_safe(kind: str, farthest: int, monkeypatch: pytest.Monke
 
 def test_nothing_is_asked_when_the_time_is_up() -> None:
     problem = random_problem("two-way", np.random.default_rng(1))
-    requirements, none = all_levels(problem), np.zeros(len(problem.table))
+    requirements, none = all_requirements(problem), np.zeros(len(problem.table))
     passed = Deadline.after(0.0)
     assert (
         separator(problem).separate(

@@ -11,7 +11,7 @@ from tablecloak.methods.intervals import hidden_by_mark, stated
 from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
 from tablecloak.methods.unified import local_start as module
 from tablecloak.methods.unified.local_start import local_protection_cuts
-from tablecloak.model import Mark, all_levels
+from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.testing import KINDS, random_problem
 
@@ -24,7 +24,7 @@ def test_every_safe_room_meets_them(kind: str, together: int, monkeypatch: pytes
     for seed in range(15):
         rng = np.random.default_rng([seed, 23])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes, size = all_levels(problem), Boxes(problem), len(problem.table)
+        requirements, boxes, size = all_requirements(problem), Boxes(problem), len(problem.table)
         cuts = local_protection_cuts(problem, problem.weights, problem.weights, requirements, NEVER)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         for wide in (10, 30, 60, 100):
@@ -48,7 +48,7 @@ def test_one_program_of_all_levels_and_equations_needs_no_more_rows_for_its_boun
     monkeypatch.setattr(module.Neighbourhood, "around", lambda self, *_: np.arange(self.rows.shape[0]))
     monkeypatch.setattr(module, "_groups", lambda _, requirements: [list(requirements)])
     problem = random_problem(kind, np.random.default_rng(8))
-    requirements, weights = all_levels(problem), np.where(hidden_by_mark(problem), 0.0, problem.weights)
+    requirements, weights = all_requirements(problem), np.where(hidden_by_mark(problem), 0.0, problem.weights)
     cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER)
     formulation = interval_formulation(problem, ~problem.forced, hidden_by_mark(problem), weights, weights)
     bounds: list[float] = []
@@ -62,7 +62,7 @@ def test_one_program_of_all_levels_and_equations_needs_no_more_rows_for_its_boun
 
 def test_none_when_the_time_is_up() -> None:
     problem = random_problem("two-way", np.random.default_rng(1))
-    requirements = all_levels(problem)
+    requirements = all_requirements(problem)
     assert (
         local_protection_cuts(problem, problem.weights, problem.weights, requirements, Deadline.after(0.0))
         == []

@@ -7,7 +7,7 @@ import pytest
 
 from tablecloak.attacker import working_equations
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
-from tablecloak.model import all_levels
+from tablecloak.model import all_requirements
 from tablecloak.testing import KINDS, random_problem
 
 
@@ -45,7 +45,7 @@ def test_a_proof_is_what_the_multipliers_say(kind: str) -> None:
     rng = np.random.default_rng(6)
     problem = random_problem(kind, rng, sliding=True)
     near, dense = Neighbourhood(problem.table), working_equations(problem.table).toarray()
-    requirement = all_levels(problem)[0]
+    requirement = all_requirements(problem)[0]
     sides, above, below = [], *np.zeros((2, len(problem.table)))
     for upward in (True, False):
         equations = np.sort(rng.choice(dense.shape[0], size=min(3, dense.shape[0]), replace=False))

@@ -16,7 +16,7 @@ from tablecloak.methods.unified.separation import (
     NetworkProtectionSeparator,
     protection_separator_of,
 )
-from tablecloak.model import Mark, Side, all_levels, conditional_widths
+from tablecloak.model import Mark, Side, all_requirements, conditional_widths
 from tablecloak.testing import KINDS, random_problem
 from two_way import TwoWay
 
@@ -28,7 +28,7 @@ def test_proofs_are_missed_here_and_met_by_every_safe_room(kind: str, depth: int
     for seed in range(12):
         rng = np.random.default_rng([seed, 9])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes = all_levels(problem), Boxes(problem)
+        requirements, boxes = all_requirements(problem), Boxes(problem)
         size = len(problem.table)
         separators: list[Separator] = [LinearProtectionSeparator(problem)]
         separators += [NetworkProtectionSeparator(problem)] if is_network(problem) else []
@@ -69,7 +69,7 @@ def test_no_proof_means_safe(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, 11])
         problem = random_problem(kind, rng, insiders=1)
-        requirements = all_levels(problem)
+        requirements = all_requirements(problem)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         below, above = np.where(problem.forced, 0.0, rng.integers(0, 60, (2, endless.size))) + endless
         found = protection_separator_of(problem).separate(
@@ -93,7 +93,7 @@ def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
     """On a network with little room there are many cuts behind each other."""
     grid = TwoWay(np.arange(1, 65).reshape(8, 8).tolist())
     problem = grid.problem([(2, 3)], 5, 5)
-    requirements, none = all_levels(problem), np.zeros(len(problem.table))
+    requirements, none = all_requirements(problem), np.zeros(len(problem.table))
     one, many = (
         NetworkProtectionSeparator(problem).separate(
             none, none, requirements, extent=np.ones(len(requirements)), most=9, depth=depth
@@ -107,6 +107,6 @@ def test_deeper_proofs_are_more_of_the_same_levels_and_each_is_missed() -> None:
 
 def test_a_cells_own_room_must_hold_its_levels() -> None:
     problem = random_problem("two-way", np.random.default_rng(5), sliding=True)
-    for cut in own_bound_cuts(all_levels(problem)):
+    for cut in own_bound_cuts(all_requirements(problem)):
         assert cut.cells.tolist() == [cut.requirement.cell]
         assert (cut.above[0] + cut.below[0] == 2.0) == (cut.requirement.side is Side.SLIDE)

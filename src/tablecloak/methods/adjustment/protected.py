@@ -43,7 +43,7 @@ from tablecloak.methods.unified import (
     solve_compact_model,
     with_senses,
 )
-from tablecloak.model import Perturbation, Problem, all_levels, conditional_widths
+from tablecloak.model import Perturbation, Problem, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import MixedSolution, Outcome, watched
 
@@ -250,7 +250,7 @@ def _solved(
     shown = form_of(problem, ranges, counts_cells(problem))
     more, limit = margin * problem.table.unit, deadline.share(PROGRAM_SHARE)
     requirements = [
-        replace(requirement, level=requirement.level + more) for requirement in all_levels(problem)
+        replace(requirement, level=requirement.level + more) for requirement in all_requirements(problem)
     ]
     widths = [
         replace(requirement, level=requirement.level + more)

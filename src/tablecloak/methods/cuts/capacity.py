@@ -43,7 +43,7 @@ from tablecloak.attacker import (
 from tablecloak.methods.cuts.aggregation import Aggregation
 from tablecloak.methods.cuts.cut import Cut, capacity_cut, covered, no_good_cut, strengthened
 from tablecloak.methods.cuts.minimum_cuts import LEAST, SUPPORT, WHOLE, LevelCuts, is_whole, snapped
-from tablecloak.model import Problem, Requirement, Side, sides
+from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 
 CUT_ENTRIES = 200_000_000
@@ -343,7 +343,7 @@ class LinearSeparator(_Base):
                     continue
                 self.worst, self._missed[requirement] = requirement, self._calls
                 carried = np.zeros(x.size)
-                for upward, duals in zip(sides(requirement), multipliers, strict=True):
+                for upward, duals in zip(requirement.directions, multipliers, strict=True):
                     carried += self._carried(requirement, used, duals, upward)
                 found += self._worth_adding(requirement, carried, x, whole)
         return found
@@ -390,7 +390,7 @@ class _Probe:
         if self._known(requirement, place) >= need:
             return None
         got, duals = 0.0, []
-        for upward in sides(requirement):
+        for upward in requirement.directions:
             missing = need - got
             reached = self.attack.reach(place, upward, missing)
             got = need if reached >= missing else got + reached

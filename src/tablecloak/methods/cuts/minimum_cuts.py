@@ -13,7 +13,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, CellNetwork
-from tablecloak.model import Requirement, sides
+from tablecloak.model import Requirement
 from tablecloak.solvers.graphs import Network
 
 LEAST = 1e-4
@@ -90,7 +90,7 @@ class LevelCuts:
         requirements, graph = self.requirements, self.graph
         self.level = np.array([requirement.level for requirement in requirements])
         self.queries = [
-            (t, upward) for t, requirement in enumerate(requirements) for upward in sides(requirement)
+            (t, upward) for t, requirement in enumerate(requirements) for upward in requirement.directions
         ]
         of = np.array([t for t, _ in self.queries])
         who = sorted({requirement.attacker for requirement in requirements})

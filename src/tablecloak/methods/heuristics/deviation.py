@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import WitnessFinder, without_empty_rows
-from tablecloak.model import Problem, Requirement, Side, room_by_box, sides
+from tablecloak.model import Problem, Requirement, Side, box_deviation_bounds
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import DUAL, HALF, NOISE, Outcome, Session
 
@@ -71,7 +71,7 @@ def exact_witness(problem: Problem, allowed: Bools, requirement: Requirement) ->
     """An exact deviation of some cells that meets a requirement, whatever it costs; None if there is none."""
     unit, found, missing = problem.table.unit, list[Floats](), requirement.level
     finder = WitnessFinder(problem, allowed)
-    for upward in sides(requirement):
+    for upward in requirement.directions:
         if missing > negligible(requirement):
             deviation = finder.find(
                 requirement.cell, requirement.attacker, upward, np.ceil(missing / unit - NOISE)
@@ -111,7 +111,7 @@ class Router:
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
         """How far down and up each cell may deviate by the attacker's box."""
         if attacker not in self._capacity:
-            self._capacity[attacker] = room_by_box(self.problem, attacker)
+            self._capacity[attacker] = box_deviation_bounds(self.problem, attacker)
         return self._capacity[attacker]
 
     def cheapest(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Block, Boxes, structure_of, working_columns
+from tablecloak.attacker import Boxes, EquationBlock, structure_of, working_columns
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
@@ -283,7 +283,7 @@ def _multiples(cube: _Held, rooms: tuple[float, float], requirement: Requirement
     return (rise, fall) if sign > 0 else (fall, rise)
 
 
-def _block(problem: Problem) -> Block | None:
+def _block(problem: Problem) -> EquationBlock | None:
     """The grid that is the whole table, if it is one; cells in no equation are no part of it."""
     from tablecloak.attacker import Cubes
 

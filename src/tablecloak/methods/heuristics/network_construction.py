@@ -164,7 +164,7 @@ class _Flows:
         """The arcs that move when requirement t is met; None if it is not met."""
         requirement, network = self.requirements[t], self.networks[self.requirements[t].attacker]
         arc, used, missing = int(self.arcs[t]), np.zeros(self.count, dtype=bool), requirement.level
-        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]:
+        for upward in requirement.directions:
             if missing > 0:
                 found = network.route(arc, upward, missing)
                 used |= found.deviation != 0

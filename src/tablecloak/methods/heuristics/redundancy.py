@@ -18,7 +18,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker import MOST_ENTRIES, Attack, Boxes, attack_on, without_empty_rows, working_columns
 from tablecloak.methods.cuts import Cut, matrix_of
-from tablecloak.model import Problem, Requirement, Side
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 
 MOVED = 1e-11
@@ -133,7 +133,7 @@ class Thinner:
         down[shown] = up[shown] = 0.0
         self._attack.set_bounds(-down, up)
         moved, missing = np.zeros(self.cells.size, dtype=bool), 1.0
-        for upward in {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]:
+        for upward in requirement.directions:
             if missing > SHORT:
                 missing -= self._attack.reach(place, upward, missing)
                 moved |= np.abs(self._attack.value) > MOVED

@@ -21,7 +21,7 @@ from tablecloak.attacker import Boxes, CellNetwork, is_network, unpicked, workin
 from tablecloak.methods.heuristics.deviation import Router, Witness, met_by, negligible
 from tablecloak.methods.heuristics.lp_construction import CLEAN_UP_WIDTH
 from tablecloak.methods.heuristics.redundancy import SHRUNK, Thinner, elimination_seconds
-from tablecloak.model import Problem, Requirement, sides
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -102,7 +102,7 @@ class FlowFinder:
         """The flows that meet a level, over `cells`; None if it is not met."""
         arc, missing = int(self.place[requirement.cell]), requirement.level
         moves = []
-        for upward in sides(requirement):
+        for upward in requirement.directions:
             if missing > 0:
                 found = self.networks[requirement.attacker].route(arc, upward, missing)
                 moves.append(found.deviation)

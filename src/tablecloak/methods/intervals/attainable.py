@@ -21,7 +21,7 @@ from tablecloak.model import (
     Problem,
     Requirement,
     Suppression,
-    room_by_box,
+    box_deviation_bounds,
     unmet_requirements,
 )
 from tablecloak.progress import NEVER, Deadline, Progress
@@ -172,7 +172,7 @@ def repaired(
     What one leaves that was stopped can be much: then all intervals are made longer first, and deviations are for the
     few levels that this does not help. In the end nothing is stated about any cell.
     """
-    most_below, most_above = room_by_box(problem)
+    most_below, most_above = box_deviation_bounds(problem)
     widener = Widener(problem, problem.weights, deadline)
     below, above = np.maximum(below, 0.0), np.maximum(above, 0.0)
     for number in range(ROUNDS):
@@ -264,7 +264,7 @@ def skewed(problem: Problem, asymmetry: float, rng: np.random.Generator) -> Prob
     for each cell; what the outsider's box does not allow on one side goes to the other, as far as it allows that.
     """
     levels, where = problem.levels, problem.sensitive
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     share = rng.random(where.size)
     scale = asymmetry * rng.uniform(0.5, 1.5, where.size)
     width = np.maximum(levels.lower + levels.upper, levels.sliding)
@@ -289,7 +289,7 @@ def lengthened(problem: Problem, pattern: Intervals, asymmetry: float, rng: np.r
 
     Longer intervals are as safe as before: for runs that are stopped before larger levels are solved for.
     """
-    value, box = problem.table.values, room_by_box(problem)
+    value, box = problem.table.values, box_deviation_bounds(problem)
     with np.errstate(invalid="ignore"):
         room = np.stack([value - pattern.low, pattern.high - value])
         longer = room * (1 + 1.5 * asymmetry * rng.random(room.shape))

@@ -26,8 +26,8 @@ from tablecloak.model import (
     Requirement,
     Side,
     Suppression,
-    all_levels,
-    room_by_box,
+    all_requirements,
+    box_deviation_bounds,
     unmet_requirements,
 )
 from tablecloak.progress import Deadline, Progress
@@ -60,7 +60,8 @@ def first_intervals(problem: Problem, allowed: Bools, deadline: Deadline, progre
     if room is None:
         return None
     below, above = (
-        snapped(problem, side, most, HAIR) for side, most in zip(room, room_by_box(problem), strict=True)
+        snapped(problem, side, most, HAIR)
+        for side, most in zip(room, box_deviation_bounds(problem), strict=True)
     )
     with deadline.stoppable():
         progress("first intervals", 1, 1, stated(problem, below, above).loss(problem))
@@ -69,7 +70,7 @@ def first_intervals(problem: Problem, allowed: Bools, deadline: Deadline, progre
 
 def _moved(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress) -> Room | None:
     """How far hypercubes, and deviations where there are none, move each cell."""
-    unmet, hidden = all_levels(problem), problem.must_hide
+    unmet, hidden = all_requirements(problem), problem.must_hide
     below, above = np.zeros((2, hidden.size))
     if CubeSearch.fits(problem):
         cubes = CubeSearch(problem, allowed, unmet, np.random.default_rng(SETTINGS.seed), progress, deadline)
@@ -86,7 +87,7 @@ def _moved(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progr
 
 def _moved_by_flows(problem: Problem, allowed: Bools, deadline: Deadline, progress: Progress) -> Room | None:
     """How far flows over the cells of a first pattern move each cell; a flow often serves other levels too."""
-    whole, levels = in_data_units(problem), all_levels(problem)
+    whole, levels = in_data_units(problem), all_requirements(problem)
     requirements = unmet_requirements(
         whole, audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
     )

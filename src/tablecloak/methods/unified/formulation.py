@@ -30,7 +30,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
-from tablecloak.model import Problem, room_by_box
+from tablecloak.model import Problem, box_deviation_bounds
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def suppression_formulation(problem: Problem, cells: Bools) -> Formulation:
     """Cells are hidden or published exactly; those that must be hidden are. The boxes of the others must be finite."""
     size, mine = cells.size, np.flatnonzero(cells & ~problem.must_hide)
     hidden = cells & problem.must_hide
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     count = mine.size
     endless = np.where(hidden, np.inf, 0.0)
     return Formulation(
@@ -242,7 +242,7 @@ def interval_formulation(
     """
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
-    below, above = room_by_box(problem)
+    below, above = box_deviation_bounds(problem)
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 2 * count
     return Formulation(
@@ -263,7 +263,7 @@ def combined_formulation(
     """Intervals with a price `fixed` for touching a cell at all (x = 1), each side at most `most` long."""
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
-    below, above = (np.minimum(bound, most) / unit for bound in room_by_box(problem))
+    below, above = (np.minimum(bound, most) / unit for bound in box_deviation_bounds(problem))
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 3 * count
     binary = np.arange(count)

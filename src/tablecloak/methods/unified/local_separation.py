@@ -25,7 +25,7 @@ from tablecloak.attacker import Boxes
 from tablecloak.errors import SolverError
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.methods.unified.protection_cuts import ProtectionCut, Separator
-from tablecloak.model import DIRECTIONS, Problem, Requirement
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import Outcome, Session, Solution
 
@@ -143,7 +143,7 @@ class LocalSeparator:
         self._witnesses.pop(requirement, None)
         parts, got = [], 0.0
         window = self.near.around(np.array([requirement.cell]), room.open, MOST_CELLS)
-        for upward in DIRECTIONS[requirement.side]:
+        for upward in requirement.directions:
             reach = self._reach(requirement, upward, need - got, room, window)
             if reach is None:
                 return None
@@ -168,7 +168,7 @@ class LocalSeparator:
                 np.array([requirement.cell]), self.usable, MOST_CELLS
             )
         window = self._windows[requirement.cell]
-        for upward in DIRECTIONS[requirement.side]:
+        for upward in requirement.directions:
             reach = self._reach(requirement, upward, need - got, room, window, little=LITTLE)
             if reach is None or got + reach.far >= need * (1 - 1e-12):
                 return None
@@ -192,7 +192,7 @@ class LocalSeparator:
         `little`: all cells that may be touched have so much room at least; then other equations are left out for good.
         """
         box_down, box_up = self.boxes[requirement.attacker]
-        only = len(DIRECTIONS[requirement.side]) == 1
+        only = len(requirement.directions) == 1
         while True:
             cells = self.near.cells_in(equations)
             usable = room.open[cells] | (cells == requirement.cell)

@@ -27,7 +27,7 @@ from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import Boxes, is_network
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
-from tablecloak.model import DIRECTIONS, Problem, Requirement, room_by_box
+from tablecloak.model import Problem, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline
 from tablecloak.solvers import DUAL, Outcome, Session
 
@@ -102,7 +102,7 @@ class _NearModels:
 
     def __init__(self, problem: Problem, up: Floats, down: Floats) -> None:
         self.near, self.boxes, self.price = Neighbourhood(problem.table), Boxes(problem), (up, down)
-        self.room, self.usable = room_by_box(problem), ~problem.forced
+        self.room, self.usable = box_deviation_bounds(problem), ~problem.forced
         self._session: Session | None = None
 
     def separate(self, requirements: list[Requirement], deadline: Deadline) -> list[ProtectionCut]:
@@ -112,9 +112,7 @@ class _NearModels:
         cells = self.near.cells_in(equations)
         cells = cells[self.usable[cells]]
         legs = [
-            (k, upward)
-            for k, requirement in enumerate(requirements)
-            for upward in DIRECTIONS[requirement.side]
+            (k, upward) for k, requirement in enumerate(requirements) for upward in requirement.directions
         ]
         if cells.size * len(legs) > MOST_COLUMNS or not np.isin(own, cells).all():
             return []

@@ -28,7 +28,7 @@ from tablecloak.attacker import (
 from tablecloak.methods.unified.local_separation import LocalSeparator
 from tablecloak.methods.unified.local_start import local_protection_cuts, separates_locally
 from tablecloak.methods.unified.protection_cuts import ProtectionCut, Separator
-from tablecloak.model import DIRECTIONS, Problem, Requirement
+from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.graphs import Network
 
@@ -247,7 +247,7 @@ class NetworkProtectionSeparator:
     def _queries(
         self, cells: Ints, place: dict[int, int], requirements: Sequence[Requirement], extent: Floats
     ) -> _Queries:
-        pairs = [(t, upward) for t in place for upward in DIRECTIONS[requirements[t].side]]
+        pairs = [(t, upward) for t in place for upward in requirements[t].directions]
         level = np.array([requirements[t].level for t, _ in pairs])
         return _Queries(
             np.array([t for t, _ in pairs]),
@@ -275,7 +275,7 @@ class NetworkProtectionSeparator:
                 if binding[first + q]:
                     cells, sign = np.array([cell]), np.array([1.0 if upward else -1.0])
                 cut = ProtectionCut(requirements[t], cells, np.maximum(sign, 0.0), np.maximum(-sign, 0.0))
-                if len(DIRECTIONS[requirements[t].side]) == 2 and waiting is None:
+                if len(requirements[t].directions) == 2 and waiting is None:
                     waiting = cut
                     continue
                 yield t, cut if waiting is None else self._both(waiting, cut)
@@ -377,7 +377,7 @@ class _Probe:
         """Multipliers for each direction if so much is missed; None if it is met."""
         place, got, parts = int(np.searchsorted(self.cells, requirement.cell)), 0.0, []
         known = {True: float(self.most_up[place]), False: float(self.most_down[place])}
-        directions = DIRECTIONS[requirement.side]
+        directions = requirement.directions
         if sum(known[upward] for upward in directions) >= need:
             return None
         for upward in directions:

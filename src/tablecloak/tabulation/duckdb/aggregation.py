@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.model import NO_UNIT
 from tablecloak.tabulation.duckdb.decimals import number
 from tablecloak.tabulation.duckdb.records import FIRST, HELD, SECOND, SHARED, SPANNING, WAIVED, Loaded
 from tablecloak.tabulation.duckdb.session import arrays, lent, run, scalar
@@ -25,7 +26,6 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 Passes: TypeAlias = Callable[[int], Iterator[tuple[Ints, Ints]]]
 """Pairs of leaf cells and cells, in goes; called with the number of rows the leaf cells stand for."""
 RESPONDENTS, HOLDINGS = "respondents", "holdings"
-NOBODY = -1
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ContributorSummary:
     """The contributors at one level; arrays by cell and by unit, as in `Contributions`."""
 
     count: Ints
@@ -173,7 +173,7 @@ def _numbers(scales: tuple[int, int]) -> str:
     return f"{number('x', scales[0])} AS x, {number('s', scales[1])} AS s"
 
 
-def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> Tally:
+def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> ContributorSummary:
     """The contributors of each cell at one level, the largest contributions among them."""
     rows = _prepare(connection, level)
     found = _Found(cells, level.depth)
@@ -184,7 +184,7 @@ def tally(connection: Connection, level: Level, passes: Passes, cells: int) -> T
     known = known[known >= 0]
     facts, shares = _known(connection, level, known, passes)
     names = _names(connection, level, known)
-    return Tally(
+    return ContributorSummary(
         found.count,
         found.weight,
         found.top,
@@ -291,9 +291,9 @@ class _Found:
         self.unwaived = np.zeros(cells, dtype=np.int64)
         self.requesters = np.zeros(cells, dtype=np.int64)
         self.top = np.zeros((cells, depth))
-        self.top_unit = np.full((cells, depth), NOBODY, dtype=np.int64)
+        self.top_unit = np.full((cells, depth), NO_UNIT, dtype=np.int64)
         self.largest_unwaived = np.zeros(cells)
-        self.unwaived_unit = np.full(cells, NOBODY, dtype=np.int64)
+        self.unwaived_unit = np.full(cells, NO_UNIT, dtype=np.int64)
         self.requested = np.zeros((cells, 2))
 
 
@@ -377,7 +377,7 @@ def _known(
 
 def _places(known: Ints, units: Ints) -> Ints:
     """The places of units among the known ones."""
-    return np.where(units >= 0, np.searchsorted(known, units), NOBODY)
+    return np.where(units >= 0, np.searchsorted(known, units), NO_UNIT)
 
 
 def _names(connection: Connection, level: Level, known: Ints) -> NDArray[np.str_]:

@@ -34,7 +34,7 @@ NOISE = 8 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnScale:
     """One column: digits before the decimal point (of its largest number), decimals, and whether these are all."""
 
     digits: int
@@ -46,7 +46,7 @@ class Column:
         """Digits of its numbers as whole ones."""
         return max(self.digits + self.scale, 1)
 
-    def limited(self, width: int) -> Column:
+    def limited(self, width: int) -> ColumnScale:
         """The same with fewer decimals, so that it is no wider."""
         return self if self.width <= width else replace(self, scale=max(width - self.digits, 0))
 
@@ -55,8 +55,8 @@ class Column:
 class Scales:
     """The scales of all columns of numbers, and of the weight."""
 
-    columns: tuple[Column, ...]
-    weight: Column
+    columns: tuple[ColumnScale, ...]
+    weight: ColumnScale
 
     def whole(self, sql: str, column: int) -> str:
         """A number of that column as a whole one, in SQL."""
@@ -67,7 +67,7 @@ class Scales:
         return _whole(sql, self.weight)
 
 
-def _whole(sql: str, column: Column) -> str:
+def _whole(sql: str, column: ColumnScale) -> str:
     kind = "BIGINT" if column.width <= SMALL_DIGITS else "HUGEINT"
     return f"CAST(round({sql} * 1e{column.scale}) AS {kind})"
 
@@ -93,7 +93,7 @@ def choose_scales(
     """Scales for columns of `staging` such that (weighted) sums over all records fit into 38 digits."""
     room = DIGITS - 1 - len(str(count))
     found = [_column(connection, column, FULL_DIGITS) for column in columns]
-    weight = _column(connection, "weight", WEIGHT_DIGITS) if weighted else Column(1, 0, True)
+    weight = _column(connection, "weight", WEIGHT_DIGITS) if weighted else ColumnScale(1, 0, True)
     if weighted and not weight.exact:
         needed = max((each.width for each in found if each.exact), default=0)
         weight = weight.limited(max(room - needed, FEWEST_DIGITS))
@@ -112,15 +112,15 @@ def choose_scales(
     return Scales(tuple(chosen), weight)
 
 
-def _column(connection: duckdb.DuckDBPyConnection, column: str, full: int) -> Column:
+def _column(connection: duckdb.DuckDBPyConnection, column: str, full: int) -> ColumnScale:
     largest = run(connection, f"SELECT max(abs({column})) FROM staging WHERE {column} <> 0")[0][0]
     if largest is None:
-        return Column(1, 0, True)
+        return ColumnScale(1, 0, True)
     digits = floor(log10(largest)) + 1
     scale = _decimals(connection, column) if digits <= DIGITS else 0
     if scale is not None:
-        return Column(digits, scale, True)
-    return Column(digits, min(max(full - digits, 0), MOST_DECIMALS), False)
+        return ColumnScale(digits, scale, True)
+    return ColumnScale(digits, min(max(full - digits, 0), MOST_DECIMALS), False)
 
 
 def _decimals(connection: duckdb.DuckDBPyConnection, column: str) -> int | None:

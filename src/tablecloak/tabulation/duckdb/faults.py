@@ -17,7 +17,7 @@ MOST = 100
 """How many faults of one kind are spelt out."""
 
 
-class Finder:
+class FaultFinder:
     """Looks for faults in the table `staging`, and knows where its rows came from."""
 
     def __init__(

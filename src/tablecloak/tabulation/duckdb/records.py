@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools
 from tablecloak.errors import InputError, public_names
 from tablecloak.tabulation.duckdb.decimals import Scales, choose_scales
-from tablecloak.tabulation.duckdb.faults import Finder
+from tablecloak.tabulation.duckdb.faults import FaultFinder
 from tablecloak.tabulation.duckdb.reader import Part, csv_fault
 from tablecloak.tabulation.duckdb.session import lent, run, scalar
 
@@ -93,7 +93,7 @@ def load(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], reading: 
     _check_columns(parts, reading)
     starts = _stage(connection, parts, reading)
     _units(connection, reading)
-    finder = Finder(connection, parts, starts)
+    finder = FaultFinder(connection, parts, starts)
     faults = list(_faults(finder, reading))
     if starts[-1] == 0:
         faults = ["there are no records"]
@@ -218,7 +218,7 @@ def _number(column: str, kind: str) -> str:
 # ---------------------------------------------------------------------- faults
 
 
-def _faults(finder: Finder, reading: Reading) -> Iterator[str]:
+def _faults(finder: FaultFinder, reading: Reading) -> Iterator[str]:
     for i, name in enumerate(reading.texts):
         yield from finder.rows(f"t{i} IS NULL", f"the code in column {name!r} is missing")
     for each in reading.lists:

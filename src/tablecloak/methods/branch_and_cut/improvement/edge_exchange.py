@@ -87,7 +87,7 @@ class Judge:
     def cut(self, hidden: Bools, number: int, rng: np.random.Generator) -> Bools:
         """By equation, the source side of a minimum cut of a level that is missed."""
         cells, requirement = np.flatnonzero(hidden), self.requirements[number]
-        sides = {Side.UP: (True,), Side.DOWN: (False,), Side.SLIDE: (True, False)}[requirement.side]
+        sides = requirement.directions
         arcs, upward = (
             np.array([np.searchsorted(cells, requirement.cell)], np.int32),
             np.array([rng.choice(sides)]),
