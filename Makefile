@@ -11,8 +11,14 @@ MINUTES ?= 10
 demo: $(STAMP)
 	$(BIN)/tablecloak demo
 
+# All tests with the floors of coverage; PYTEST_ARGS="-k exposure" runs some of them, without.
 test: $(STAMP)
+ifeq ($(PYTEST_ARGS),)
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=json:.coverage.json
+	$(BIN)/python tests/coverage_floors.py
+else
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+endif
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -31,6 +31,7 @@ import numpy as np
 import pytest
 
 import api_reference
+import source_map
 import tablecloak
 import test_conformance
 from fixtures import FIXTURES
@@ -335,6 +336,12 @@ def test_the_reference_has_every_public_name_and_is_up_to_date() -> None:
     assert PAGES_TEXT["docs/api.md"] == real, "run python tests/test_docs.py --write"
 
 
+def test_the_source_map_is_up_to_date() -> None:
+    assert PAGES_TEXT["docs/source-map.md"] == source_map.page(), "run python tests/test_docs.py --write"
+    named = set(re.findall(r"`((?:src|tests|benchmarks|docs)/[\w./-]+)`", PAGES_TEXT["docs/source-map.md"]))
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 # ---------------------------------------------------------------------- versions
 
 
@@ -370,5 +377,6 @@ if __name__ == "__main__":
         raise SystemExit(f"usage: python {sys.argv[0]} --write")
     os.environ["COLUMNS"] = COLUMNS
     api_reference.PAGE.write_text(api_reference.api_page(), encoding="utf-8")
+    source_map.PAGE.write_text(source_map.page(), encoding="utf-8")
     for changed in PAGES:
         rewrite(changed)

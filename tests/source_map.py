@@ -1,0 +1,51 @@
+"""docs/source-map.md: the tree of the source with what each file is, made from the first lines of its docstrings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "tablecloak"
+PAGE = ROOT / "docs" / "source-map.md"
+BEGIN, END = "<!-- tree: made from the docstrings -->", "<!-- end of tree -->"
+ORDER = (
+    "", "model", "tabulation", "tabulation/duckdb", "assessment", "solvers", "solvers/graphs", "solvers/kernels",
+    "attacker", "auditing", "methods", "methods/cuts", "methods/heuristics", "methods/branch_and_cut",
+    "methods/branch_and_cut/improvement", "methods/unified", "methods/intervals", "methods/rounding",
+    "methods/adjustment", "methods/mixed", "analysis", "publication", "reports", "formats", "job", "cli", "examples",
+    "testing",
+)  # fmt: skip
+"""The packages from the ground up; others follow."""
+
+
+def first_sentence(path: Path) -> str:
+    """What a file is: the first paragraph of its docstring, up to its first full stop."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    sentence = re.match(r".*?[.](?=\s|$)", paragraph)
+    return (sentence.group() if sentence else paragraph).rstrip(".").replace("|", "\\|")
+
+
+def tree() -> str:
+    """A section for each package, a row for each file."""
+    folders = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")} - {"."} | {""}
+    parts = []
+    for folder in sorted(
+        folders, key=lambda each: (ORDER.index(each) if each in ORDER else len(ORDER), each)
+    ):
+        files = sorted((SOURCE / folder).glob("*.py"))
+        door = next(path for path in files if path.name == "__init__.py")
+        rows = [f"| `{path.name}` | {first_sentence(path)} |" for path in files if path != door]
+        title = f"### `{folder}`" if folder else "### `tablecloak`"
+        table = ["", "| file | what it is |", "|---|---|", *rows] if rows else []
+        parts.append("\n".join([title, "", f"{first_sentence(door)}.", *table]))
+    return "\n\n".join(parts)
+
+
+def page() -> str:
+    """The page as it stands, with the tree made anew."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{tree()}\n\n{END}{after}"

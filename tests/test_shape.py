@@ -1,0 +1,227 @@
+"""The shape of the source: sizes, names, numbers, words and imports, read from the syntax trees.
+
+The limits stand in one table. What breaks a limit with good reason has an entry in `EXCEPTIONS`, with the reason; an
+entry that is no longer needed is a fault too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+
+from test_house import EVERY_FILE, FILES, SOURCE, tree_of
+
+LIMITS = {"lines of a function": 60, "methods": 20, "attributes": 15, "parameters": 7, "branches": 15}
+KERNEL_BRANCHES = 45
+"""Kernels are one loop around everything, so that nothing is called within it."""
+WIDE_DOORS = ("cli",)
+"""Commands take one parameter an option."""
+EXCEPTIONS: dict[str, str] = {}
+"""``file.Class.function: limit`` and why."""
+FACTS: dict[str, str] = {
+    "cli.exit_codes": "exit codes are what scripts rely on",
+    "examples.make_business_survey": "the make-up of an invented survey",
+    "formats": "versions, sizes and marks that file formats prescribe",
+    "locks": "modes of private files",
+    "publication.excel": "limits of the file format",
+    "testing": "the oracle and the generators have numbers of their own, which must not follow those of the package",
+}
+"""Where upper-case numbers are facts of the outside world, not tuning; files or packages."""
+FORBIDDEN = (
+    "somebody",
+    "nobody",
+    "dearest",
+    "so many",
+    "twins",
+    "roads",
+    "tracks",
+    "ladder",
+    "guess of the gap",
+)
+"""Words that the field does not use; see the glossary for those that it does."""
+LIGHT = {"numpy", "scipy", "narwhals"}
+"""What `import tablecloak` may load beside the standard library."""
+HEAVY = (
+    "duckdb",
+    "highspy",
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyscipopt",
+    "rich",
+)
+HEAVY_PARTS = ("scipy.optimize", "scipy.sparse.csgraph")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+BRANCHES = (
+    ast.If,
+    ast.For,
+    ast.While,
+    ast.ExceptHandler,
+    ast.IfExp,
+    ast.Assert,
+    ast.comprehension,
+    ast.match_case,
+)
+
+
+def functions_of(name: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every function of a file with its whole name, also those inside classes and functions."""
+
+    def within(node: ast.AST, path: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+                whole = f"{path}.{child.name}"
+                if isinstance(child, FUNCTIONS):
+                    yield whole, child
+                yield from within(child, whole)
+            else:
+                yield from within(child, path)
+
+    return within(tree_of(name), name)
+
+
+def is_kernel(name: str) -> bool:
+    return name.startswith("solvers.kernels")
+
+
+def branches_of(function: ast.AST) -> int:
+    """Cyclomatic complexity: one, and one for each decision."""
+    found = 1
+    for node in ast.walk(function):
+        found += isinstance(node, BRANCHES)
+        if isinstance(node, ast.BoolOp):
+            found += len(node.values) - 1
+    return found
+
+
+def excesses() -> dict[str, str]:
+    """What is larger than its limit: ``name: limit`` and by how much."""
+    found = {}
+    for name in FILES:
+        for whole, function in functions_of(name):
+            given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            parameters = [each.arg for each in given if each.arg not in ("self", "cls")]
+            public = not whole.rpartition(".")[2].startswith("_") and _is_public(whole)
+            sizes = {"branches": branches_of(function)}
+            if not is_kernel(name) and not name.startswith(WIDE_DOORS):
+                sizes["lines of a function"] = (function.end_lineno or 0) - function.lineno + 1
+                if not public:
+                    sizes["parameters"] = len(parameters)
+            for what, size in sizes.items():
+                limit = KERNEL_BRANCHES if what == "branches" and is_kernel(name) else LIMITS[what]
+                if size > limit:
+                    found[f"{whole}: {what}"] = f"{size} > {limit}"
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.ClassDef):
+                for what, size in _class_sizes(node).items():
+                    if size > LIMITS[what]:
+                        found[f"{name}.{node.name}: {what}"] = f"{size} > {LIMITS[what]}"
+    return found
+
+
+def _is_public(whole: str) -> bool:
+    """Whether a function, or the class that it belongs to, is in the API of the package."""
+    import tablecloak
+
+    return any(part in tablecloak.__all__ for part in whole.split(".")[1:])
+
+
+def _class_sizes(node: ast.ClassDef) -> dict[str, int]:
+    methods = [each for each in node.body if isinstance(each, FUNCTIONS)]
+    stored = {
+        each.attr
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, ast.Store)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == "self"
+    }
+    return {"methods": len(methods), "attributes": len(stored)}
+
+
+def test_sizes() -> None:
+    found = excesses()
+    assert {entry: size for entry, size in found.items() if entry not in EXCEPTIONS} == {}
+    assert [entry for entry in EXCEPTIONS if entry not in found] == [], "no longer needed"
+
+
+def test_no_class_name_twice() -> None:
+    where = defaultdict(list)
+    for name in FILES:
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.ClassDef):
+                where[node.name].append(name)
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}
+
+
+@EVERY_FILE
+def test_tuned_numbers_are_settings(name: str) -> None:
+    """Upper-case numbers stand in settings, tolerances and kernels only, or are facts of the outside world."""
+    if name.endswith(("settings", "tolerances")) or is_kernel(name) or _is_fact(name):
+        return
+    found = []
+    for node in tree_of(name).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+            if any(each.lstrip("_").isupper() for each in names) and _is_number(node.value):
+                found += names
+    assert not found
+
+
+def _is_fact(name: str) -> bool:
+    return any(name == each or name.startswith(f"{each}.") for each in FACTS)
+
+
+def _is_number(value: ast.expr) -> bool:
+    """A number, or a tuple, list or dictionary of them; an expression of numbers too."""
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    if isinstance(value, ast.UnaryOp):
+        return _is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return _is_number(value.left) or _is_number(value.right)
+    if isinstance(value, ast.Tuple | ast.List):
+        return any(_is_number(each) for each in value.elts)
+    if isinstance(value, ast.Dict):
+        return any(_is_number(each) for each in value.values)
+    return False
+
+
+@EVERY_FILE
+def test_words_of_the_field(name: str) -> None:
+    text = FILES[name].read_text(encoding="utf-8").lower()
+    assert not [word for word in FORBIDDEN if re.search(rf"\b{word}\b", text)]
+
+
+def test_integers_have_one_width() -> None:
+    """`Ints` is int64 and `Codes` int32, and no file has a name of its own for them."""
+    own = [
+        f"{name}: {ast.unparse(node)}"
+        for name in FILES
+        if name != "arrays"
+        for node in tree_of(name).body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and re.match(r"(Ints|Codes)\b", ast.unparse(node))
+    ]
+    assert not own
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    program = "import sys, tablecloak; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(SOURCE.parent)},
+    ).stdout.split()
+    assert not [name for name in loaded if name.split(".")[0] in HEAVY or name in HEAVY_PARTS]
+    outside = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert {name for name in outside if not name.startswith("_")} - {"tablecloak", "sitecustomize"} <= LIGHT
