@@ -15,12 +15,25 @@ from collections.abc import Iterator
 
 from test_house import EVERY_FILE, FILES, SOURCE, tree_of
 
-LIMITS = {"lines of a function": 60, "methods": 20, "attributes": 15, "parameters": 7, "branches": 15}
-KERNEL_BRANCHES = 45
-"""Kernels are one loop around everything, so that nothing is called within it."""
+LIMITS = {"lines of a function": 60, "methods": 20, "attributes": 15, "parameters": 7}
+"""The complexity of functions is a matter of ruff (C901)."""
 WIDE_DOORS = ("cli",)
 """Commands take one parameter an option."""
-EXCEPTIONS: dict[str, str] = {}
+EITHER = "the same arguments for both constructions, so that one function can choose between them"
+PROTOCOL = "one protocol for minimum cuts, programs and local programs: it takes what any of them needs"
+EXCEPTIONS: dict[str, str] = {
+    "attacker.null_space.NullSpaceProgram: attributes": "the tableau that its kernels work on, an array each",
+    "job.job.Job.of: parameters": "a parameter for each section of a job file",
+    "methods.heuristics.construction.construction_of: parameters": EITHER,
+    "methods.heuristics.lp_construction.LpConstruction.__init__: parameters": EITHER,
+    "methods.heuristics.network_construction.NetworkConstruction.__init__: parameters": EITHER,
+    "methods.heuristics.hypercubes.CubeSearch: attributes": "not taken apart yet: what is sought and what was found",
+    "methods.unified.local_separation.LocalSeparator.separate: parameters": PROTOCOL,
+    "methods.unified.protection_cuts.Separator.separate: parameters": PROTOCOL,
+    "methods.unified.separation.NetworkProtectionSeparator.separate: parameters": PROTOCOL,
+    "methods.unified.separation.LinearProtectionSeparator.separate: parameters": PROTOCOL,
+    "solvers.graphs.network.Network.least_cuts: parameters": "the arrays of its kernel",
+}
 """``file.Class.function: limit`` and why."""
 FACTS: dict[str, str] = {
     "cli.exit_codes": "exit codes are what scripts rely on",
@@ -28,6 +41,9 @@ FACTS: dict[str, str] = {
     "formats": "versions, sizes and marks that file formats prescribe",
     "locks": "modes of private files",
     "publication.excel": "limits of the file format",
+    "reports.comparison": "dashes of lines",
+    "reports.plots": "font size and colours",
+    "solvers.highs.running": "options of HiGHS by their names",
     "testing": "the oracle and the generators have numbers of their own, which must not follow those of the package",
 }
 """Where upper-case numbers are facts of the outside world, not tuning; files or packages."""
@@ -43,8 +59,8 @@ FORBIDDEN = (
     "guess of the gap",
 )
 """Words that the field does not use; see the glossary for those that it does."""
-LIGHT = {"numpy", "scipy", "narwhals"}
-"""What `import tablecloak` may load beside the standard library."""
+LIGHT = {"numpy", "scipy", "narwhals", "cython_runtime"}
+"""What `import tablecloak` may load beside the standard library; the last one comes with scipy."""
 HEAVY = (
     "duckdb",
     "highspy",
@@ -59,16 +75,6 @@ HEAVY = (
 )
 HEAVY_PARTS = ("scipy.optimize", "scipy.sparse.csgraph")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-BRANCHES = (
-    ast.If,
-    ast.For,
-    ast.While,
-    ast.ExceptHandler,
-    ast.IfExp,
-    ast.Assert,
-    ast.comprehension,
-    ast.match_case,
-)
 
 
 def functions_of(name: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -91,16 +97,6 @@ def is_kernel(name: str) -> bool:
     return name.startswith("solvers.kernels")
 
 
-def branches_of(function: ast.AST) -> int:
-    """Cyclomatic complexity: one, and one for each decision."""
-    found = 1
-    for node in ast.walk(function):
-        found += isinstance(node, BRANCHES)
-        if isinstance(node, ast.BoolOp):
-            found += len(node.values) - 1
-    return found
-
-
 def excesses() -> dict[str, str]:
     """What is larger than its limit: ``name: limit`` and by how much."""
     found = {}
@@ -109,15 +105,14 @@ def excesses() -> dict[str, str]:
             given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
             parameters = [each.arg for each in given if each.arg not in ("self", "cls")]
             public = not whole.rpartition(".")[2].startswith("_") and _is_public(whole)
-            sizes = {"branches": branches_of(function)}
+            sizes = {}
             if not is_kernel(name) and not name.startswith(WIDE_DOORS):
                 sizes["lines of a function"] = (function.end_lineno or 0) - function.lineno + 1
                 if not public:
                     sizes["parameters"] = len(parameters)
             for what, size in sizes.items():
-                limit = KERNEL_BRANCHES if what == "branches" and is_kernel(name) else LIMITS[what]
-                if size > limit:
-                    found[f"{whole}: {what}"] = f"{size} > {limit}"
+                if size > LIMITS[what]:
+                    found[f"{whole}: {what}"] = f"{size} > {LIMITS[what]}"
         for node in ast.walk(tree_of(name)):
             if isinstance(node, ast.ClassDef):
                 for what, size in _class_sizes(node).items():

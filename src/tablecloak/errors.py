@@ -18,11 +18,24 @@ explain a fault are in the ``confidential`` attribute and shown only when asked 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-SHOWN_FAULTS = 20
-"""How many faults a message spells out; all of them are in `InputError.faults`."""
+
+@dataclass(frozen=True)
+class MessageLimits:
+    """How much a message shows. Untested defaults."""
+
+    faults: int = 20
+    """Maximum number of faults listed."""
+    compared: int = 2000
+    """Maximum number of names among which a close one is looked for."""
+    name: int = 60
+    """Maximum number of characters of a name that is shown."""
+
+
+MESSAGES = MessageLimits()
 
 
 class TablecloakError(Exception):
@@ -42,7 +55,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(items: Sequence[str], limit: int = SHOWN_FAULTS) -> str:
+def listed(items: Sequence[str], limit: int = MESSAGES.faults) -> str:
     """The items one a line, indented; beyond `limit` only their number."""
     lines = [f"  - {item}" for item in items[:limit]]
     if len(items) > limit:
@@ -54,7 +67,7 @@ def near(name: object, known: Sequence[str]) -> str:
     """``; did you mean 'x'?`` where a name is close to a known one, otherwise nothing."""
     folded, plain = {each.strip().casefold(): each for each in known}, str(name).strip().casefold()
     close = [plain] if plain in folded else []
-    if not close and len(known) <= COMPARED_NAMES:
+    if not close and len(known) <= MESSAGES.compared:
         close = get_close_matches(plain, folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
@@ -71,12 +84,8 @@ def public_name(name: str) -> str:
     try:
         float(name.replace(",", "."))
     except ValueError:
-        return name if len(name) <= LONGEST_NAME else "(a long text)"
+        return name if len(name) <= MESSAGES.name else "(a long text)"
     return "(a number)"
-
-
-COMPARED_NAMES, LONGEST_NAME = 2000, 60
-"""Maximum number of names among which a close one is looked for, and of characters of a name that is shown."""
 
 
 class InputError(TablecloakError):

@@ -22,12 +22,20 @@ from tablecloak.errors import NotApplicable, counted
 from tablecloak.model import Mark, Pattern, Perturbation, Problem, Rounding, View
 from tablecloak.progress import Deadline, Progress, silent
 
-ROUTES_SHARE = 0.5
-"""The share of the time that may go into the first route of each level."""
-FEW = 5
-"""For so many complementary cells of a block its routes are not all looked for first."""
-NAMED = 5
-"""So many cells are named in a sentence."""
+
+@dataclass(frozen=True)
+class ExplanationSettings:
+    """How much is worked out and said. Untested defaults."""
+
+    few_cells: int = 5
+    """Maximum number of complementary cells of a block whose deviations are not all looked for first."""
+    named_cells: int = 5
+    """Maximum number of cells named in a sentence."""
+    first_share: float = 0.5
+    """Share of the time for the first deviation of each requirement."""
+
+
+SETTINGS = ExplanationSettings()
 
 
 @dataclass(frozen=True)
@@ -128,7 +136,7 @@ def explain(
             "Only hidden cells can be explained.", needs="a suppression, intervals or a mixed pattern"
         )
     start, deadline = time.perf_counter(), Deadline.after(seconds)
-    early = Deadline.after(None if seconds is None else ROUTES_SHARE * seconds)
+    early = Deadline.after(None if seconds is None else SETTINGS.first_share * seconds)
     view = checked_view(problem, pattern)
     asked = frozen((view.low < view.high) & (True if cells is None else mask(cells, len(problem.table))))
     blocks = _Blocks(problem, view, asked)
@@ -187,7 +195,7 @@ class _Blocks:
                 return
             block = self.of(number)
             asked = self.asked[block.cells]
-            every = int((asked & ~self.problem.must_hide[block.cells]).sum()) > FEW
+            every = int((asked & ~self.problem.must_hide[block.cells]).sum()) > SETTINGS.few_cells
             with suppress(OutOfTime):
                 for question, place in enumerate(block.questions):
                     if every or asked[place]:
@@ -224,5 +232,7 @@ class _Blocks:
 
 def some(items: Sequence[str], between: str = "; ") -> str:
     """The first items, and how many there are beside."""
-    rest = f"{between}and {len(items) - NAMED} more" if len(items) > NAMED else ""
-    return between.join(items[:NAMED]) + rest
+    rest = (
+        f"{between}and {len(items) - SETTINGS.named_cells} more" if len(items) > SETTINGS.named_cells else ""
+    )
+    return between.join(items[: SETTINGS.named_cells]) + rest

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
+from tablecloak.analysis.tolerances import DEVIATION_NOISE, EQUATION_RESIDUAL, REQUIREMENT_SLACK
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import (
     Component,
@@ -39,13 +40,6 @@ from tablecloak.model import (
 )
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
-
-NOISE = 1e-9
-"""Moves smaller than this share of the amount asked are rounding noise."""
-RESIDUAL = 1e-6
-"""How far a route may miss an equation, as a share of the amount asked."""
-SLACK = 1e-7
-"""The share of a need that a linear program may miss by its tolerance."""
 
 Side = tuple[int, bool]
 """A question and whether it is pushed upward."""
@@ -103,7 +97,7 @@ class Block:
         self._judge()
         sides = ((q, upward) for q in range(len(self.questions)) for upward in (True, False))
         self.unsettled = {(q, upward) for q, upward in sides if self.needs[upward][:, q].any()}
-        """Levels that have no route yet against somebody: any cell may matter to them."""
+        """Levels that have no route yet against some attacker: any cell may matter to them."""
 
     def _box(self, attacker: int) -> Box:
         """Where an attacker knows more than the outsider."""
@@ -134,7 +128,7 @@ class Block:
 
     @property
     def open_cells(self) -> Ints:
-        """Cells of the whole table that are open against somebody already."""
+        """Cells of the whole table that are open against some attacker already."""
         return self.cells[np.array(self.questions, dtype=np.int64)[self.open.any(axis=0)]]
 
     # ------------------------------------------------------------------ routes
@@ -193,7 +187,7 @@ class Block:
         signs = np.array([1.0 if upward else -1.0 for _, upward in sides])
         needs = np.array([self.needs[upward][attacker, question] for question, upward in sides])
         amounts = np.array([deviation[places] for deviation in deviations]) * signs
-        meets = amounts >= needs * (1 - SLACK)
+        meets = amounts >= needs * (1 - REQUIREMENT_SLACK)
         first = meets.argmax(axis=0)
         for column in np.flatnonzero(meets.any(axis=0)).tolist():
             deviation, amount = deviations[first[column]], float(amounts[first[column], column])
@@ -207,7 +201,7 @@ class Block:
     def _excluding(self, deviation: Floats, amount: float) -> frozenset[int]:
         """Insiders who know that the table does not deviate like this."""
         who, where, least, most = self.known
-        slack, move = NOISE * amount, deviation[where]
+        slack, move = DEVIATION_NOISE * amount, deviation[where]
         return frozenset(who[(move < least - slack) | (move > most + slack)].tolist())
 
     # ------------------------------------------------------------------ publishing a cell
@@ -332,10 +326,12 @@ class Router:
         deviation = self.linear.route(cell, amount if upward else -amount, low, high)
         if deviation is None:
             return None
-        deviation[np.abs(deviation) <= NOISE * amount] = 0.0
-        inside = ((deviation >= low - NOISE * amount) & (deviation <= high + NOISE * amount)).all()
+        deviation[np.abs(deviation) <= DEVIATION_NOISE * amount] = 0.0
+        inside = (
+            (deviation >= low - DEVIATION_NOISE * amount) & (deviation <= high + DEVIATION_NOISE * amount)
+        ).all()
         missed = np.abs(self.component.matrix @ deviation).max(initial=0.0)
-        return deviation if inside and missed <= RESIDUAL * amount else None
+        return deviation if inside and missed <= EQUATION_RESIDUAL * amount else None
 
     def push(self, sides: Sequence[tuple[int, bool]], needs: Sequence[float], box: Box) -> list[Floats]:
         """Deviations within the box that move the (cell, upward) as far as needed, where that is possible."""
@@ -347,7 +343,7 @@ class Router:
         cells = np.unique([cell for cell, _ in sides])
         down, up = np.zeros(cells.size), np.zeros(cells.size)
         for (cell, upward), need in zip(sides, needs, strict=True):
-            (up if upward else down)[np.searchsorted(cells, cell)] = np.ceil(need - NOISE)
+            (up if upward else down)[np.searchsorted(cells, cell)] = np.ceil(need - DEVIATION_NOISE)
         size = np.where((down > 0) & (up > 0), np.minimum(down, up), np.maximum(down, up))
         attack.reach(cells, down, up, lambda _: None, size)
         self.attack = attack
@@ -361,7 +357,7 @@ class Router:
 
 def _flow(attack: NetworkAttack, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
     """A flow of the amount, in whole units, through a cell, or None."""
-    network, want = attack.network, float(np.ceil(amount - NOISE))
+    network, want = attack.network, float(np.ceil(amount - DEVIATION_NOISE))
     before = [(int(arc), *network.capacity[2 * arc : 2 * arc + 2].tolist()) for arc in box[0]]
     for arc, down, up in zip(box[0].tolist(), (-box[1]).tolist(), box[2].tolist(), strict=True):
         network.set_capacity(arc, up, down)
@@ -395,7 +391,7 @@ class _Least:
         move = amount / float(self.ratio[cell]) / scale
         group = int(self.group[cell])
         own, other = (group, self.groups + group) if move > 0 else (self.groups + group, group)
-        if abs(move) > room[own] * (1 + NOISE):
+        if abs(move) > room[own] * (1 + DEVIATION_NOISE):
             return None
         floor, room[own], room[other] = np.zeros(room.size), abs(move), 0.0
         floor[own] = abs(move)

@@ -28,10 +28,20 @@ from tablecloak.attacker.tolerances import EXACT_FLOAT, SOLVER_FEASIBILITY
 from tablecloak.errors import SolverError
 from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
 
-CAPS = (1e4, 1e8, math.inf)
-"""Other columns may move this many times as far as the need."""
-ROUNDS = 5
-"""Rounds of refinement of one deviation."""
+
+@dataclass(frozen=True)
+class ExactOracleSettings:
+    """Effort for one question; more of it settles more of them. Untested defaults."""
+
+    caps: tuple[float, ...] = (1e4, 1e8, math.inf)
+    """Other columns move at most this many times as far as the need, in one program after the other."""
+    refinement_rounds: int = 5
+    """Maximum number of rounds of refinement of one deviation."""
+
+
+SETTINGS = ExactOracleSettings()
+
+
 ZERO = Fraction(0)
 
 
@@ -71,7 +81,7 @@ class ExactOracle:
         if need == math.inf == wall:
             self._ray(found, column, sign)
         for scale in self._scales(min(need, wall)):
-            for cap in CAPS:
+            for cap in SETTINGS.caps:
                 if found.settles(need):
                     return found
                 if not self._push(found, column, sign, need, scale, cap):
@@ -167,7 +177,7 @@ class ExactOracle:
     def refined(self, amount: Floats, low: Floats, high: Floats, cost: Floats) -> Deviation | None:
         """The exact deviation next to an approximate one, by correcting its residual at its own scale."""
         whole, before = np.rint(np.minimum(np.maximum(amount, low), high)), math.inf
-        for _ in range(ROUNDS):
+        for _ in range(SETTINGS.refinement_rounds):
             if np.abs(whole).max(initial=0.0) >= EXACT_FLOAT:
                 return None
             residual = self.system.residual(whole.astype(np.int64))
@@ -190,7 +200,7 @@ class ExactOracle:
         self, low: Floats, high: Floats, residual: NDArray[np.object_], cost: Floats, missed: float
     ) -> Floats | None:
         """A correction e with M e = -residual, within low..high and a multiple of what is missed."""
-        for cap in CAPS:
+        for cap in SETTINGS.caps:
             most = cap * missed
             rest = self._solve(
                 np.maximum(low, -most),

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from tablecloak.arrays import Bools, Codes, Ints
 from tablecloak.attacker.grid import (
@@ -211,6 +210,8 @@ def _tidy(matrix: Matrix | sparse.csc_array[Any]) -> None:
 
 def _connected(matrix: Matrix) -> list[tuple[Ints, Ints]]:
     """Rows and columns of every connected component that has entries, in the order of their first rows."""
+    from scipy.sparse import csgraph
+
     rows, columns = matrix.shape
     indptr = np.concatenate([matrix.indptr, np.full(columns, matrix.nnz)])
     entries = (np.ones(matrix.nnz), matrix.indices + rows, indptr)
@@ -230,6 +231,8 @@ def _two_colouring(rows: int, one: Ints, other: Ints, unequal: Bools) -> npt.NDA
     Row r becomes two nodes, "r is positive" (r) and "r is negative" (r + rows), joined to what they imply;
     signs exist unless a row is in one component with its own contrary.
     """
+    from scipy.sparse import csgraph
+
     ends = np.concatenate([other + rows * unequal, other + rows * ~unequal])
     edges = (np.concatenate([one, one + rows]), ends)
     graph = sparse.csr_array((np.ones(ends.size), edges), shape=(2 * rows, 2 * rows))

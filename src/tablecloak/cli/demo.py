@@ -12,15 +12,13 @@ from rich.table import Table as Grid
 
 from tablecloak.assessment import summary
 from tablecloak.auditing import audit
+from tablecloak.cli.settings import SETTINGS
 from tablecloak.errors import counted
 from tablecloak.examples import BUSINESS_FILES, business_labels, copy_business_survey
 from tablecloak.job import Job, prepared, run_job, sort_of
 from tablecloak.model import Audit, Problem, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.publication import Publication
-
-SHOWN = 6
-"""How many attacked cells are shown."""
 
 
 def run(folder: Path, console: Console | None = None, progress: Progress = silent) -> None:
@@ -62,7 +60,7 @@ def attacked(problem: Problem, verdict: Audit) -> Grid:
     grid = Grid("cell", "true value", "an outsider works out", box=SIMPLE, pad_edge=False)
     rows = np.flatnonzero(~verdict.safe_rows)
     width = (verdict.high - verdict.low)[rows] / np.maximum(problem.table.values[verdict.cells[rows]], 1)
-    for row in rows[np.argsort(width, kind="stable")][:SHOWN].tolist():
+    for row in rows[np.argsort(width, kind="stable")][: SETTINGS.demo_rows].tolist():
         cell, low, high = int(verdict.cells[row]), verdict.low[row], verdict.high[row]
         told = "exactly this: DISCLOSED" if low == high else f"{low:,.1f} to {high:,.1f}: TOO NARROW"
         grid.add_row(problem.table.label(cell), f"{problem.table.values[cell]:,.1f}", told)

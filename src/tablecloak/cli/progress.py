@@ -7,10 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tablecloak.cli.settings import SETTINGS
 from tablecloak.progress import Progress, silent
-
-PAUSE = 0.1
-"""Seconds between two updates."""
 
 
 @contextmanager
@@ -55,7 +53,7 @@ class LiveProgress:
         now = time.monotonic()
         if now < self.due:
             return
-        self.due = now + PAUSE
+        self.due = now + SETTINGS.pause
         self.bars.update(
             self.task, description=phase, completed=done, total=total or None, figures=self._figures()
         )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 from numpy.typing import NDArray
 
 from tablecloak.errors import InputError
 from tablecloak.job.settings import LIMITS
 from tablecloak.tabulation import Part, csv_fault, file_parts, read_columns, session
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def _common(parts: Sequence[Part]) -> list[str]:
 
 def _stage(connection: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str]) -> list[str]:
     """Copy columns as text into the table `look`; what they are called there. Gaps and blanks are NULL."""
+    import duckdb
+
     parts = file_parts(connection, path)
     if missing := [name for name in names if name not in _common(parts)]:
         raise InputError(f"Data {path}", [f"there is no column {name!r}" for name in missing])

@@ -137,7 +137,7 @@ METHODS = {
     "perturb-cell": Method(
         perturb_cell,
         PerturbCellParams,
-        "numbers near the truth that add up, sensitive cells a level away; nobody can work them out from the reach",
+        "numbers near the truth that add up, sensitive cells a level away; the stated reach does not give them away",
         "Salazar 2002",
     ),
     "perturb-cta": Method(

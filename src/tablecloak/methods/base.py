@@ -16,8 +16,6 @@ from tablecloak.model import EVERYTHING, Pattern, Problem, Status
 from tablecloak.progress import Deadline, Progress
 
 Found = TypeVar("Found")
-GRACE = 0.5
-"""Seconds that a step has without which there is no result at all, also when the time is up or the user interrupts."""
 HIDES_EVERYTHING = f"stopped before a pattern was built: {EVERYTHING}"
 """The note of a pattern that is safe and no more."""
 
@@ -46,6 +44,8 @@ class RunSettings:
     """The share of the limit: after it only the audit remains, which may itself take all that is allowed beyond it."""
     reserve_seconds: float = 0.5
     """The maximum of that in seconds."""
+    grace: float = 0.5
+    """Seconds of a step without which there is no result at all, also when the time is up or the user interrupts."""
 
 
 class Run:

@@ -18,9 +18,6 @@ from tablecloak.solvers import LinearProgram
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
 
-EXPLAINED = 5
-"""For how many open cells the forced cells in the way are worked out."""
-
 
 def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
     """The largest set of cells that may be hidden together; it meets every level, or the problem is infeasible.
@@ -98,7 +95,7 @@ def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProble
     )
 
 
-def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit) -> Ints:
+def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit, most: int = 5) -> Ints:
     """Forced cells with a price in the attacker's program: freeing one of them would widen an open cell's interval."""
     equations = working_equations(problem.table)
     cells = np.flatnonzero(allowed)
@@ -106,7 +103,7 @@ def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit) -> Ints:
     place[cells] = np.arange(cells.size)
     value = problem.table.values
     blocking = np.zeros(allowed.size, dtype=bool)
-    for row in np.flatnonzero(~found.safe_rows)[:EXPLAINED]:
+    for row in np.flatnonzero(~found.safe_rows)[:most]:
         low, high = problem.box(int(found.attackers[row]))
         scale = max(float(np.abs(value[found.cells[row]])), problem.table.unit)
         bounds = ((low - value)[cells] / scale, (high - value)[cells] / scale)

@@ -26,7 +26,7 @@ import numpy as np
 from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, SolverError
-from tablecloak.methods.base import GRACE, Proposal, Run
+from tablecloak.methods.base import Proposal, Run, RunSettings
 from tablecloak.methods.intervals import on_grid
 from tablecloak.methods.mixed import (
     UNDECIDED,
@@ -159,7 +159,7 @@ class _MixedSearch:
         Where programs take too long they are annealed, with the steps that are needed.
         """
         plan, limit = self.plan, self.deadline.share(self.settings.numbers_share)
-        limit = limit.at_least(GRACE) if self.initial is None else limit
+        limit = limit.at_least(RunSettings.grace) if self.initial is None else limit
         for number in steps if plan.rounded.any() else [0]:
             joint = joint_formulation(plan, number)
             if not plan.changed.any():
@@ -240,7 +240,7 @@ class _MixedSearch:
             numbers = stated_wider(numbers)
         joint = numbers.joint
         x = joint.widest(numbers.x)
-        deadline = self.run.deadline.later(GRACE / 2)
+        deadline = self.run.deadline.later(RunSettings.grace / 2)
         model = MixedModel(joint, self.params, ([], []), False, deadline, self.progress, self.settings)
         intervals = model.stated(*joint.deviation_bounds(x))
         if not (judged and model.passes(joint.pattern(x, intervals))):

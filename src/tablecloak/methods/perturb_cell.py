@@ -33,7 +33,7 @@ from tablecloak.methods.adjustment import (
     open_perturbation,
     out_of_reach,
 )
-from tablecloak.methods.base import GRACE, Proposal, Run
+from tablecloak.methods.base import Proposal, Run, RunSettings
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import GAP_CLOSED, Outcome
@@ -141,7 +141,7 @@ class _CellSearch:
         if rest is quick is None and deadline.stops:
             quick = self.perturber.by_leaves()
         if rest is quick is None or not deadline.passed():
-            limit = deadline if quick is not None else deadline.at_least(GRACE)
+            limit = deadline if quick is not None else deadline.at_least(RunSettings.grace)
             other = self.run.until_stopped(lambda: self._without_attackers(limit))
             rest = other if other is not None and other.pattern is not None else rest or quick or other
         return rest or quick

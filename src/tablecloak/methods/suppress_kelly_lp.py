@@ -32,8 +32,8 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import working_equations
 from tablecloak.methods.base import Proposal
 from tablecloak.methods.heuristics import (
+    CheapestDeviationProgram,
     DeviationFinder,
-    DeviationProgram,
     DeviationSettings,
     OneByOneParams,
     Own,
@@ -165,7 +165,7 @@ class _PricedFinder(DeviationFinder):
         super().__init__(problem, equations, requests.allowed, deadline, settings.neighbourhood)
         self.by_unit, self._kelly = by_unit, settings
         self._cells = np.flatnonzero(requests.allowed)
-        self._whole: DeviationProgram | None = None
+        self._whole: CheapestDeviationProgram | None = None
 
     def slopes(self, requirement: Requirement, price: Floats) -> tuple[Floats, Floats]:
         """The cost of a unit up and of a unit down by cell; infinite where there is no capacity."""
@@ -189,7 +189,7 @@ class _PricedFinder(DeviationFinder):
         slopes, program = self.slopes(requirement, price), self._program(requirement)
         return self.solve(program, self._cells, requirement, price, slopes, reweight=reweight)
 
-    def _program(self, requirement: Requirement) -> DeviationProgram:
+    def _program(self, requirement: Requirement) -> CheapestDeviationProgram:
         """The program over the whole table; a sliding level has one of its own."""
         if requirement.side is Side.SLIDE:
             return self.program(self._cells, requirement)

@@ -52,9 +52,6 @@ from tablecloak.methods.heuristics import (
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
-NEARLY = 1 - tolerances.WITNESS_MET
-"""A level counts as met from this share of it on; the audit has the last word."""
-
 
 @dataclass(frozen=True)
 class NetworkFlowParams(OneByOneParams):
@@ -137,7 +134,7 @@ class _Books:
 
     def met(self, p: int, level: float, upward: bool) -> bool:
         """Whether the cell has this level by now."""
-        return bool((self.up if upward else self.down)[p] >= level * NEARLY)
+        return bool((self.up if upward else self.down)[p] >= level * (1 - tolerances.WITNESS_MET))
 
     def book(self, places: Ints, up: Floats | float, down: Floats | float) -> None:
         """Book at least these amounts for the cells."""
@@ -178,7 +175,7 @@ class _Cycles(_Books):
             if level > 0 and self.met(p, level, upward):
                 self.counters["levels met on the way"] += 1
                 continue
-            while got < level * NEARLY:
+            while got < level * (1 - tolerances.WITNESS_MET):
                 gain = self._cycle(p, level - got, left)
                 if gain == 0.0:
                     self.counters["levels without a flow"] += 1
@@ -209,7 +206,7 @@ class _Cycles(_Books):
     def _strata(self, level: float, left: Floats) -> Floats:
         """A price for each cell of a cycle, by Castro's four strata."""
         hidden, weights = self.terrain.hidden, self.terrain.weights
-        large: Bools = left >= level * NEARLY
+        large: Bools = left >= level * (1 - tolerances.WITNESS_MET)
         strata = [hidden & large, large, hidden]
         prices = [1e-9 * weights, weights, self.later + 1e-9 * weights]
         return np.select(strata, prices, self.last + weights)

@@ -51,9 +51,6 @@ from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import StratifiedNetwork
 
-MET = 1 - tolerances.WITNESS_MET
-"""A level is met from this share on."""
-
 
 @dataclass(frozen=True)
 class ShortestPathSettings:
@@ -124,7 +121,7 @@ class _Heuristic:
         )
         graph = CellNetwork(problem)
         down, up = Boxes(problem)[0]
-        self.tracks = StratifiedNetwork(
+        self.stratified = StratifiedNetwork(
             (graph.nodes, graph.tail[self.cells], graph.head[self.cells]),
             problem.weights[self.cells],
             (down[self.cells], up[self.cells]),
@@ -148,8 +145,8 @@ class _Heuristic:
             if not (self._protected(arc, False, lower) and self._protected(arc, True, upper)):
                 self._recover(cell, {Side.DOWN: lower, Side.UP: upper})
         counters = {
-            "paths": self.tracks.found,
-            "paths a sensitive cell": self.tracks.found / max(total, 1),
+            "paths": self.stratified.found,
+            "paths a sensitive cell": self.stratified.found / max(total, 1),
             "cells recovered by flows": self.flows,
             "own value": float(self.problem.table.values[self._hidden() & ~self.problem.must_hide].sum()),
         }
@@ -168,13 +165,13 @@ class _Heuristic:
 
     def _protected(self, arc: int, rising: bool, level: float) -> bool:
         """Whether paths meet a level; first without cells of single contributors, if the cell is one of them."""
-        if self.tracks.reached(arc, rising) >= level * MET:
+        if self.stratified.reached(arc, rising) >= level * (1 - tolerances.WITNESS_MET):
             return True
         if self.alone[arc]:
-            if self.tracks.protect(arc, rising, level, avoid=True):
+            if self.stratified.protect(arc, rising, level, avoid=True):
                 return True
             self.through_alone += 1
-        return self.tracks.protect(arc, rising, level)
+        return self.stratified.protect(arc, rising, level)
 
     def _recover(self, cell: int, levels: dict[Side, float]) -> None:
         """Paths have not met a level of the cell: hide the cells of two minimum cost flows, whole levels."""
@@ -192,30 +189,30 @@ class _Heuristic:
                 self.failures += 1
                 return
             arcs = self.place[flow.cells].astype(np.int32)
-            self.tracks.shift(arcs, flow.forward)
+            self.stratified.shift(arcs, flow.forward)
 
     def _trim(self) -> None:
         """Publish cells again, by decreasing weight, where paths over hidden cells replace those that use them."""
         levels = self._levels()
-        proofs = [self.tracks.proof(arc, rising) for arc, rising, _ in levels]
+        proofs = [self.stratified.proof(arc, rising) for arc, rising, _ in levels]
         users: dict[int, set[int]] = {}
         for number, proof in enumerate(proofs):
             for arc in proof.tolist():
                 users.setdefault(arc, set()).add(number)
-        free = np.flatnonzero(self.tracks.is_open & ~self.problem.must_hide[self.cells])
+        free = np.flatnonzero(self.stratified.is_open & ~self.problem.must_hide[self.cells])
         order = free[np.argsort(-self.problem.weights[self.cells[free]], kind="stable")]
         for done, arc in enumerate(order.tolist()):
             if done % SETTINGS.cells_per_check == 0:
                 if self.requests.deadline.passed():
                     return
                 self.requests.progress("trimming", done, order.size)
-            self.tracks.set_open(arc, False)
+            self.stratified.set_open(arc, False)
             replaced = {}
             for number in sorted(users.get(arc, ())):
                 own, rising, level = levels[number]
-                found = self.tracks.prove(own, rising, level, avoid=bool(self.alone[own]))
+                found = self.stratified.prove(own, rising, level, avoid=bool(self.alone[own]))
                 if found is None:
-                    self.tracks.set_open(arc, True)
+                    self.stratified.set_open(arc, True)
                     break
                 replaced[number] = found
             else:
@@ -234,12 +231,12 @@ class _Heuristic:
             (arc, rising, level)
             for rising, sizes in ((False, requests.lower), (True, requests.upper))
             for arc, level in zip(arcs.tolist(), sizes.tolist(), strict=True)
-            if level > 0 and self.tracks.reached(arc, rising) >= level * MET
+            if level > 0 and self.stratified.reached(arc, rising) >= level * (1 - tolerances.WITNESS_MET)
         ]
 
     def _hidden(self) -> Bools:
         hidden = np.zeros(self.place.size, dtype=bool)
-        hidden[self.cells[self.tracks.is_open]] = True
+        hidden[self.cells[self.stratified.is_open]] = True
         return hidden
 
     def _notes(self) -> tuple[str, ...]:

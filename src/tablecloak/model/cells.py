@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.errors import SHOWN_FAULTS, InputError, near, public_names
+from tablecloak.errors import MESSAGES, InputError, near, public_names
 from tablecloak.model.dimension import Dimension, label_of
 from tablecloak.model.equations import Packing, aggregated
 from tablecloak.model.tolerances import (
@@ -282,7 +282,7 @@ def _code_faults(
 ) -> list[str]:
     """Rows with codes that their dimensions do not have."""
     return [
-        f"row {row + 1}: {_code_fault(columns[each.name][row], each, i < SHOWN_FAULTS)}"
+        f"row {row + 1}: {_code_fault(columns[each.name][row], each, i < MESSAGES.faults)}"
         for d, each in enumerate(dimensions)
         for i, row in enumerate(np.flatnonzero(codes[:, d] < 0))
     ]

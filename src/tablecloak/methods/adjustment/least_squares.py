@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
@@ -125,6 +124,8 @@ class _SenseSearch:
 
     def bound(self, start: Floats) -> float:
         """The best Lagrangian bound found from these duals."""
+        from scipy.optimize import minimize
+
         best = self._lagrangian(start)[0]
 
         def negative(y: Floats) -> tuple[float, Floats]:

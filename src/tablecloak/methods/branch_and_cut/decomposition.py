@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tablecloak.arrays import Ints
 from tablecloak.methods.branch_and_cut.improvement import Backoff, repair
@@ -54,6 +53,8 @@ def solve_components(search: SearchContext) -> None:
 
 def _components(matrix: csr_array) -> Iterator[tuple[Ints, Ints]]:
     """Cuts and cells of each component, the one with most cells first."""
+    from scipy.sparse.csgraph import connected_components
+
     used, place = np.unique(matrix.indices, return_inverse=True)
     cuts = matrix.shape[0]
     of_entry = np.repeat(np.arange(cuts), np.diff(matrix.indptr))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.model import Problem
@@ -33,6 +32,8 @@ class Aggregation:
     @classmethod
     def of(cls, problem: Problem, allowed: Bools) -> Aggregation:
         """The groups that two-cell equations make, among the cells that may be hidden and need not be."""
+        from scipy.sparse.csgraph import connected_components
+
         equations = csr_array(problem.table.equations)
         row = np.repeat(np.arange(equations.shape[0]), np.diff(equations.indptr))
         used = allowed[equations.indices] & (equations.data != 0.0)

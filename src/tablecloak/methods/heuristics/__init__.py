@@ -2,8 +2,8 @@
 
 from tablecloak.methods.heuristics.construction import construct_pattern, construction_of
 from tablecloak.methods.heuristics.deviation import (
+    CheapestDeviationProgram,
     DeviationFinder,
-    DeviationProgram,
     DeviationSettings,
     RequirementQueue,
     Witness,
@@ -17,7 +17,7 @@ from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, by_deviati
 from tablecloak.methods.heuristics.lp_construction import LpConstruction
 from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
 from tablecloak.methods.heuristics.network_construction import NetworkConstruction, by_decreasing_level
-from tablecloak.methods.heuristics.repair import ROUNDS, lengthened, missing_deviations, repair
+from tablecloak.methods.heuristics.repair import RoundSettings, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
 from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, SafeAttempt, one_by_one
 from tablecloak.methods.heuristics.suppression_run import SuppressionRun
@@ -31,11 +31,10 @@ from tablecloak.methods.heuristics.witnesses import (
 
 __all__ = [
     "FIRST_KEPT",
-    "ROUNDS",
     "WITNESS_SETTINGS",
+    "CheapestDeviationProgram",
     "CubeSearch",
     "DeviationFinder",
-    "DeviationProgram",
     "DeviationSettings",
     "Elimination",
     "FlowSteps",
@@ -49,6 +48,7 @@ __all__ = [
     "QuickDeviations",
     "Requests",
     "RequirementQueue",
+    "RoundSettings",
     "SafeAttempt",
     "Steps",
     "SuppressionRun",

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csc_array, csr_array, hstack
-from scipy.sparse.csgraph import dijkstra
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import Boxes, WitnessFinder, tolerances, without_empty_rows
@@ -225,15 +224,15 @@ class DeviationFinder:
             else:
                 return self.any_deviation(requirement)
 
-    def program(self, cells: Ints, requirement: Requirement) -> DeviationProgram:
+    def program(self, cells: Ints, requirement: Requirement) -> CheapestDeviationProgram:
         """The program of a requirement over some cells."""
         sliding = requirement.side is Side.SLIDE
         place = int(np.searchsorted(cells, requirement.cell)) if sliding else None
-        return DeviationProgram(without_empty_rows(self.columns[:, cells]), place)
+        return CheapestDeviationProgram(without_empty_rows(self.columns[:, cells]), place)
 
     def solve(
         self,
-        program: DeviationProgram,
+        program: CheapestDeviationProgram,
         cells: Ints,
         requirement: Requirement,
         price: Floats,
@@ -269,7 +268,7 @@ class DeviationFinder:
         return float(costs.max(initial=0.0)) or 1.0
 
     def _witness(
-        self, program: DeviationProgram, cells: Ints, requirement: Requirement, costs: Floats
+        self, program: CheapestDeviationProgram, cells: Ints, requirement: Requirement, costs: Floats
     ) -> Witness | None:
         self.programs += 1
         outcome, found = program.solve(costs / self.cost_unit(costs), self.deadline.left)
@@ -291,6 +290,8 @@ class DeviationFinder:
 
     def _rank(self, cell: int, slope: Floats) -> Floats:
         """For each cell the rank of its furthest equation, by distance from the equations of `cell`."""
+        from scipy.sparse.csgraph import dijkstra
+
         one, other, through = self._edges
         length = np.where(np.isfinite(slope), slope, np.inf)[through]
         keep = np.isfinite(length) & self.allowed[through]
@@ -313,7 +314,7 @@ class DeviationFinder:
         return rank
 
 
-class DeviationProgram:
+class CheapestDeviationProgram:
     """The linear program over some cells, in units of the level: d+ and d- of each, twice for a sliding level.
 
     `sliding`: the place of the cell with a sliding level; other levels are required by bounds alone.

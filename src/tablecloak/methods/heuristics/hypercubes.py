@@ -29,7 +29,7 @@ from tablecloak.progress import Deadline, Progress
 
 
 @dataclass(frozen=True)
-class HypercubeSettings:
+class CubeSearchSettings:
     """Work of the construction."""
 
     starts: int = 4
@@ -38,7 +38,7 @@ class HypercubeSettings:
     """Maximum number of passes of exchanges over the hidden cells. Untested default."""
 
 
-SETTINGS = HypercubeSettings()
+SETTINGS = CubeSearchSettings()
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class CubeSearch:
         rng: np.random.Generator,
         progress: Progress,
         deadline: Deadline,
-        settings: HypercubeSettings = SETTINGS,
+        settings: CubeSearchSettings = SETTINGS,
     ) -> None:
         from tablecloak.attacker import Cubes
         from tablecloak.solvers.kernels.hypercubes import FORBIDDEN

@@ -10,6 +10,7 @@ that may be hidden.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,8 +18,15 @@ from tablecloak.arrays import Bools, Floats, floats
 from tablecloak.attacker import WitnessFinder
 from tablecloak.model import Audit, Intervals, Pattern, Problem, Suppression, whole_units
 
-ROUNDS = 10
-"""Rounds of audit and repair."""
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """Rounds of audit and repair."""
+
+    repairs: int = 10
+    """Maximum number of audit-and-repair rounds. Untested default."""
+
+
 Judge = Callable[[Pattern], Audit]
 
 
@@ -27,7 +35,7 @@ def repair(problem: Problem, pattern: Pattern, verdict: Audit, judge: Judge) -> 
     if not isinstance(pattern, Suppression | Intervals):
         return pattern, verdict
     finder = WitnessFinder(problem, ~problem.forced)
-    for _ in range(ROUNDS):
+    for _ in range(RoundSettings.repairs):
         if verdict.safe:
             break
         deviations = missing_deviations(problem, finder, verdict)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.errors import SolverError
-from tablecloak.methods.base import GRACE
+from tablecloak.methods.base import RunSettings
 from tablecloak.methods.intervals import skewed
 from tablecloak.methods.mixed.formulation import JointFormulation, joint_formulation
 from tablecloak.methods.mixed.plan import Plan, check_possible
@@ -108,7 +108,9 @@ def numbers_by_annealing(
     settings: RoundingSettings = RoundingSettings(),
 ) -> AdditiveNumbers:
     """`annealed_numbers` with a moment in any case; an error where there are none."""
-    found = annealed_numbers(plan, most, rng, deadline.at_least(GRACE), progress, settings.annealing)
+    found = annealed_numbers(
+        plan, most, rng, deadline.at_least(RunSettings.grace), progress, settings.annealing
+    )
     if found is not None:
         return found
     if deadline.interrupted:

@@ -17,7 +17,7 @@ from tablecloak.attacker import WitnessFinder
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.adjustment import raised
-from tablecloak.methods.heuristics import ROUNDS, lengthened, missing_deviations
+from tablecloak.methods.heuristics import RoundSettings, lengthened, missing_deviations
 from tablecloak.methods.intervals import snapped
 from tablecloak.methods.intervals import stated as stated_intervals
 from tablecloak.methods.mixed.formulation import JointFormulation
@@ -152,7 +152,7 @@ class MixedModel:
         if not self.passes(self.joint.pattern(x, vague)):
             return None
         intervals = self.stated(*self.joint.deviation_bounds(x))
-        for _ in range(0 if self.deadline.passed() else ROUNDS):
+        for _ in range(0 if self.deadline.passed() else RoundSettings.repairs):
             pattern = self.joint.pattern(x, intervals)
             if self.passes(pattern):
                 return intervals

@@ -19,7 +19,7 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.attacker import is_network, structure_of
 from tablecloak.errors import SolverError, counted
-from tablecloak.methods.base import GRACE, Proposal, Run
+from tablecloak.methods.base import Proposal, Run, RunSettings
 from tablecloak.methods.rounding.annealing import AnnealedRounding, anneal
 from tablecloak.methods.rounding.integer_units import count_changes
 from tablecloak.methods.rounding.settings import AnnealingSettings, RoundingSettings
@@ -86,7 +86,7 @@ class InitialRounding:
     def proposal(self, notes: list[str]) -> Proposal:
         """The annealed rounding, when there is no time for programs; an error where there is none."""
         if not self.complete:
-            again = self._anneal(self.run.deadline.at_least(GRACE), self.settings.annealing)
+            again = self._anneal(self.run.deadline.at_least(RunSettings.grace), self.settings.annealing)
             if self.found is None or (again is not None and self._rank(again) < self._rank(self.found)):
                 self.found = again
         found = self.found

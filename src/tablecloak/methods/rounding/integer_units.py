@@ -14,8 +14,9 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError, NotApplicable
+from tablecloak.methods.rounding.tolerances import LARGEST_INTEGER
 from tablecloak.methods.unified import Affine, LinearConstraints, ShownFormulation, additivity, at_cells
-from tablecloak.model import LARGEST_UNITS, Mark, Problem, Table, amounts
+from tablecloak.model import Mark, Problem, Table, amounts
 from tablecloak.solvers import (
     ADDITIVE_ABSOLUTE,
     ADDITIVE_RELATIVE,
@@ -25,8 +26,6 @@ from tablecloak.solvers import (
     GrowingProgram,
 )
 
-LARGEST_INTEGER = 2 * LARGEST_UNITS
-"""All integers up to this size are exact in float64."""
 SUPPRESSING = ("suppress-greedy", "suppress-optimal")
 """Methods that hide cells, and take any equations."""
 

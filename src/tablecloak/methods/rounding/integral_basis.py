@@ -28,8 +28,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.methods.rounding.integer_units import LARGEST_INTEGER, integer_matrix, true_leaves
+from tablecloak.methods.rounding.integer_units import integer_matrix, true_leaves
 from tablecloak.methods.rounding.settings import IntegralBasisSettings
+from tablecloak.methods.rounding.tolerances import LARGEST_INTEGER
 from tablecloak.methods.rounding.totals import Totals
 from tablecloak.model import Problem, Table
 

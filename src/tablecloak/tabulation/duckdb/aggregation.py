@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +21,9 @@ from tablecloak.tabulation.duckdb.decimals import number
 from tablecloak.tabulation.duckdb.records import Loaded, UnitFlag
 from tablecloak.tabulation.duckdb.session import arrays, lent, run, scalar
 
-Connection: TypeAlias = duckdb.DuckDBPyConnection
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
 Passes: TypeAlias = Callable[[int], Iterator[tuple[Ints, Ints]]]
 """Pairs of leaf cells and cells, in passes; called with the number of rows the leaf cells stand for."""
 RESPONDENTS, HOLDINGS = "respondents", "holdings"

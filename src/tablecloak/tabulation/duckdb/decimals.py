@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from tablecloak.errors import InputError
 from tablecloak.model import FLOAT_NOISE, MOST_DECIMALS, tolerances
@@ -22,6 +21,9 @@ from tablecloak.tabulation.duckdb.tolerances import (
     HUGEINT_DIGITS,
     WEIGHT_DIGITS,
 )
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)

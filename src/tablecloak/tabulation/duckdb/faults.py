@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.errors import SHOWN_FAULTS, counted, near
+from tablecloak.errors import MESSAGES, counted, near
 from tablecloak.tabulation.duckdb.reader import Part
 from tablecloak.tabulation.duckdb.session import lent, run, scalar
 from tablecloak.tabulation.settings import SETTINGS, TabulationSettings
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 class FaultFinder:
@@ -73,7 +76,7 @@ class FaultFinder:
             often = "once" if times == 1 else f"{times} times, here first"
             what = f"{code!r} in dimension {name!r}"
             fault = f"code {what} is a total, records need a leaf" if known else f"unknown code {what}"
-            hint = near(code, leaves) if i < SHOWN_FAULTS else ""
+            hint = near(code, leaves) if i < MESSAGES.faults else ""
             yield f"{places[first]}: {fault} ({often}){hint}"
         if total > self.listed:
             yield f"{counted(total - self.listed, 'further unknown code')} in dimension {name!r}"

@@ -16,15 +16,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.errors import InputError
 from tablecloak.tabulation.duckdb.session import arrays, quoted, run
 from tablecloak.tabulation.settings import SETTINGS
+
+if TYPE_CHECKING:
+    import duckdb
 
 _SEPARATORS = ",;\t|"
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -105,6 +107,8 @@ def _file_part(connection: duckdb.DuckDBPyConnection, path: Path, label: str) ->
 
 
 def _parquet_part(connection: duckdb.DuckDBPyConnection, path: Path, label: str) -> Part:
+    import duckdb
+
     parameters = {"file": _literal(path)}
     relation = "read_parquet($file)"
     try:
@@ -231,6 +235,8 @@ def csv_fault(error: duckdb.Error) -> str:
 
 def read_columns(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> dict[str, NDArray[Any]]:
     """All columns of some files; text where they are CSV, None where there is nothing."""
+    import duckdb
+
     names = parts[0].names
     faults = [
         f"{part.file}: its columns are not those of the first file" for part in parts if part.names != names

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +22,9 @@ from tablecloak.tabulation.duckdb.faults import FaultFinder
 from tablecloak.tabulation.duckdb.reader import Part, csv_fault
 from tablecloak.tabulation.duckdb.session import lent, run, scalar
 from tablecloak.tabulation.settings import SETTINGS
+
+if TYPE_CHECKING:
+    import duckdb
 
 _YES = ("1", "true", "t", "yes", "y")
 _NO = ("0", "false", "f", "no", "n")
@@ -143,6 +145,8 @@ def _check_columns(parts: Sequence[Part], reading: Reading) -> None:
 
 def _stage(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], reading: Reading) -> list[int]:
     """Fill `staging`; the number of rows before each part, and in all."""
+    import duckdb
+
     starts = [0]
     for i, part in enumerate(parts):
         kinds = _kinds(connection, part)

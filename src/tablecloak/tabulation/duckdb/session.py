@@ -10,15 +10,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak.errors import InputError, SolverError
 from tablecloak.locks import private_folder
 from tablecloak.tabulation.settings import SETTINGS
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY = "1GB"
 """Memory that DuckDB uses before it works on disk."""
@@ -31,6 +33,8 @@ def session(memory: str = MEMORY, threads: int | None = None) -> Iterator[duckdb
 
     Errors of DuckDB are raised as `SolverError`, without its message: that may quote the data.
     """
+    import duckdb
+
     if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
         raise InputError("Memory", [f"{memory!r} is no amount of memory"], advice="Write it like '1GB'.")
     with private_folder() as folder:
