@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES, fifty_attackers, flat, from_leaves, only_sliding, with_levels
-from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.attacker import CellNetwork, DeviationBounds
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import largest_pattern
@@ -97,7 +97,7 @@ class Small:
         self.cells = np.flatnonzero(allowed)
         graph = CellNetwork(problem)
         self.tail, self.head, self.nodes = graph.tail[self.cells], graph.head[self.cells], graph.nodes
-        self.down, self.up = (side[self.cells] for side in Boxes(problem)[0])
+        self.down, self.up = (side[self.cells] for side in DeviationBounds(problem)[0])
         self.weight, self.hidden = problem.weights[self.cells], problem.must_hide[self.cells]
         self.alone = np.zeros(self.cells.size, dtype=bool)
 

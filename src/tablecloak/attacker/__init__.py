@@ -35,7 +35,7 @@ from tablecloak.attacker.presolve import (
     working_equations,
 )
 from tablecloak.attacker.structure import EquationBlock, orient
-from tablecloak.attacker.system import Boxes, CellNetwork, entry_ranges, is_network
+from tablecloak.attacker.system import CellNetwork, DeviationBounds, entry_ranges, is_network
 from tablecloak.attacker.tolerances import (
     EQUATION_MET,
     FLOW_NOISE,
@@ -60,10 +60,10 @@ __all__ = [
     "RESIDUAL_MET",
     "STRENGTHENED",
     "ZERO",
-    "Boxes",
     "CellNetwork",
     "Component",
     "Cubes",
+    "DeviationBounds",
     "DeviationProgram",
     "EquationBlock",
     "Extents",

@@ -9,7 +9,7 @@ from tablecloak.attacker.presolve import structure_of
 from tablecloak.model import Problem, box_deviation_bounds
 
 
-class Boxes:
+class DeviationBounds:
     """Deviation bounds (down, up) of all cells by each attacker's box, computed once for each attacker."""
 
     def __init__(self, problem: Problem) -> None:

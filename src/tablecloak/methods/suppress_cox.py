@@ -31,7 +31,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, tolerances
+from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances
 from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
 from tablecloak.model import Problem
@@ -78,7 +78,7 @@ class _Cox:
         graph, problem = CellNetwork(requests.problem), requests.problem
         self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
         self.nodes = graph.nodes
-        down, up = (side[self.cells] for side in Boxes(problem)[0])
+        down, up = (side[self.cells] for side in DeviationBounds(problem)[0])
         self.down, self.up, self.room = down, up, np.minimum(down, up)
         self.hidden: Bools = requests.hidden[self.cells]
         price = positive_weights(problem.weights[self.cells])

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.attacker import CellNetwork, DeviationBounds
 from tablecloak.errors import counted
 from tablecloak.methods.base import Proposal, refuse_non_network
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
@@ -69,7 +69,7 @@ class _General:
         self.cells: Ints = np.flatnonzero(requests.allowed)
         graph, problem = CellNetwork(requests.problem), requests.problem
         self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
-        down, up = (side[self.cells] for side in Boxes(problem)[0])
+        down, up = (side[self.cells] for side in DeviationBounds(problem)[0])
         self.bounded = int((np.isfinite(down) | np.isfinite(up)).sum())
         self.capacity: Floats = np.where((down > 0) & (up > 0), 1.0, 0.0)
         self.hidden: Bools = requests.hidden[self.cells]

@@ -43,7 +43,7 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.arrays import Bools
-from tablecloak.attacker import Boxes, CellNetwork, tolerances, working_equations
+from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, working_equations
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network
 from tablecloak.methods.heuristics import DeviationFinder, OneByOneParams, Own, Requests, one_by_one
@@ -120,7 +120,7 @@ class _Heuristic:
             else np.zeros(self.cells.size, dtype=bool)
         )
         graph = CellNetwork(problem)
-        down, up = Boxes(problem)[0]
+        down, up = DeviationBounds(problem)[0]
         self.stratified = StratifiedNetwork(
             (graph.nodes, graph.tail[self.cells], graph.head[self.cells]),
             problem.weights[self.cells],

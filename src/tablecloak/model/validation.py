@@ -131,7 +131,7 @@ def _narrow(problem: Problem, wanted: Levels) -> Bools:
 
 
 def attacker_faults(problem: Problem) -> Iterator[str]:
-    """Boxes of insiders that do not fit the table."""
+    """DeviationBounds of insiders that do not fit the table."""
     size = len(problem.table)
     for insider in problem.attackers:
         shape, inside = insider.cells.shape, (insider.cells >= 0) & (insider.cells < size)

@@ -9,7 +9,7 @@ import pytest
 
 from tablecloak import Dimension, Hierarchy, Levels, Problem, Table
 from tablecloak.arrays import Floats
-from tablecloak.attacker import Boxes
+from tablecloak.attacker import DeviationBounds
 from tablecloak.auditing import audit
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
 from tablecloak.methods.intervals import stated
@@ -32,7 +32,7 @@ def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: st
     for seed in range(12):
         rng = np.random.default_rng([seed, 19])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes, asked = all_requirements(problem), Boxes(problem), separator(problem)
+        requirements, boxes, asked = all_requirements(problem), DeviationBounds(problem), separator(problem)
         size = len(problem.table)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
         rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
@@ -48,7 +48,7 @@ def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: st
     assert checked > 20
 
 
-def _left(cut: ProtectionCut, boxes: Boxes, room: Floats) -> float:
+def _left(cut: ProtectionCut, boxes: DeviationBounds, room: Floats) -> float:
     down, up = boxes[cut.requirement.attacker]
     below, above = np.minimum(room[0], down), np.minimum(room[1], up)
     return float(cut.above @ above[cut.cells] + cut.below @ below[cut.cells])

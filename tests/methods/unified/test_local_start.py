@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablecloak.attacker import Boxes
+from tablecloak.attacker import DeviationBounds
 from tablecloak.auditing import audit
 from tablecloak.methods.intervals import hidden_by_mark, stated
 from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
@@ -24,7 +24,7 @@ def test_every_safe_publication_satisfies_them(kind: str, together: int) -> None
     for seed in range(15):
         rng = np.random.default_rng([seed, 23])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes, size = all_requirements(problem), Boxes(problem), len(problem.table)
+        requirements, boxes, size = all_requirements(problem), DeviationBounds(problem), len(problem.table)
         weights = problem.weights
         cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER, settings)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker import Boxes, is_network
+from tablecloak.attacker import DeviationBounds, is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.intervals import stated
 from tablecloak.methods.unified import ProtectionCut
@@ -28,7 +28,7 @@ def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: st
     for seed in range(12):
         rng = np.random.default_rng([seed, 9])
         problem = random_problem(kind, rng, insiders=int(rng.integers(3)), sliding=bool(rng.integers(2)))
-        requirements, boxes = all_requirements(problem), Boxes(problem)
+        requirements, boxes = all_requirements(problem), DeviationBounds(problem)
         size = len(problem.table)
         separators: list[Separator] = [LinearProtectionSeparator(problem)]
         separators += [NetworkProtectionSeparator(problem)] if is_network(problem) else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, is_network
+from tablecloak.attacker import DeviationBounds, is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
 from tablecloak.methods.cuts import Aggregation, weight_unit
@@ -38,7 +38,7 @@ class SuppressionModel:
     """A number of which all prices are multiples; 0 if there is none."""
     requirements: Sequence[Requirement]
     """By decreasing level; conditional ones included."""
-    deviation_bounds: Boxes
+    deviation_bounds: DeviationBounds
     is_network: bool
     has_tied_weights: bool
     """Whether this is a network most of whose weights are equal: patterns of the same cost abound."""
@@ -72,7 +72,7 @@ class SuppressionModel:
             prices=prices,
             unit=unit,
             requirements=_requirements(problem, free, progress),
-            deviation_bounds=Boxes(problem),
+            deviation_bounds=DeviationBounds(problem),
             is_network=network,
             has_tied_weights=tied,
         )

@@ -32,7 +32,7 @@ from tablecloak.attacker import (
     FLOW_NOISE,
     INTEGRALITY,
     REQUIREMENT_MET_BY_PATTERN,
-    Boxes,
+    DeviationBounds,
     LinearOracle,
     NetworkBounds,
     NetworkOracle,
@@ -75,7 +75,7 @@ class CapacitySettings:
 class CapacitySeparator(Protocol):
     """Finds capacity cuts that a point violates."""
 
-    boxes: Boxes
+    boxes: DeviationBounds
     worst: Requirement | None
     """A requirement that the last point violated, if there was one."""
 
@@ -148,7 +148,7 @@ class _CapacityCuts:
         self.problem, self.hidden, self.settings = problem, problem.must_hide, settings
         self.aggregation = Aggregation.identity(allowed.size) if aggregation is None else aggregation
         self.allowed: Bools = allowed & self.aggregation.represents
-        self.boxes = Boxes(problem)
+        self.boxes = DeviationBounds(problem)
         self.worst: Requirement | None = None
 
     def _capacities(self, cut: ProtectionCut) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import block_diag, csc_array, csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, WitnessFinder, tolerances, without_empty_rows
+from tablecloak.attacker import DeviationBounds, WitnessFinder, tolerances, without_empty_rows
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import DUAL, HALF_UNIT, LEVEL_NOISE, LinearProgram, Outcome, SimplexOptions
@@ -178,7 +178,7 @@ class DeviationFinder:
         lengths = np.diff(self.columns.indptr)
         self._starts, self._isolated = self.columns.indptr[:-1], lengths == 0
         self._edges = _pairs(self.columns)
-        self._boxes = Boxes(problem)
+        self._boxes = DeviationBounds(problem)
 
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
         """How far down and up each cell may deviate by the attacker's box."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, EquationBlock, structure_of, tolerances, working_columns
+from tablecloak.attacker import DeviationBounds, EquationBlock, structure_of, tolerances, working_columns
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.deviation import floored_weights, outsider_first
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
@@ -78,7 +78,7 @@ class CubeSearch:
         self._requirements_of: dict[int, list[Requirement]] = {}
         for requirement in self._queue:
             self._requirements_of.setdefault(requirement.cell, []).append(requirement)
-        boxes = Boxes(problem)
+        boxes = DeviationBounds(problem)
         self._rooms = {
             attacker: tuple(np.ascontiguousarray(side, dtype=np.float64) for side in boxes[attacker])
             for attacker in {requirement.attacker for requirement in requirements}

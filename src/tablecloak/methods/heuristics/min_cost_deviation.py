@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork, tolerances, without_empty_rows, working_columns
+from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.deviation import floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
 from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
@@ -34,7 +34,7 @@ class Terrain:
         self.protected: Ints = place[requests.cells]
         """The places of the cells whose levels are protected, in their order."""
         self.hidden: Bools = requests.hidden[self.cells]
-        down, up = Boxes(problem)[0]
+        down, up = DeviationBounds(problem)[0]
         self.down, self.up = down[self.cells], up[self.cells]
         self.weights: Floats = floored_weights(problem.weights[self.cells])
 

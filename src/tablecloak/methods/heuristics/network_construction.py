@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.attacker import CellNetwork, DeviationBounds
 from tablecloak.methods.heuristics.deviation import floored_weights, negligible
 from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.witnesses import WITNESS_SETTINGS, FlowWitnesses, WitnessSettings
@@ -61,7 +61,7 @@ class NetworkConstruction:
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.complete = False
         self.graph = CellNetwork(problem)
-        self.boxes = Boxes(problem)
+        self.boxes = DeviationBounds(problem)
 
     # ------------------------------------------------------------------ construction
 

@@ -19,8 +19,8 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import (
-    Boxes,
     CellNetwork,
+    DeviationBounds,
     DeviationProgram,
     NullSpaceSettings,
     deviation_program,
@@ -119,10 +119,14 @@ class FlowWitnesses:
         hidden: Bools,
         *,
         graph: CellNetwork | None = None,
-        boxes: Boxes | None = None,
+        boxes: DeviationBounds | None = None,
         settings: WitnessSettings = WITNESS_SETTINGS,
     ) -> None:
-        graph, boxes, self.settings = graph or CellNetwork(problem), boxes or Boxes(problem), settings
+        graph, boxes, self.settings = (
+            graph or CellNetwork(problem),
+            boxes or DeviationBounds(problem),
+            settings,
+        )
         self.cells = np.flatnonzero(hidden)
         self.place = np.full(hidden.size, -1, dtype=np.int64)
         self.place[self.cells] = np.arange(self.cells.size)
@@ -218,7 +222,7 @@ class NullSpaceWitnesses:
         hidden: Bools,
         settings: WitnessSettings = WITNESS_SETTINGS,
     ) -> None:
-        self.hidden, self.settings, self._boxes = hidden.copy(), settings, Boxes(problem)
+        self.hidden, self.settings, self._boxes = hidden.copy(), settings, DeviationBounds(problem)
         self._columns = working_columns(problem.table)
         watched = np.unique([requirement.cell for requirement in requirements]).astype(np.int64)
         self._watched: Ints = watched[problem.must_hide[watched]]

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack
 
 from tablecloak.arrays import Floats
-from tablecloak.attacker import Boxes, is_network, working_equations
+from tablecloak.attacker import DeviationBounds, is_network, working_equations
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.unified.formulation import Formulation, FormulationSettings, LinearConstraints
 from tablecloak.methods.unified.model_solution import ModelSolution
@@ -54,7 +54,7 @@ def solve_compact_model(
     """Optimise a formulation under all requirements and conditional widths."""
     size, total = len(problem.table), formulation.size
     reach = 1.0 if is_network(problem) else settings.formulation.max_deviation
-    boxes, equations = Boxes(problem), working_equations(problem.table)
+    boxes, equations = DeviationBounds(problem), working_equations(problem.table)
     total += size * sum(_copies(each) for each in (*requirements, *widths))
     if total > settings.max_columns:
         raise NotApplicable(

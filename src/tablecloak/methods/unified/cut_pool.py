@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker import Boxes
+from tablecloak.attacker import DeviationBounds
 from tablecloak.methods.unified.cut_strengthening import CutBuilder, Switched
 from tablecloak.methods.unified.formulation import Formulation
 from tablecloak.methods.unified.protection_cuts import ProtectionCut, own_bound_cuts
@@ -91,7 +91,7 @@ class ProtectionCutPool:
         self.formulation, self.deadline, self.settings = formulation, deadline, settings
         self.requirements, self._unconditional = [*requirements, *widths], len(requirements)
         self._separator = protection_separator_of(problem)
-        self._builder, self._extent = CutBuilder(formulation, Boxes(problem)), Switched(formulation)
+        self._builder, self._extent = CutBuilder(formulation, DeviationBounds(problem)), Switched(formulation)
         small = len(self.requirements) * len(problem.table) <= settings.max_deep_size
         self._depth = settings.depth if small and self._is_monotone() else 1
         self._last_violated = np.full(len(self.requirements), -settings.recent_rounds)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import RESIDUAL_MET, Boxes
+from tablecloak.attacker import RESIDUAL_MET, DeviationBounds
 from tablecloak.methods.unified.formulation import Formulation
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
 
@@ -24,7 +24,7 @@ from tablecloak.methods.unified.protection_cuts import ProtectionCut
 class CutBuilder:
     """Expresses protection cuts over the columns of a formulation."""
 
-    def __init__(self, form: Formulation, boxes: Boxes) -> None:
+    def __init__(self, form: Formulation, boxes: DeviationBounds) -> None:
         self.form, self.boxes = form, boxes
         self._seen: set[tuple[bytes, bytes, float]] = set()
 

@@ -27,7 +27,7 @@ from tablecloak.attacker import (
     EQUATION_MET,
     RELATIVE_NOISE,
     REQUIREMENT_MET_BY_PUBLICATION,
-    Boxes,
+    DeviationBounds,
     ProtectionCut,
     WitnessDeviation,
     cut_of_multipliers,
@@ -86,7 +86,7 @@ class LocalSeparator:
     weighs_closed_cells = True
 
     def __init__(self, problem: Problem, whole: Separator, settings: LocalSettings = LocalSettings()) -> None:
-        self.near, self.boxes = Neighbourhood(problem.table), Boxes(problem)
+        self.near, self.boxes = Neighbourhood(problem.table), DeviationBounds(problem)
         self.whole, self.settings = whole, settings
         self.usable = ~problem.forced
         self._session: LinearProgram | None = None

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker import Boxes, ProtectionCut, cut_of_multipliers, is_network
+from tablecloak.attacker import DeviationBounds, ProtectionCut, cut_of_multipliers, is_network
 from tablecloak.methods.unified.neighbourhood import Neighbourhood
 from tablecloak.model import Problem, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline
@@ -115,7 +115,7 @@ class _LocalModels:
 
     def __init__(self, problem: Problem, up: Floats, down: Floats, settings: LocalStartSettings) -> None:
         self.settings = settings
-        self.near, self.boxes, self.price = Neighbourhood(problem.table), Boxes(problem), (up, down)
+        self.near, self.boxes, self.price = Neighbourhood(problem.table), DeviationBounds(problem), (up, down)
         self.room, self.usable = box_deviation_bounds(problem), ~problem.forced
         self._session: LinearProgram | None = None
 

@@ -14,7 +14,7 @@ from tablecloak.arrays import Codes, Floats, Ints
 from tablecloak.attacker import (
     FLOW_NOISE,
     REQUIREMENT_MET_BY_PUBLICATION,
-    Boxes,
+    DeviationBounds,
     LinearOracle,
     NetworkBounds,
     NetworkOracle,
@@ -62,7 +62,7 @@ class NetworkProtectionSeparator:
     weighs_closed_cells = False
 
     def __init__(self, problem: Problem) -> None:
-        self.boxes, self.oracle = Boxes(problem), NetworkOracle(problem)
+        self.boxes, self.oracle = DeviationBounds(problem), NetworkOracle(problem)
         self.free = ~problem.forced
 
     def separate(
@@ -199,7 +199,7 @@ class LinearProtectionSeparator:
     weighs_closed_cells = False
 
     def __init__(self, problem: Problem) -> None:
-        self.boxes, self.oracle = Boxes(problem), LinearOracle(problem.table)
+        self.boxes, self.oracle = DeviationBounds(problem), LinearOracle(problem.table)
 
     def separate(
         self,

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import Boxes, CellNetwork
+from tablecloak.attacker import CellNetwork, DeviationBounds
 from tablecloak.methods.branch_and_cut.improvement.base import Stage
 from tablecloak.methods.branch_and_cut.improvement.guided_construction import repair
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
@@ -47,7 +47,11 @@ class Shortfalls:
     """The unmet share of each requirement when some cells are hidden."""
 
     def __init__(self, problem: Problem, requirements: Sequence[Requirement]) -> None:
-        self.graph, self.bounds, self.requirements = CellNetwork(problem), Boxes(problem), requirements
+        self.graph, self.bounds, self.requirements = (
+            CellNetwork(problem),
+            DeviationBounds(problem),
+            requirements,
+        )
         self._by_attacker: dict[int, _AttackerRequirements] = {}
         for attacker in sorted({requirement.attacker for requirement in requirements}):
             numbers = np.array(
