@@ -12,22 +12,22 @@ from pathlib import Path
 
 REPORT = Path(".coverage.json")
 FLOORS = {
-    "": 95,
-    "analysis": 95,
-    "assessment": 95,
-    "attacker": 95,
-    "auditing": 95,
-    "cli": 95,
-    "examples": 95,
-    "formats": 95,
-    "job": 95,
-    "methods": 95,
-    "model": 95,
-    "publication": 95,
-    "reports": 95,
-    "solvers": 90,
-    "tabulation": 95,
-    "testing": 95,
+    "": 97,
+    "analysis": 97,
+    "assessment": 97,
+    "attacker": 97,
+    "auditing": 97,
+    "cli": 97,
+    "examples": 97,
+    "formats": 97,
+    "job": 97,
+    "methods": 97,
+    "model": 97,
+    "publication": 97,
+    "reports": 97,
+    "solvers": 97,
+    "tabulation": 97,
+    "testing": 97,
 }
 """The least share of lines, in percent, by package; "" are the files at the top."""
 
