@@ -199,6 +199,21 @@ def method_of_the_page() -> Any:
     return namespace["peel"]
 
 
+@pytest.mark.parametrize("part", ["A primal heuristic", "A separator", "A rule"])
+def test_the_examples_of_the_page_on_extending_are_short(part: str) -> None:
+    chapter = PAGES_TEXT["docs/extending.md"].split(f"\n## {part}\n")[1].partition("\n## ")[0]
+    definition, use = [block.text for block in blocks_of(chapter) if block.kind == "python"][:2]
+    assert len([line for line in f"{definition}{use}".splitlines() if line.strip()]) < 30
+
+
+def test_every_word_of_the_glossary_is_explained_once() -> None:
+    chapters = PAGES_TEXT["docs/glossary.md"].partition("\n## Programs")[0]
+    terms = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]*\|$", chapters, re.MULTILINE)
+    listed = [term for term in terms if term != "term"]
+    assert {"cut", "separation", "incumbent", "witness"} <= set(listed)
+    assert sorted(set(listed)) == sorted(listed)
+
+
 def test_the_picture_tells_the_truth() -> None:
     rows, columns = ["North", "Centre", "South"], ["Food", "Metal", "Trade"]
     grid = tablecloak.Dimension.flat("row", rows), tablecloak.Dimension.flat("column", columns)
