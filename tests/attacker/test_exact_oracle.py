@@ -11,10 +11,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from tablecloak.attacker import IntegralSystem, TooMuchWork
-from tablecloak.attacker import exact_oracle as asking
 from tablecloak.attacker.basis import ExactBasis
 from tablecloak.attacker.evidence import Deviation, fits, stretched, widest
-from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
+from tablecloak.attacker.exact_oracle import Evidence, ExactOracle, ExactOracleSettings
 from tablecloak.solvers import Columns, LinearProgram
 
 
@@ -101,8 +100,7 @@ def test_a_residual_is_corrected_at_its_own_scale(monkeypatch: pytest.MonkeyPatc
         return solution
 
     monkeypatch.setattr(LinearProgram, "solve", sloppy)
-    monkeypatch.setattr(asking, "CAPS", (math.inf,))
-    found = ExactOracle(whole, low, high).settle(0, 1, 1e11)
+    found = ExactOracle(whole, low, high, ExactOracleSettings(caps=(math.inf,))).settle(0, 1, 1e11)
     assert found.reach >= 10**11 and len(rounds) > 1
 
 

@@ -186,8 +186,8 @@ def test_bookkeeping_never_says_more_than_the_audit(costs, kind, seed):
     value = problem.table.values[found.cells]
     for cell, fall, rise in zip(found.cells, value - found.low, found.high - value, strict=True):
         arc = int(run.place[cell])
-        assert run.tracks.reached(arc, False) <= fall + 1e-6
-        assert run.tracks.reached(arc, True) <= rise + 1e-6
+        assert run.stratified.reached(arc, False) <= fall + 1e-6
+        assert run.stratified.reached(arc, True) <= rise + 1e-6
     assert found.safe
 
 
@@ -209,8 +209,8 @@ def test_a_path_protects_the_other_sensitive_cells_on_it():
     assert run.run().counters["paths"] == 1
     arcs = run.place[grid.cells(square)]
     # values 20, 50, 8, 19: all four move by the smaller of two opposite corners
-    assert [run.tracks.reached(int(arc), True) for arc in arcs] == [8, 19, 19, 8]
-    assert [run.tracks.reached(int(arc), False) for arc in arcs] == [19, 8, 8, 19]
+    assert [run.stratified.reached(int(arc), True) for arc in arcs] == [8, 19, 19, 8]
+    assert [run.stratified.reached(int(arc), False) for arc in arcs] == [19, 8, 8, 19]
 
 
 def test_upper_level_beyond_the_value_by_a_path_of_totals():
@@ -220,7 +220,7 @@ def test_upper_level_beyond_the_value_by_a_path_of_totals():
     others[grid.cell((2, 1))] = False
     run = heuristic(grid.problem([(2, 1)], 0, 500, forced=others))
     assert grid.positions(run.run().hidden) == {(2, 1), (2, T), (T, 1), (T, T)}
-    assert run.tracks.reached(int(run.place[grid.cell((2, 1))]), True) == np.inf
+    assert run.stratified.reached(int(run.place[grid.cell((2, 1))]), True) == np.inf
 
 
 def test_paths_of_one_level_share_no_cell_and_add_up():
@@ -228,10 +228,10 @@ def test_paths_of_one_level_share_no_cell_and_add_up():
     problem = grid.problem([(1, 1)], 0, 10, **totals_published(grid))
     run = heuristic(problem)
     counters = run.run().counters
-    one, two = (set(path[1:].tolist()) for path in run.tracks.paths)
+    one, two = (set(path[1:].tolist()) for path in run.stratified.paths)
     assert counters["paths"] == 2
     assert not one & two
-    assert run.tracks.reached(int(run.place[grid.cell((1, 1))]), True) == 10
+    assert run.stratified.reached(int(run.place[grid.cell((1, 1))]), True) == 10
     assert counters["cells recovered by flows"] == 0
 
 

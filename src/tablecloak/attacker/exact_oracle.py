@@ -67,8 +67,10 @@ class Evidence:
 class ExactOracle:
     """Settles single questions about the columns of a system within whole bounds low <= 0 <= high."""
 
-    def __init__(self, system: IntegralSystem, low: Floats, high: Floats) -> None:
-        self.system, self.low, self.high = system, low, high
+    def __init__(
+        self, system: IntegralSystem, low: Floats, high: Floats, settings: ExactOracleSettings = SETTINGS
+    ) -> None:
+        self.system, self.low, self.high, self.settings = system, low, high, settings
         self.tick: Callable[[int], None] | None = None
         """Called with 0 before every program: who waits may raise."""
         self.solves = 0
@@ -81,7 +83,7 @@ class ExactOracle:
         if need == math.inf == wall:
             self._ray(found, column, sign)
         for scale in self._scales(min(need, wall)):
-            for cap in SETTINGS.caps:
+            for cap in self.settings.caps:
                 if found.settles(need):
                     return found
                 if not self._push(found, column, sign, need, scale, cap):
@@ -177,7 +179,7 @@ class ExactOracle:
     def refined(self, amount: Floats, low: Floats, high: Floats, cost: Floats) -> Deviation | None:
         """The exact deviation next to an approximate one, by correcting its residual at its own scale."""
         whole, before = np.rint(np.minimum(np.maximum(amount, low), high)), math.inf
-        for _ in range(SETTINGS.refinement_rounds):
+        for _ in range(self.settings.refinement_rounds):
             if np.abs(whole).max(initial=0.0) >= EXACT_FLOAT:
                 return None
             residual = self.system.residual(whole.astype(np.int64))
@@ -200,7 +202,7 @@ class ExactOracle:
         self, low: Floats, high: Floats, residual: NDArray[np.object_], cost: Floats, missed: float
     ) -> Floats | None:
         """A correction e with M e = -residual, within low..high and a multiple of what is missed."""
-        for cap in SETTINGS.caps:
+        for cap in self.settings.caps:
             most = cap * missed
             rest = self._solve(
                 np.maximum(low, -most),
