@@ -12,14 +12,16 @@ from functools import partial
 from importlib import import_module
 
 import highspy
+import numpy as np
 import pytest
 
 from fixtures import FIXTURES
+from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods import METHODS, known_audit, largest_pattern
 from tablecloak.methods.base import Run, RunSettings
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
-from tablecloak.model import EVERYTHING, Status, Suppression
+from tablecloak.model import EVERYTHING, Intervals, Status, Suppression
 from tablecloak.progress import NEVER, Deadline, TimeUp
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
@@ -316,6 +318,14 @@ def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
     assert result.audit.subject == (problem, result.pattern)
     assert not calls
     assert known_audit(problem, Suppression.copy_of(problem.must_hide)) is None
+    low = np.where(everything.hidden, -np.inf, problem.table.values)
+    endless = Intervals(low, np.where(everything.hidden, np.inf, problem.table.values))
+    known, made = known_audit(problem, endless), audit(problem, endless)
+    assert known is not None and known.safe and known.subject == (problem, endless)
+    assert np.array_equal(known.cells, made.cells) and np.array_equal(known.safe_rows, made.safe_rows)
+    some = int(np.flatnonzero(everything.hidden)[0])
+    low[some] = 0.0
+    assert known_audit(problem, Intervals(low, endless.high)) is None
     assert known_audit(replace(problem), everything) is None
 
 

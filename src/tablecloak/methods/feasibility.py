@@ -12,7 +12,7 @@ from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import complementary_cost
-from tablecloak.model import Audit, Pattern, Problem, Suppression
+from tablecloak.model import Audit, Intervals, Pattern, Problem, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.solvers import LinearProgram
 
@@ -52,9 +52,17 @@ def hide_everything(problem: Problem, progress: Progress) -> Bools:
 
 
 def known_audit(problem: Problem, pattern: Pattern) -> Audit | None:
-    """The audit of the largest pattern, if this is that one and it was made: on large tables it takes seconds."""
+    """The audit of the largest pattern, if it was made and this one states the same: on large tables it takes seconds.
+
+    Intervals without ends for all these cells state the same as hiding them.
+    """
     known = _LARGEST.get(problem)
-    if known is None or not isinstance(pattern, Suppression) or not np.array_equal(pattern.hidden, known[0]):
+    if known is None or not isinstance(pattern, Suppression | Intervals):
+        return None
+    largest = Suppression(known[0])
+    given, view = pattern.view(problem), largest.view(problem)
+    same = np.array_equal(given.low, view.low) and np.array_equal(given.high, view.high)
+    if not same or not np.array_equal(pattern.touched(problem), largest.hidden):
         return None
     return replace(known[1], subject=(problem, pattern))
 
