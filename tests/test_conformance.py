@@ -228,7 +228,7 @@ def test_protect_takes_a_method_object_and_repairs_what_the_audit_rejects():
     from tablecloak.methods import Method, Proposal
     from tablecloak.methods.suppress_greedy import GreedyParams
 
-    def careless(problem, *, params, rng, progress, executor):
+    def careless(problem, *, params, rng, progress):
         return Proposal(Suppression.copy_of(problem.must_hide), Status.OPTIMAL, "hope", bound=0.0)
 
     problem = FIXTURES["two way"]()
@@ -251,7 +251,7 @@ def test_protect_discards_numbers_that_do_not_add_up():
     shown = problem.table.values + np.where(np.arange(len(problem.table)) == 0, 1.0, 0.0)
     for pattern in (Rounding.of(shown, 5.0), Perturbation.of(shown, 5.0)):
 
-        def careless(problem, *, params, rng, progress, executor, pattern=pattern):
+        def careless(problem, *, params, rng, progress, pattern=pattern):
             return Proposal(pattern, Status.FEASIBLE, "hope", may_leave_open=True)
 
         with pytest.raises(SolverError, match="do not add up"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +57,6 @@ def way(make: Callable[[Problem, float], Pattern]) -> Method:
         params: Any,
         rng: np.random.Generator,
         progress: Progress,
-        executor: Executor | None,
     ) -> Proposal:
         progress("making", 1, 2, incumbent=3.0)
         return Proposal(make(problem, params.step), Status.FEASIBLE, "none", may_leave_open=True)

@@ -59,7 +59,8 @@ def protect(
     `method` is a name in `METHODS` or a `Method`; `params` its parameters by name (``seconds`` where time matters).
     The pattern is judged by the audit, which does not trust the method. An unsafe one is never returned, but by methods
     that cannot always protect every cell (rounding, perturbation): then the audit of the result names the cells left
-    open, and `publish` refuses it unless told otherwise in writing.
+    open, and `publish` refuses it unless told otherwise in writing. `executor` has no effect yet: no method divides its
+    work among workers.
     """
     check_kind("Protection", "problem", problem, Problem, "Make one with assess(table, rules).")
     name, chosen = _chosen(method)
@@ -70,9 +71,7 @@ def protect(
         load_kernels()  # the limit is for the method, not for loading compiled code
     start = time.perf_counter()
     watch = _Watch(progress, start)
-    proposal = chosen.function(
-        problem, params=settings, rng=np.random.default_rng(seed), progress=watch, executor=executor
-    )
+    proposal = chosen.function(problem, params=settings, rng=np.random.default_rng(seed), progress=watch)
     _check_sums(name, problem, proposal.pattern)
     proposal, verdict = _audited(problem, proposal, progress)
     if not (verdict.safe or proposal.may_leave_open):

@@ -480,7 +480,7 @@ def test_no_program_is_begun_late_where_there_is_a_first_perturbation(method, mo
     monkeypatch.setattr("tablecloak.methods.adjustment.integer_units.solve_mip", never)
     problem, chosen = FIXTURES["linked"](), METHODS[method]
     params, rng = chosen.make_params({**WIDE, "seconds": 0.0}), np.random.default_rng(0)
-    found = chosen.function(problem, params=params, rng=rng, progress=silent, executor=None)
+    found = chosen.function(problem, params=params, rng=rng, progress=silent)
     assert found.status is Status.TIME_LIMIT
     assert not (problem.table.equations @ (found.pattern.shown - problem.table.values)).any()
 

@@ -23,7 +23,7 @@ NETWORKS = [
 def proposed(problem: Problem, base: float = 5.0, seed: int = 0) -> Proposal:
     """What the method proposes, before the audit."""
     rng = np.random.default_rng(seed)
-    return round_random(problem, params=RandomParams(base), rng=rng, progress=silent, executor=None)
+    return round_random(problem, params=RandomParams(base), rng=rng, progress=silent)
 
 
 def rounded(problem: Problem, base: float = 5.0, seed: int = 0) -> Result:

@@ -25,7 +25,7 @@ TAKEN = [
 def proposed(problem: Problem, base: float = 5.0, seed: int = 0) -> Proposal:
     """What the method proposes, before the audit."""
     rng = np.random.default_rng(seed)
-    return round_rapid(problem, params=RapidParams(base), rng=rng, progress=silent, executor=None)
+    return round_rapid(problem, params=RapidParams(base), rng=rng, progress=silent)
 
 
 def assert_rapid(table: Table, proposal: Proposal, base: float) -> None:

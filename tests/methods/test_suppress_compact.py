@@ -33,7 +33,7 @@ def test_networks_are_proven_as_they_stand_other_tables_within_reach():
     method = replace(METHODS["suppress-compact"], function=once)
     problem = FIXTURES["three way"]()
     (note,) = method.function(
-        problem, params=method.params(), rng=np.random.default_rng(0), progress=silent, executor=None
+        problem, params=method.params(), rng=np.random.default_rng(0), progress=silent
     ).notes
     assert "32 levels" in note
 

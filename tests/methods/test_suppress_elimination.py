@@ -221,7 +221,7 @@ def test_systems_too_large_for_the_time_left_are_not_eliminated():
         params = MODULE.EliminationParams(seconds=seconds)
         rng = np.random.default_rng(0)
         return MODULE.suppress_elimination(
-            problem, params=params, rng=rng, progress=silent, executor=None, settings=settings
+            problem, params=params, rng=rng, progress=silent, settings=settings
         )
 
     slow = MODULE.EliminationRunSettings(witnesses=WitnessSettings(entries_per_second=1e-3))

@@ -190,7 +190,6 @@ def test_without_time_for_gaussian_elimination_witnesses_come_from_linear_progra
         params=GreedyParams(seconds=60.0),
         rng=np.random.default_rng(0),
         progress=lambda *step: reported.append(step[0]),
-        executor=None,
         settings=WitnessSettings(entries_per_second=1e-3),
     )
     assert "eliminating redundant suppressions" in reported

@@ -248,7 +248,8 @@ def compare(
     can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
     one of its own. `intervals=True` also computes the outsider's exact interval of every touched cell
     (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are reported
-    before anything runs; a method that cannot take the problem is an outcome with its message.
+    before anything runs; a method that cannot take the problem is an outcome with its message. `executor` is handed to
+    `protect`, where it has no effect yet: the methods run one after the other.
     """
     check_kind("Comparison", "problem", problem, Problem, "Make one with assess(table, rules).")
     if not isinstance(seed, int | np.integer) or seed < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
@@ -130,7 +129,6 @@ class MethodFunction(Protocol):
         params: Any,
         rng: np.random.Generator,
         progress: Progress,
-        executor: Executor | None,
     ) -> Proposal: ...
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,7 +87,6 @@ def interval_combined(
     params: CombinedParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """The cheapest safe intervals under both prices, proven before they are blurred."""
     check_blur(

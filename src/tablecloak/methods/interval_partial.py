@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,7 +84,6 @@ def interval_partial(
     params: PartialParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """The narrowest safe intervals, proven; what is printed is made for levels that chance made larger."""
     _check(problem, params)

@@ -17,7 +17,6 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -68,7 +67,6 @@ def mixed_joint(
     params: MixedParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: MixedSettings = MixedSettings(),
 ) -> Proposal:
     """The cheapest publication in these ways that protects, proven before its intervals are blurred."""

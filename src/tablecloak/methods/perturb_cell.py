@@ -13,7 +13,6 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -66,7 +65,6 @@ def perturb_cell(
     params: PerturbCellParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: AdjustmentSettings = AdjustmentSettings(),
 ) -> Proposal:
     """The cheapest perturbation that is far enough from the truth and that no attacker can undo."""

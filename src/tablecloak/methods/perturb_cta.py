@@ -18,7 +18,6 @@ for controlled tabular adjustment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -84,7 +83,6 @@ def perturb_cta(
     params: PerturbCtaParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: AdjustmentSettings = AdjustmentSettings(),
 ) -> Proposal:
     """The nearest table with all sensitive cells shown a level away, proven or the best found."""

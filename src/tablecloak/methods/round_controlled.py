@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -84,7 +83,6 @@ def round_controlled(
     params: ControlledParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: RoundingSettings = RoundingSettings(),
 ) -> Proposal:
     """The nearest rounding that adds up and protects, or the nearest that adds up if none protects."""

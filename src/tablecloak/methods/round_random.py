@@ -17,7 +17,6 @@ Reference: Cox (1987), A constructive procedure for unbiased controlled rounding
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +47,6 @@ def round_random(
     params: RandomParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """An unbiased random rounding to multiples of the base that adds up."""
     check_marks(NAME, problem, INSTEAD)

@@ -12,7 +12,6 @@ Reference: the manual of tau-ARGUS 4.1, where the fall-back of controlled roundi
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +42,6 @@ def round_rapid(
     params: RapidParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """Leaves to the nearest multiple of the base, totals added up."""
     check_marks(NAME, problem, INSTEAD)

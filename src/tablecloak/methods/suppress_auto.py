@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -196,7 +195,6 @@ def suppress_auto(
     params: AutoParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: AutoSettings = SETTINGS,
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
@@ -207,7 +205,7 @@ def suppress_auto(
     )
     uses_scip(exact)  # wrong parameters are an error at once
     report, run = BestReport(progress), Run(params.seconds)
-    fast = FastMethods(problem, run.deadline, rng, report, executor, settings)
+    fast = FastMethods(problem, run.deadline, rng, report, settings)
     with run.stoppable():
         fast.run()
     late = run.deadline.passed()
@@ -248,12 +246,11 @@ class FastMethods:
         deadline: Deadline,
         rng: np.random.Generator,
         progress: Progress,
-        executor: Executor | None,
         settings: AutoSettings = SETTINGS,
     ) -> None:
         self.settings = settings
         self.problem, self.deadline, self.progress = problem, deadline, progress
-        self.rng, self.executor = rng, executor
+        self.rng = rng
         self.best: Proposal | None = None
         self.tried: dict[str, float] = {}
         self.cubes: CubeSearch | None = None
@@ -397,7 +394,6 @@ class FastMethods:
                 params=method.make_params({**chosen.params, "seconds": seconds}),
                 rng=self.rng,
                 progress=self.progress,
-                executor=self.executor,
             )
         except NotApplicable:
             return

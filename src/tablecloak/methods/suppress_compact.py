@@ -21,7 +21,6 @@ References: Kelly, Golden & Assad (1992); Salazar-Gonzalez (2002), A unified fra
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,7 +92,6 @@ def suppress_compact(
     params: CompactParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: CompactSettings = SETTINGS,
 ) -> Proposal:
     """The cheapest pattern, proven, or the best found with its bound when the time is up."""

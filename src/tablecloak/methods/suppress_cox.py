@@ -24,7 +24,6 @@ section 4.4, and Castro (2002), section 3.2.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,7 +52,6 @@ def suppress_cox(
     params: CoxParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
     params.check()

@@ -17,7 +17,6 @@ problem in statistical disclosure control ("Elimination LP").
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,7 +91,6 @@ def suppress_elimination(
     params: EliminationParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: EliminationRunSettings = SETTINGS,
 ) -> Proposal:
     """A safe pattern of which no cell can be published, on every feasible problem without a bound on touched cells."""

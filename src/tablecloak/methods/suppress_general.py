@@ -20,7 +20,6 @@ for cycles and bridges.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +45,6 @@ def suppress_general(
     params: GeneralParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
     refuse_non_network(

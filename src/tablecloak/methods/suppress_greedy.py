@@ -16,7 +16,6 @@ with stored witnesses.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +51,6 @@ def suppress_greedy(
     params: GreedyParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: WitnessSettings = WITNESS_SETTINGS,
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""

@@ -20,7 +20,6 @@ in Castro (2007), section 4.2 and Figure 6; the initial suppressions are ``initi
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -46,7 +45,6 @@ def suppress_kelly(
     params: KellyParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()

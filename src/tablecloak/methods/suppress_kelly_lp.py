@@ -22,7 +22,6 @@ References: Kelly, Golden & Assad (1992), Cell suppression: disclosure protectio
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -83,7 +82,6 @@ def suppress_kelly_lp(
     params: KellyLpParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: KellyLpSettings = SETTINGS,
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""

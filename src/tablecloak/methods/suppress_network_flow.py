@@ -30,7 +30,6 @@ extensions; its section 3.2 follows Cox (1995), 3.3 Kelly, Golden & Assad (1992)
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,7 +70,6 @@ def suppress_network_flow(
     params: NetworkFlowParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()

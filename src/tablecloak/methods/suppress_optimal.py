@@ -9,7 +9,6 @@ constraints; Salazar-Gonzalez (2002), second model; Salazar-Gonzalez (2010).
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +30,6 @@ def suppress_optimal(
     params: OptimalParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
     settings: ExactSettings = ExactSettings(),
 ) -> Proposal:
     """The cheapest safe pattern, or the best found in time with a proven bound on the cost of every safe pattern."""

@@ -36,7 +36,6 @@ on Computing 19(4).
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -81,7 +80,6 @@ def suppress_shortest_path(
     params: ShortestPathParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """An audited suppression of a positive table that is a network."""
     params.check()

@@ -20,7 +20,6 @@ statistical tables, JORS 59.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -67,7 +66,6 @@ def suppress_three_phase(
     params: ThreePhaseParams,
     rng: np.random.Generator,
     progress: Progress,
-    executor: Executor | None,
 ) -> Proposal:
     """The cheapest safe pattern of a two-way table, or the best found in time with a proven bound."""
     _check(problem)

@@ -49,7 +49,7 @@ def test_a_pattern_with_nothing_but_the_sensitive_cells_becomes_safe(number: int
 def test_protect_repairs_and_says_so_and_claims_no_optimum() -> None:
     problem = problems()[1]
 
-    def bare(problem, *, params, rng, progress, executor):
+    def bare(problem, *, params, rng, progress):
         return Proposal(Suppression(problem.must_hide), Status.OPTIMAL, "none", bound=0.0)
 
     method = Method(bare, METHODS["suppress-greedy"].params, "hides too little", "none")

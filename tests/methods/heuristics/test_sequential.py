@@ -22,7 +22,7 @@ from tablecloak.testing import assert_protected, random_problem
 def method_of(build):
     """A method that builds its own pattern like this."""
 
-    def run(problem, *, params, rng, progress, executor):
+    def run(problem, *, params, rng, progress):
         return one_by_one(problem, params, rng, progress, build, "a test")
 
     return Method(run, OneByOneParams, "a test", "none")

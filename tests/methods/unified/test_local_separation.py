@@ -107,7 +107,6 @@ def test_the_optimum_is_the_same_however_cuts_are_found(seed: int, monkeypatch: 
             params=PartialParams(asymmetry=0.0, grid=0.0),
             rng=np.random.default_rng(0),
             progress=silent,
-            executor=None,
         )
         assert found.bound == pytest.approx(found.pattern.loss(problem), rel=1e-5)
         costs.append(found.pattern.loss(problem))
