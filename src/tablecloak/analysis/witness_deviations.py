@@ -12,21 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csc_array, hstack
+from scipy.sparse import csc_array
 
 from tablecloak.analysis.tolerances import DEVIATION_NOISE, EQUATION_RESIDUAL, REQUIREMENT_SLACK
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker import (
     Component,
-    IntegralSystem,
     LinearAttack,
-    LinearAttackSettings,
     NetworkAttack,
     reduce,
     without_empty_rows,
     working_columns,
 )
 from tablecloak.auditing import audit
+from tablecloak.methods.heuristics import CheapestDeviationProgram
 from tablecloak.model import (
     Attacker,
     Intervals,
@@ -39,7 +38,6 @@ from tablecloak.model import (
     whole_units,
 )
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 
 Side = tuple[int, bool]
 """A question and whether it is pushed upward."""
@@ -314,16 +312,16 @@ class Router:
     def __init__(self, component: Component) -> None:
         self.component = component
         self.network = None if component.orientation is None else NetworkAttack(component)
-        self.linear = None if component.orientation is not None else _Least(component)
+        self.program = None if self.network else CheapestDeviationProgram(component.matrix)
         self.attack: LinearAttack | None = None
 
     def route(self, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
         """A deviation that moves the cell by the amount, within a box that is tighter on some cells; or None."""
         if self.network is not None:
             return _flow(self.network, cell, upward, amount, box)
-        assert self.linear is not None
+        assert self.program is not None
         low, high = self._bounds(box)
-        deviation = self.linear.route(cell, amount if upward else -amount, low, high)
+        deviation = self.program.cheapest(cell, upward, amount, (-low, high), np.ones(low.size), np.inf)
         if deviation is None:
             return None
         deviation[np.abs(deviation) <= DEVIATION_NOISE * amount] = 0.0
@@ -365,43 +363,3 @@ def _flow(attack: NetworkAttack, cell: int, upward: bool, amount: float, box: Bo
     for arc, up, down in before:
         network.set_capacity(arc, up, down)
     return found.deviation if found.value >= want else None
-
-
-class _Least:
-    """min sum |d|  subject to  M d = 0, low <= d <= high and d_p given, over groups of cells that move together."""
-
-    def __init__(self, component: Component) -> None:
-        self.component, self.system = component, IntegralSystem(component.columns)
-        self.group, self.ratio, self.groups = self.system.group, self.system.ratio, self.system.count
-        columns = self.system.columns
-        matrix = csc_array((columns.data, columns.indices, columns.indptr), shape=columns.shape)
-        self.matrix = hstack([matrix, -matrix], format="csc")
-        self.cost = np.tile(np.bincount(self.group, np.abs(self.ratio), self.groups), 2).astype(np.float64)
-        self.sessions: dict[int, LinearProgram] = {}
-
-    def route(self, cell: int, amount: float, low: Floats, high: Floats) -> Floats | None:
-        """d = u - v with u, v >= 0; the group of the cell is fixed where it takes the cell by the amount."""
-        if self.ratio[cell] == 0:
-            return None
-        decades = LinearAttackSettings().decades
-        decade = int(np.floor(np.log10(abs(amount)) / decades))
-        scale = 10.0 ** (decades * (decade + 0.5))
-        lowest, highest = self.system.bounds(low, high)
-        room = np.concatenate([highest, -lowest]) / scale
-        move = amount / float(self.ratio[cell]) / scale
-        group = int(self.group[cell])
-        own, other = (group, self.groups + group) if move > 0 else (self.groups + group, group)
-        if abs(move) > room[own] * (1 + DEVIATION_NOISE):
-            return None
-        floor, room[own], room[other] = np.zeros(room.size), abs(move), 0.0
-        floor[own] = abs(move)
-        if decade not in self.sessions:
-            options = SimplexOptions(strategy=DUAL)
-            self.sessions[decade] = LinearProgram(self.matrix, floor, room, cost=self.cost, options=options)
-        session = self.sessions[decade]
-        session.set_many_bounds(np.arange(room.size), floor, room)
-        solution = session.solve()
-        if solution.outcome is not Outcome.OPTIMAL:
-            return None
-        amounts = scale * (solution.values[: self.groups] - solution.values[self.groups :])
-        return np.asarray(self.ratio * amounts[self.group])

@@ -352,6 +352,26 @@ class CheapestDeviationProgram:
         parts = solution.values.reshape(2 * self.copies, self.count)
         return solution.outcome, [parts[at] - parts[at + 1] for at in range(0, 2 * self.copies, 2)]
 
+    def cheapest(
+        self,
+        place: int,
+        upward: bool,
+        level: float,
+        bounds: tuple[Floats, Floats],
+        costs: Floats,
+        seconds: float,
+    ) -> Floats | None:
+        """The cheapest deviation of the cell in that place by a level; None if there is none, or none in time.
+
+        `bounds` down and up of every cell, `costs` of a unit of every cell in either direction.
+        """
+        down, up = bounds
+        if (up if upward else down)[place] < level * (1 - tolerances.WITNESS_MET):
+            return None
+        self.require(place, Side.UP if upward else Side.DOWN, np.concatenate([up, down]) / level)
+        _, found = self.solve(np.tile(costs, 2), seconds)
+        return found[0] * level if found else None
+
 
 def _pairs(columns: csc_array) -> tuple[Ints, Ints, Ints]:
     """Every two equations that a cell ties: (equation, equation, cell)."""

@@ -13,13 +13,11 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import hstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, without_empty_rows, working_columns
-from tablecloak.methods.heuristics.deviation import floored_weights
+from tablecloak.methods.heuristics.deviation import CheapestDeviationProgram, floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions
 from tablecloak.solvers.graphs import MinCostNetwork
 
 
@@ -129,32 +127,15 @@ class ProgramSteps:
     def __init__(self, terrain: Terrain, requests: Requests) -> None:
         self.terrain, self.deadline = terrain, requests.deadline
         matrix = without_empty_rows(working_columns(requests.problem.table)[:, terrain.cells])
-        self.matrix = hstack([matrix, -matrix], format="csc")
-        self.session: LinearProgram | None = None
+        self.program = CheapestDeviationProgram(matrix)
         self.counters: dict[str, float] = {"linear programs": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
         """The cheapest deviation of cell p by `need`; None if there is none, or none in time."""
-        count = self.terrain.cells.size
-        low, high = np.zeros(2 * count), np.concatenate([up, down]) / need
-        forced, fixed = (p, count + p) if upward else (count + p, p)
-        if high[forced] < 1 - 1e-9:
-            return None
-        low[forced] = high[forced] = 1.0
-        high[fixed] = 0.0
         price = self.terrain.price / self.terrain.weights.max(initial=1.0)
-        cost = np.tile(price, 2)
-        if self.session is None:
-            options = SimplexOptions(strategy=DUAL, presolve=True)
-            self.session = LinearProgram(self.matrix, low, high, cost=cost, options=options)
-        else:
-            self.session.load(self.matrix, low, high, cost=cost, presolve=True)
-        solution = self.session.solve(self.deadline.left)
         self.counters["linear programs"] += 1
-        if solution.outcome is not Outcome.OPTIMAL:
-            return None
-        moves = solution.values[:count] - solution.values[count:]
-        return np.where(np.abs(moves) > tolerances.LP_MOVE, moves * need, 0.0)
+        found = self.program.cheapest(p, upward, need, (down, up), price, self.deadline.left)
+        return None if found is None else np.where(np.abs(found) > tolerances.LP_MOVE * need, found, 0.0)
 
     def cycles(self, deviation: Floats) -> list[tuple[Ints, Floats]]:
         """None: outside networks a deviation is not a sum of cycles."""
