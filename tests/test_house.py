@@ -61,13 +61,18 @@ ENTERED_BY_FILE = {
     "solvers.kernels": "importing one of its files compiles it, and nothing else should be compiled"
 }
 BESIDE_THE_DOOR = {
-    (
-        "methods.suppress_auto",
-        "methods",
-    ): "it starts from the patterns of other methods, by their names in METHODS",
     ("weights", "model.weights"): "it is this file, as a public module",
 }
 """(file, what it imports from): imports that go past the `__init__` of a package, or through that of their own."""
+PORTFOLIO = {
+    "methods.suppress_auto": {
+        "methods.suppress_greedy",
+        "methods.suppress_kelly_lp",
+        "methods.suppress_network_flow",
+        "methods.suppress_shortest_path",
+    }
+}
+"""The one recipe that runs other recipes: it imports their functions and parameters, and not the catalogue."""
 CHECKED_BY = {"testing.checks": {"auditing"}}
 """Checks that call what they check."""
 SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
@@ -193,9 +198,20 @@ def test_imports_go_down_only(name: str) -> None:
     allowed = below(floor_of(name)) | {floor_of(name)} | CHECKED_BY.get(name, set())
     targets = {target_of(*each) for each in own_imports(name)}
     if floor_of(name) == "methods.recipes":
-        allowed -= {"methods.recipes"}  # a method calls no other method
-    up = {target for target in targets if floor_of(target) not in allowed}
+        allowed -= {"methods.recipes"}  # a method calls no other method, the portfolio apart
+    up = {target for target in targets - PORTFOLIO.get(name, set()) if floor_of(target) not in allowed}
     assert {target for target in up if (name, target) not in BESIDE_THE_DOOR} == set()
+
+
+@pytest.mark.parametrize("name", list(PORTFOLIO))
+def test_the_portfolio_imports_recipes_and_their_parameters_only(name: str) -> None:
+    """Of each recipe that it runs it imports the function with the name of the file, and the parameters."""
+    taken = [(target_of(*each), each[1]) for each in own_imports(name)]
+    others = [(target, what) for target, what in taken if target in recipes()]
+    assert {target for target, _ in others} == PORTFOLIO[name]
+    for recipe in PORTFOLIO[name]:
+        params, function = sorted(what for target, what in others if target == recipe)
+        assert params.endswith("Params") and function == recipe.rpartition(".")[2]
 
 
 @EVERY_FILE

@@ -25,7 +25,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -33,10 +32,20 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
+from tablecloak.methods.base import HIDES_EVERYTHING, MethodFunction, Proposal, Run
 from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, uses_scip
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import CubeSearch, LpConstruction, by_deviations, eliminated
+from tablecloak.methods.heuristics import (
+    CubeSearch,
+    LpConstruction,
+    OneByOneParams,
+    by_deviations,
+    eliminated,
+)
+from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
+from tablecloak.methods.suppress_kelly_lp import KellyLpParams, suppress_kelly_lp
+from tablecloak.methods.suppress_network_flow import NetworkFlowParams, suppress_network_flow
+from tablecloak.methods.suppress_shortest_path import ShortestPathParams, suppress_shortest_path
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
@@ -100,13 +109,29 @@ SETTINGS = AutoSettings()
 
 @dataclass(frozen=True)
 class FastMethod:
-    """A heuristic of the catalogue, with parameters."""
+    """A recipe that the portfolio runs, with parameters; the problem is in whole data units already."""
 
     name: str
-    params: Mapping[str, Any]
+    """The name in the report: the method's, and what tells its runs apart."""
+    function: MethodFunction
+    params: GreedyParams | OneByOneParams
 
     def __str__(self) -> str:
-        return " ".join([self.name, *map(str, self.params.values())])
+        return self.name
+
+
+SHORTEST_PATHS = (
+    FastMethod("suppress-shortest-path weight", suppress_shortest_path, ShortestPathParams(costs="weight")),
+    FastMethod("suppress-shortest-path strata", suppress_shortest_path, ShortestPathParams(costs="strata")),
+)
+FLOWS = FastMethod("suppress-network-flow none", suppress_network_flow, NetworkFlowParams(initial="none"))
+FLOWS_FROM_BOUND = FastMethod(
+    "suppress-network-flow bound", suppress_network_flow, NetworkFlowParams(initial="bound")
+)
+PROGRAMS = (
+    FastMethod("suppress-greedy", suppress_greedy, GreedyParams()),
+    FastMethod("suppress-kelly-lp", suppress_kelly_lp, KellyLpParams()),
+)
 
 
 @dataclass(frozen=True)
@@ -154,11 +179,9 @@ def _fast_methods(problem: Problem, share: float, settings: AutoSettings) -> tup
     if is_network(problem):
         if (problem.table.values < 0).any():
             return ()
-        return tuple(FastMethod("suppress-shortest-path", {"costs": costs}) for costs in ("weight", "strata"))
-    starts = ("bound", "none") if share <= settings.bounded_share else ("none", "bound")
-    flows = [FastMethod("suppress-network-flow", {"initial": start}) for start in starts]
-    programs = [FastMethod("suppress-greedy", {}), FastMethod("suppress-kelly-lp", {})]
-    return (*(flows if share <= settings.flow_share else []), *programs)
+        return SHORTEST_PATHS
+    flows = (FLOWS_FROM_BOUND, FLOWS) if share <= settings.bounded_share else (FLOWS, FLOWS_FROM_BOUND)
+    return (*flows, *PROGRAMS) if share <= settings.flow_share else PROGRAMS
 
 
 def _program_share(problem: Problem, levels: int, seconds: float | None, settings: AutoSettings) -> float:
@@ -384,14 +407,12 @@ class FastMethods:
 
     def _try(self, chosen: FastMethod, share: float) -> None:
         """Run a method for at most this share of the time that is left, if it applies."""
-        from tablecloak.methods import METHODS
-
-        method, left = METHODS[chosen.name], self.deadline.left
+        left = self.deadline.left
         seconds = None if left == math.inf else share * left
         try:
-            found = method.function(
+            found = chosen.function(
                 self.problem,
-                params=method.make_params({**chosen.params, "seconds": seconds}),
+                params=replace(chosen.params, seconds=seconds),
                 rng=self.rng,
                 progress=self.progress,
             )
