@@ -245,7 +245,7 @@ def suppress_auto(
             notes=(HIDES_EVERYTHING,),
         )
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others), run).run()
+    found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others, run)).run()
     return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
 
 

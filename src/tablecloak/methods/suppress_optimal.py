@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.methods.base import Proposal
-from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, ExactSettings
+from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, ExactSettings, Plugins
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
@@ -31,6 +31,7 @@ def suppress_optimal(
     rng: np.random.Generator,
     progress: Progress,
     settings: ExactSettings = ExactSettings(),
+    plugins: Plugins = Plugins(),
 ) -> Proposal:
     """The cheapest safe pattern, or the best found in time with a proven bound on the cost of every safe pattern."""
-    return BranchAndCut(problem, params, rng, progress, settings=settings).run()
+    return BranchAndCut(problem, params, rng, progress, settings=settings, plugins=plugins).run()

@@ -53,8 +53,7 @@ def test_from_the_first_cuts_on_the_bound_is_valid(seed: int) -> None:
     problem = with_large_levels(seed)
     search = search_of(problem)
     separation, x = search.separation, np.zeros(len(problem.table))
-    capacity = separation.shifted_capacity(search.settings.root.shifts)
-    for separator in (capacity, separation.bridgeless):
+    for separator in separation.at_root(search.settings.root.shifts, 0).first:
         search.relaxation.add(separator.separate(x, separation.limit))
     solve_components(search)
     assert 0 < search.gap.bound <= solved(problem).cost <= search.incumbent.cost

@@ -4,7 +4,20 @@ Reference: Fischetti & Salazar-Gonzalez (2001), Solving the cell suppression pro
 constraints.
 """
 
+from tablecloak.methods.branch_and_cut.improvement import IMPROVEMENTS
+from tablecloak.methods.branch_and_cut.plugins import Plugins
+from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
 from tablecloak.methods.branch_and_cut.solver import BranchAndCut, ExactParams, Start, uses_scip
 
-__all__ = ["BranchAndCut", "ExactParams", "ExactSettings", "Start", "uses_scip"]
+__all__ = [
+    "IMPROVEMENTS",
+    "SEPARATORS",
+    "BranchAndCut",
+    "ExactParams",
+    "ExactSettings",
+    "Plugins",
+    "PointSeparator",
+    "Start",
+    "uses_scip",
+]

@@ -1,7 +1,7 @@
 """The cut loop at the root: solve the relaxation, separate, price, and let primal heuristics follow its point.
 
-Separators come in two lists: covers, which take longer, are separated when the others find nothing. The loop ends when
-no cut is violated and no column prices in, or when the bound tails off.
+Separators come in two lists: fallbacks such as covers, which take longer, are called when the others find nothing. The
+loop ends when no cut is violated and no column prices in, or when the bound tails off.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ class RootLoop:
         self._search, self._settings = search, search.settings.root
         self._improvements = improvements
         self._meanwhile = _Meanwhile(search, improvements.neighbourhoods, share)
-        self._capacity = search.separation.shifted_capacity(self._settings.shifts)
-        self._separators: list[PointSeparator] = [self._capacity, search.separation.bridgeless]
-        self._covers = search.separation.covers() if search.settings.covers else []
+        kinds = None if search.settings.covers else 0
+        self._separators = search.separation.at_root(self._settings.shifts, kinds)
         self._grace = search.deadline.share(self._settings.grace)
 
     def run(self) -> Outcome:
@@ -55,7 +54,7 @@ class RootLoop:
             search.statistics.rounds += 1
             new = len(relaxation.violated_in_pool(relaxation.x))
             if stalled < settings.stalled_rounds:
-                new += self._separate(self._separators)
+                new += self._separate(self._separators.first)
             cycling = model.has_tied_weights and stalled >= settings.stalled_rounds + settings.tied_rounds
             if new == 0 or cycling:
                 if relaxation.price() and not cycling:
@@ -64,7 +63,7 @@ class RootLoop:
                 search.gap.raise_bound(relaxation.bound)
                 wanted = stalled < settings.stalled_rounds and not self._grace.passed()
                 if wanted and not search.gap.is_closed:
-                    new = self._separate(self._covers)
+                    new = self._separate(self._separators.fallback)
             if new == 0 or cycling:
                 self._report()
                 if model.is_network and not search.gap.is_closed:  # construction is fast there
@@ -74,7 +73,7 @@ class RootLoop:
                 return Outcome.OPTIMAL
             stalled = stalled + 1 if relaxation.value < before + settings.tailing_off * abs(before) else 0
             before = relaxation.value
-            if stalled == settings.shift_patience and self._capacity.next_shift():
+            if stalled == settings.shift_patience and self._separators.next_shift():
                 stalled = 0
         return Outcome.TIME_LIMIT
 

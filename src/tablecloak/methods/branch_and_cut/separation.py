@@ -10,13 +10,15 @@ points between x and the interior.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.branch_and_cut.incumbent import Incumbent, SafePatterns
+from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.settings import Shift
 from tablecloak.methods.cuts import (
@@ -31,29 +33,62 @@ from tablecloak.model import Requirement
 from tablecloak.progress import Deadline, TimeUp
 
 
-class PointSeparator(Protocol):
-    """Finds valid inequalities that a point over all cells violates."""
+@dataclass(frozen=True, eq=False)
+class SeparationScope:
+    """Where fractional points are separated, at the root or in one tree, and with what effort."""
 
+    separation: Separation
+    candidates: Bools
+    """The variables that may be 1 there; the others are fixed to 0."""
+    shifts: Sequence[Shift]
+    """Shifts of the separation point, the largest one first; the last one is the point itself."""
+    keeps_shift: bool
+    """Whether a call begins with the shift at which the call before it ended (root), or with the first one (tree)."""
+    cover_kinds: int | None
+    """Maximum number of kinds of covers that are separated in one call; None: all."""
+
+    @property
+    def model(self) -> SuppressionModel:
+        """The model of the search."""
+        return self.separation.model
+
+
+class PointSeparator(ABC):
+    """Finds valid inequalities that a fractional point violates. An object serves the root, or one tree."""
+
+    is_fallback: ClassVar[bool] = False
+    """Whether it is called only where the other separators find nothing."""
+
+    def __init__(self, scope: SeparationScope) -> None:
+        self.scope = scope
+
+    @staticmethod
+    def supports(scope: SeparationScope) -> bool:
+        """Whether there are such cuts in the scope."""
+        return True
+
+    @abstractmethod
     def separate(self, x: Floats, limit: int) -> list[Cut]:
-        """Violated cuts, for at most `limit` requirements."""
+        """Violated cuts, for at most `limit` requirements; x is over all cells."""
+
+    def next_shift(self) -> bool:
+        """Called when the bound of the root stalls; True if the next call separates another point."""
+        return False
 
 
-class ShiftedCapacity:
-    """Capacity cuts, separated at shifted points: the first shift with violated cuts is where the next call begins."""
+class ShiftedCapacity(PointSeparator):
+    """Capacity cuts, separated at shifted points; at the root a call begins with the shift at which the last ended."""
 
-    def __init__(
-        self,
-        separation: Separation,
-        shifts: Sequence[Shift],
-        candidates: Bools,
-    ) -> None:
-        self._separation, self._candidates = separation, candidates
-        self.shifts = shifts
-        """The shifts that are left; the last one is the point itself."""
+    def __init__(self, scope: SeparationScope) -> None:
+        super().__init__(scope)
+        self.shifts = scope.shifts
+        """The shifts that are left."""
 
     def separate(self, x: Floats, limit: int) -> list[Cut]:
         """Capacity cuts that are violated at the first shifted point that violates any."""
-        own = self._separation
+        own = self.scope.separation
+        if not self.scope.keeps_shift:
+            self.shifts = self.scope.shifts
         while True:
             shifted = self._shifted(x, self.shifts[0])
             cuts = own.capacity.separate(shifted, own.model.requirements, most=limit, deadline=own.deadline)
@@ -69,48 +104,43 @@ class ShiftedCapacity:
 
     def _shifted(self, x: Floats, shift: Shift) -> Floats:
         """The point with the candidates of least reduced cost hidden to some extent."""
-        cells = np.flatnonzero(self._candidates & (x < shift.extent))
+        own = self.scope.separation
+        cells = np.flatnonzero(self.scope.candidates & (x < shift.extent))
         if cells.size > shift.cells:
-            reduced = self._separation.relaxation.reduced[cells]
+            reduced = own.relaxation.reduced[cells]
             cells = cells[np.argpartition(reduced, shift.cells)[: shift.cells]]
         shifted = x.copy()
         shifted[cells] = shift.extent
-        return self._separation.model.expanded(shifted)
+        return own.model.expanded(shifted)
 
 
-class Bridgeless:
+class Bridgeless(PointSeparator):
     """Bridgeless inequalities of single equations, the most violated one of each."""
-
-    def __init__(self, cuts: BridgelessCuts) -> None:
-        self._cuts = cuts
 
     def separate(self, x: Floats, limit: int) -> list[Cut]:
         """All violated ones: there are few, and they belong to no requirement."""
-        return self._cuts.separate(x)
-
-    def cheapest(self, count: int, rng: np.random.Generator | None) -> Bools:
-        """The cheapest cells of every equation; with `rng` ties are broken at random."""
-        return self._cuts.cheapest(count, rng)
+        return self.scope.separation.bridgeless.separate(x)
 
 
-class Covers:
-    """Knapsack covers of capacity cuts by minimum cuts of their own, at most `kinds` kinds in one call (None: all)."""
+class Covers(PointSeparator):
+    """Knapsack covers of capacity cuts by minimum cuts of their own, which take longer: on networks only."""
 
-    def __init__(
-        self, finder: CoverSeparator, safe_patterns: SafePatterns, deadline: Deadline, kinds: int | None
-    ) -> None:
-        self._finder, self._safe_patterns, self._deadline, self._kinds = (
-            finder,
-            safe_patterns,
-            deadline,
-            kinds,
-        )
+    is_fallback = True
+
+    @staticmethod
+    def supports(scope: SeparationScope) -> bool:
+        """Whether the table is a network and covers are to be separated."""
+        return scope.separation.covers is not None and scope.cover_kinds != 0
 
     def separate(self, x: Floats, limit: int) -> list[Cut]:
         """Violated covers of the first kind that has any."""
-        return self._safe_patterns.valid(
-            self._finder.separate(x, most=limit, kinds=self._kinds, deadline=self._deadline)
-        )
+        own, kinds = self.scope.separation, self.scope.cover_kinds
+        assert own.covers is not None
+        return own.safe_patterns.valid(own.covers.separate(x, most=limit, kinds=kinds, deadline=own.deadline))
+
+
+SEPARATORS: tuple[type[PointSeparator], ...] = (ShiftedCapacity, Bridgeless, Covers)
+"""The separators of fractional points, in the order in which they are called."""
 
 
 class Integral:
@@ -133,7 +163,7 @@ class Integral:
             sure = model.is_network and not found
             unmet = self._incumbent.offer((x > 0.5) | model.problem.must_hide, sure=sure)
             cuts = [own.capacity.weakest_no_good(requirement, x) for requirement in unmet]
-        return [*cuts, *own.bridgeless.separate(x, limit)] if cuts else []
+        return [*cuts, *own.bridgeless.separate(x)] if cuts else []
 
     def is_safe(self, x: Floats) -> bool:
         """Whether an integral point is a safe pattern. Recently violated requirements are checked first."""
@@ -146,8 +176,27 @@ class Integral:
         return safe
 
 
+class SeparatorLists:
+    """The separators that a scope supports, in the order of the list they are chosen from."""
+
+    def __init__(self, chosen: Sequence[type[PointSeparator]], scope: SeparationScope) -> None:
+        made = [separator(scope) for separator in chosen if separator.supports(scope)]
+        self.first = [each for each in made if not each.is_fallback]
+        self.fallback = [each for each in made if each.is_fallback]
+        """Those that are called where the first ones find nothing."""
+
+    def next_shift(self) -> bool:
+        """Let every separator go on to its next separation point; False if none has one."""
+        moved = [each.next_shift() for each in self.first]
+        return any(moved)
+
+
 class Separation:
-    """The separators of a model: lists of them for fractional points, one for integral points; they share engines."""
+    """Separation for a model: separators of fractional points, one of integral points, and the engines they share.
+
+    `chosen`: the separators of fractional points. The one of integral points, which decides what is safe, is always
+    there.
+    """
 
     def __init__(
         self,
@@ -157,26 +206,28 @@ class Separation:
         deadline: Deadline,
         limit: int,
         recent: int,
+        chosen: Sequence[type[PointSeparator]] = SEPARATORS,
     ) -> None:
+        self._chosen = tuple(chosen)
         self.model, self.relaxation, self.deadline = model, relaxation, deadline
         self.limit, self.safe_patterns = limit, incumbent.safe_patterns
         """Maximum number of requirements that get cuts in one round, and patterns that no cut may exclude."""
         self.capacity = capacity = capacity_separator_of(model.problem, model.allowed, model.aggregation)
-        self.bridgeless = Bridgeless(BridgelessCuts(model.problem, model.allowed, model.aggregation))
-        self._covers = (
+        self.bridgeless = BridgelessCuts(model.problem, model.allowed, model.aggregation)
+        self.covers = (
             CoverSeparator(capacity, model.requirements) if isinstance(capacity, NetworkSeparator) else None
         )
+        """Engines of capacity cuts, of bridgeless inequalities and, on networks, of covers."""
         self._integral = Integral(self, incumbent, recent)
 
-    def shifted_capacity(self, shifts: Sequence[Shift], candidates: Bools | None = None) -> ShiftedCapacity:
-        """Capacity cuts at shifted points; promising cells are candidates, all variables if not said."""
-        return ShiftedCapacity(self, shifts, self.model.representatives if candidates is None else candidates)
+    def at_root(self, shifts: Sequence[Shift], cover_kinds: int | None) -> SeparatorLists:
+        """The separators of the root, over all variables."""
+        scope = SeparationScope(self, self.model.representatives, shifts, True, cover_kinds)
+        return SeparatorLists(self._chosen, scope)
 
-    def covers(self, kinds: int | None = None) -> list[PointSeparator]:
-        """Separators of covers: on networks only."""
-        if self._covers is None:
-            return []
-        return [Covers(self._covers, self.safe_patterns, self.deadline, kinds)]
+    def in_tree(self, candidates: Bools, shifts: Sequence[Shift], cover_kinds: int) -> SeparatorLists:
+        """The separators of a tree over some of the variables."""
+        return SeparatorLists(self._chosen, SeparationScope(self, candidates, shifts, False, cover_kinds))
 
     def star_cuts(self) -> list[Cut]:
         """The cuts of single equations around each requirement: on networks only."""

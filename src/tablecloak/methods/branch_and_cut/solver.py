@@ -41,6 +41,7 @@ from tablecloak.methods.branch_and_cut.gap_limit import branch_below, resolve_be
 from tablecloak.methods.branch_and_cut.improvement import Improvements, construct
 from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
+from tablecloak.methods.branch_and_cut.plugins import Plugins
 from tablecloak.methods.branch_and_cut.root import RootLoop
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.separation import Separation
@@ -74,16 +75,18 @@ class ExactParams:
 
 @dataclass(frozen=True)
 class Start:
-    """Safe patterns that are known beforehand."""
+    """What there is before branch and cut begins: safe patterns, and the run that it is the last step of."""
 
     best: Bools | None = None
     """The pattern to begin with; None: one is constructed."""
     others: Sequence[Bools] = ()
     """More of them, not as cheap."""
+    run: Run | None = None
+    """The run with its deadline; None: one of `params.seconds` begins."""
 
 
 class BranchAndCut:
-    """A run from the model to a proposal."""
+    """A run from the model to a proposal. `plugins` has the primal heuristics and separators that it uses."""
 
     def __init__(
         self,
@@ -92,18 +95,13 @@ class BranchAndCut:
         rng: np.random.Generator,
         progress: Progress,
         start: Start = Start(),
-        run: Run | None = None,
         settings: ExactSettings = ExactSettings(),
+        plugins: Plugins = Plugins(),
     ) -> None:
-        self.params, self.rng, self.progress, self.start, self.settings = (
-            params,
-            rng,
-            progress,
-            start,
-            settings,
-        )
+        self.params, self.rng, self.progress = params, rng, progress
+        self.start, self.settings, self.plugins = start, settings, plugins
         self.uses_scip = uses_scip(params)
-        self.limits = run or Run(params.seconds)
+        self.limits = start.run or Run(params.seconds)
         self.model = SuppressionModel.of(problem, hide_everything(problem, progress), progress, settings)
         self.incumbent = Incumbent(self.model, self.limits.deadline, settings.safe_patterns)
         self.gap = Gap(self.incumbent, self.model.unit, params.gap)
@@ -124,7 +122,7 @@ class BranchAndCut:
             return
         self.construct()
         search = self.begin_search()
-        improvements = Improvements(search)
+        improvements = Improvements(search, self.plugins.improvements)
         if not self.solve_root(search, improvements):
             return
         improvements.run("root")
@@ -166,6 +164,7 @@ class BranchAndCut:
             deadline,
             self.params.rows_a_round,
             self.settings.recent_violations,
+            self.plugins.separators,
         )
         ties = np.random.default_rng(0) if model.has_tied_weights else None
         columns = separation.bridgeless.cheapest(self.settings.root.first_columns, ties)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.methods.branch_and_cut.search import SearchContext
-from tablecloak.methods.branch_and_cut.separation import PointSeparator
+from tablecloak.methods.branch_and_cut.separation import SeparatorLists
 from tablecloak.methods.branch_and_cut.settings import SeparationEffort
 from tablecloak.methods.cuts import Cut
 from tablecloak.solvers import Callbacks, Solution, SolverCut, TreeOptions, branch_and_cut
@@ -68,11 +68,14 @@ def solve_over(
     )
     only_connectivity = model.has_tied_weights and _suffices_alone(search, cells)
     effort = _effort(search, only_connectivity)
+    separators = search.separation.in_tree(
+        variables.position >= 0, effort.shifts, effort.covers if search.settings.covers else 0
+    )
 
     def separate(values: Floats, integral: bool) -> list[SolverCut]:
         deadline.check()  # SCIP separates many points without a look at its own limit
         x = variables.point(values)
-        cuts = search.separation.violated(x) if integral else _separate(search, x, effort, variables)
+        cuts = search.separation.violated(x) if integral else _separate(search, x, effort.levels, separators)
         search.relaxation.add_to_pool(cuts)
         return [variables.restricted(cut) for cut in cuts]
 
@@ -109,17 +112,13 @@ def _effort(search: SearchContext, only_connectivity: bool) -> SeparationEffort:
     return settings.thorough if many else settings.light
 
 
-def _separate(search: SearchContext, x: Floats, effort: SeparationEffort, variables: Variables) -> list[Cut]:
-    """Cuts that a fractional point violates by enough: capacity and bridgeless, or else covers."""
-    settings, separation = search.settings.tree, search.separation
+def _separate(search: SearchContext, x: Floats, limit: int, separators: SeparatorLists) -> list[Cut]:
+    """Cuts that a fractional point violates by enough; fallbacks are called where the others find none."""
+    settings = search.settings.tree
     if not settings.fractional:
         return []
-    capacity = separation.shifted_capacity(effort.shifts, variables.position >= 0)
-    rounds: list[list[PointSeparator]] = [[capacity, separation.bridgeless]]
-    if effort.covers and search.settings.covers:
-        rounds.append(separation.covers(effort.covers))
-    for separators in rounds:
-        found = [cut for separator in separators for cut in separator.separate(x, effort.levels)]
+    for listed in (separators.first, separators.fallback):
+        found = [cut for separator in listed for cut in separator.separate(x, limit)]
         cuts = [cut for cut in found if cut.violation(x) > settings.worthwhile]
         if cuts:
             return cuts

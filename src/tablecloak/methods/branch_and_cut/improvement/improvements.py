@@ -11,7 +11,7 @@ from tablecloak.methods.branch_and_cut.improvement.neighbourhood_search import N
 from tablecloak.methods.branch_and_cut.improvement.restricted import RestrictedPrograms
 from tablecloak.methods.branch_and_cut.search import SearchContext
 
-IMPROVEMENTS: Sequence[type[Improvement]] = (GuidedConstruction, EdgeExchange, RestrictedPrograms)
+IMPROVEMENTS: tuple[type[Improvement], ...] = (GuidedConstruction, EdgeExchange, RestrictedPrograms)
 """Those that run at a stage of their own. `NeighbourhoodSearch`, with iterated greedy search and CMSA, follows them,
 and also runs during the root and the tree."""
 
