@@ -357,6 +357,18 @@ def test_the_source_map_is_up_to_date() -> None:
     assert not [path for path in named if not (ROOT / path).exists()]
 
 
+def test_the_ten_questions_name_things_that_are_there() -> None:
+    chapter = PAGES_TEXT["docs/source-map.md"].split("## Ten questions\n")[1].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+\?) \| (.+) \|$", chapter, re.MULTILINE)
+    assert len(rows) == 10
+    assert all(re.search(r"`src/tablecloak/[\w./]+`", where) for _, where in rows)
+    for _, where in rows:
+        for path, names in re.findall(r"`(src/[\w/]+\.py)`, (`\w+`(?: and `\w+`)*)", where):
+            source = (ROOT / path).read_text(encoding="utf-8")
+            for name in re.findall(r"\w+", names.replace(" and ", " ")):
+                assert re.search(rf"^(?:def|class) {name}\b", source, re.MULTILINE), (path, name)
+
+
 # ---------------------------------------------------------------------- versions
 
 

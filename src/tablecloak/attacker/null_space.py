@@ -10,7 +10,8 @@ that a general solver needs to load it. It starts at d = 0, which is always feas
 At the optimum the row of p in T is the dual certificate: d_p = sum_j T_pj d_j with every d_j at the bound that favours
 p, and multipliers y of the equations with  e_p - M'y = T_p  come from one sparse factorisation.
 
-Reference: Dantzig (1955), Upper bounds, secondary constraints, and block triangularity in linear programming.
+Reference: Dantzig (1955), Upper bounds, secondary constraints, and block triangularity in linear programming,
+Econometrica 23(2), for the simplex method with bounded variables.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ space of the equations or warm from one to the next (`null_space`); multipliers 
 (`multipliers`). Bounds come in by the caller: a publication's own for any pattern, those of hidden cells times x_i for
 the separation of a fractional point x.
 
-References: Ford & Fulkerson (1956); Fischetti & Salazar (2001); Salazar-Gonzalez (2002).
+References: Ford & Fulkerson (1956), Maximal flow through a network, Canadian Journal of Mathematics 8; Fischetti &
+Salazar (2001); Salazar-Gonzalez (2002).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Capacity cuts are separated at shifted points: promising cells that x publishes 
 violated there are violated by x all the more; and they are sparser and deeper, for they weigh these cells too. At an
 integral point no violated cut means that the pattern is safe.
 
-Reference: Ben-Ameur & Neto (2007), Acceleration of cutting-plane and column generation algorithms, for separation at
-points between x and the interior.
+Reference: Ben-Ameur & Neto (2007), Acceleration of cutting-plane and column generation algorithms: applications to
+network design, Networks 49(1), for separation at points between x and the interior.
 """
 
 from __future__ import annotations

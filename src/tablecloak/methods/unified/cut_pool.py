@@ -6,7 +6,7 @@ raised. Where larger variables leave larger deviation bounds, what is violated t
 such cuts weigh variables that x does not use yet. The shift decreases stage by stage; the last one is x itself.
 
 References: Salazar-Gonzalez (2002), second models; Ben-Ameur & Neto (2007), Acceleration of cutting-plane and column
-generation algorithms, for separation at points inside.
+generation algorithms: applications to network design, Networks 49(1), for separation at points inside.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 With the value z and the reduced costs r of the linear relaxation, a binary variable is 0 in all points of cost at most
 L if r_j > L - z, and so are the variables that it switches (`Formulation.switches`).
 
-Reference: Dantzig, Fulkerson & Johnson (1954), Solution of a large-scale traveling-salesman problem.
+Reference: Dantzig, Fulkerson & Johnson (1954), Solution of a large-scale traveling-salesman problem, Journal of the
+Operations Research Society of America 2(4).
 """
 
 from __future__ import annotations
