@@ -1,9 +1,10 @@
-"""Files and functions of tablecloak that the README's call of suppress-optimal visits: ``python benchmarks/visited.py``.
+"""Files and functions of tablecloak that the README's call visits: ``python benchmarks/visited.py``.
 
-The problem is that of the README; traced is ``protect(problem, "suppress-optimal")`` alone, with ``sys.setprofile`` in
-this thread. A file counts if one of its functions runs, not if it is only imported; each function counts once, and code
-of module and class bodies, comprehensions and lambdas does not count; of compiled kernels those that Python calls do. ``--files`` lists the files.
-Another checkout is measured with its ``src`` in front: ``PYTHONPATH=/other/src python benchmarks/visited.py``.
+The problem is that of the README; traced is ``protect(problem, "suppress-optimal")`` alone, with ``sys.setprofile``
+in this thread. A file counts if one of its functions runs, not if it is only imported; each function counts once, and
+code of module and class bodies, comprehensions and lambdas does not count; of compiled kernels those that Python
+calls do. ``--files`` lists the files. Another checkout is measured with its ``src`` in front: ``PYTHONPATH=/other/src
+python benchmarks/visited.py``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def visited(problem: Problem) -> dict[str, set[str]]:
         if event == "call" and code.co_filename.startswith(str(SOURCE)) and not code.co_name.startswith("<"):
             found[Path(code.co_filename).relative_to(SOURCE).as_posix()].add(code.co_qualname)
 
-    protect(problem, "suppress-optimal")  # compiles kernels and imports, neither of which is the call's own work
+    # kernels are compiled and modules imported before: neither is the work of the call
+    protect(problem, "suppress-optimal")
     sys.setprofile(watch)
     try:
         protect(problem, "suppress-optimal")

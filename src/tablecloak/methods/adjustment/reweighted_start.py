@@ -7,8 +7,8 @@ which concentrates it in few cells, and a linear program over these cells, and o
 senses are repaired by a feasibility pump (`feasibility_pump`).
 
 References: Kirkpatrick, Gelatt & Vecchi (1983), Optimization by simulated annealing; Daubechies, DeVore, Fornasier &
-Gunturk (2010), Iteratively reweighted least squares minimization for sparse recovery, Communications on Pure and Applied
-Mathematics 63(1).
+Gunturk (2010), Iteratively reweighted least squares minimization for sparse recovery, Communications on Pure and
+Applied Mathematics 63(1).
 """
 
 from __future__ import annotations
