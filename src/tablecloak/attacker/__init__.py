@@ -72,7 +72,6 @@ __all__ = [
     "Inference",
     "IntegerAttack",
     "IntegerAttackSettings",
-    "IntegralSystem",
     "LinearAttack",
     "LinearAttackSettings",
     "LinearOracle",
