@@ -5,7 +5,6 @@ Shared by the audit and the methods; it imports neither.
 
 from tablecloak.attacker import tolerances
 from tablecloak.attacker.basis import RationalBasis, RationalBasisSettings
-from tablecloak.attacker.evidence import IntegralSystem
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
 from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
