@@ -20,7 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 from tablecloak.cli.app import app
-from tablecloak.cli.exit_codes import exit_codes
+from tablecloak.cli.exit_codes import exit_codes, leave
 from tablecloak.errors import SolverError
 from tablecloak.examples import path
 from tablecloak.model import Status
@@ -270,3 +270,44 @@ def test_a_command_that_is_terminated(table: Path, number: int) -> None:
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130 and told == b"interrupted, nothing written\n"
     assert not pattern.exists()
+
+
+SOLVING = """
+import sys, threading, time
+import numpy as np
+from tablecloak.cli.exit_codes import leave
+from tablecloak.solvers.highs.running import new_highs
+from highspy import HighsVarType, cb
+
+def solve():
+    rng, columns = np.random.default_rng(0), np.arange(60, dtype=np.int32)
+    while True:
+        highs = new_highs(time_limit=0.05)
+        highs.addVars(60, np.zeros(60), np.ones(60))
+        highs.changeColsIntegrality(60, columns, np.full(60, HighsVarType.kInteger))
+        highs.changeColsCost(60, columns, rng.random(60))
+        for _ in range(30):
+            highs.addRow(9.0, 1e30, 60, columns, rng.random(60))
+        highs.setCallback(lambda *_: None, None)
+        highs.startCallback(cb.HighsCallbackType.kCallbackMipInterrupt)
+        highs.run()
+
+threading.Thread(target=solve, daemon=True).start()
+time.sleep(0.3)
+leave(SystemExit(6), seconds=0.1) if "leave" in sys.argv else sys.exit(6)
+"""
+
+
+@POSIX
+def test_a_solver_that_goes_on_does_not_change_the_exit_code():
+    """It aborts the process if Python shuts down meanwhile (fuzzer: kills, seed 2190)."""
+    command = [sys.executable, "-c", SOLVING, "leave"]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr) == (6, b"")
+
+
+def test_the_end_of_a_command_is_an_ordinary_exit_otherwise():
+    for code in (None, 0, 6, "text"):
+        with pytest.raises(SystemExit) as ended:
+            leave(SystemExit(code))
+        assert ended.value.code == code

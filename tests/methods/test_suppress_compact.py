@@ -38,6 +38,26 @@ def test_networks_are_proven_as_they_stand_other_tables_within_reach():
     assert "32 levels" in note
 
 
+def test_weights_far_apart_do_not_hide_a_cheaper_pattern():
+    """The gap of the solver is a share of the largest weight: 297 was called optimal beside a weight of 1.7e11."""
+    exact, compact = (
+        protect(FIXTURES["mixed sizes"](), f"suppress-{name}") for name in ("optimal", "compact")
+    )
+    assert (exact.status, compact.status) == (Status.OPTIMAL, Status.OPTIMAL)
+    assert exact.cost == compact.cost == compact.bound == 192
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_optimum_at_any_scale_of_the_weights(seed):
+    rng = np.random.default_rng(seed)
+    table = from_leaves([flat("a", 3), flat("b", 3)], leaf_values(3, 3, seed=seed, low=1))
+    weights = np.floor(10 ** rng.uniform(0, (3, 7, 12, 15)[seed % 4], len(table)))
+    problem = with_levels(table, smallest_leaves(table, 2), weights=weights)
+    result = protect(problem, "suppress-compact")
+    cheapest = cheapest_by_enumeration(problem, lambda *chosen: audit(*chosen).safe)
+    assert result.status is Status.OPTIMAL and result.cost == pytest.approx(cheapest, rel=1e-9)
+
+
 def test_equations_that_amplify_need_a_larger_reach():
     """d_0 = 4 d_1 = 16 d_2: protecting the last cell moves the first sixteen times as far."""
     matrix = np.array([[1.0, -4.0, 0.0], [0.0, 1.0, -4.0]])

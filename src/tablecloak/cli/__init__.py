@@ -6,5 +6,9 @@ from __future__ import annotations
 def main() -> None:
     """The program ``tablecloak``."""
     from tablecloak.cli.app import app
+    from tablecloak.cli.exit_codes import leave
 
-    app()
+    try:
+        app()
+    except SystemExit as ended:
+        leave(ended)

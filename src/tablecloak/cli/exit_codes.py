@@ -16,6 +16,7 @@ SIGTERM ends a command as Ctrl-C does. Both come too late once all files are com
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -34,6 +35,7 @@ from tablecloak.errors import (
     TablecloakError,
     UnsafePublication,
 )
+from tablecloak.progress import Deadline
 
 FAILED, WRONG_INPUT, INFEASIBLE, UNSAFE, NOT_APPLICABLE = 1, 2, 3, 4, 5
 INTERRUPTED_WRITTEN, INTERRUPTED = 6, 130
@@ -121,6 +123,23 @@ def _signals(interrupts: Interrupts) -> Iterator[None]:
         for number, handler in before.items():
             if handler is not None:  # it was not set by Python
                 signal.signal(number, handler)
+
+
+def leave(ended: SystemExit, seconds: float = 1.0) -> NoReturn:
+    """End the process with its exit code, also while a solver that was interrupted still works.
+
+    Its thread is given some seconds. If it went on while Python shuts down, it would abort the process as soon as it
+    came back to Python. All files are complete by now.
+    """
+    until = Deadline.after(seconds)
+    workers = [one for one in threading.enumerate() if one.daemon and one is not threading.current_thread()]
+    for worker in workers:
+        worker.join(until.left)
+    if any(worker.is_alive() for worker in workers) and (ended.code is None or isinstance(ended.code, int)):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code or 0)
+    raise ended
 
 
 def end_interrupted(written: bool) -> NoReturn:

@@ -15,6 +15,10 @@ The solver's tolerance is a share of the level, which may be more than all the r
 program is solved for (1 - eps) levels too, which excludes no safe pattern: its bound is what is proven. Patterns count
 if the audit accepts them; where it accepts none, the program for (1 + eps) levels looks for another.
 
+The solver's gap is a share of the largest weight, which may be more than all that the best pattern costs. Cells that
+weigh more than a pattern that the audit accepts are in no cheaper one: they are fixed to be published, the weights are
+scaled to what is left, and the program is solved again as long as that makes them finer.
+
 References: Kelly, Golden & Assad (1992); Salazar-Gonzalez (2002), A unified framework, first model.
 """
 
@@ -30,12 +34,12 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import structure_of, working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
-from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, complementary_cost
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import MipOptions, Outcome, Solution, solve_mip
+from tablecloak.solvers import MIP_ABSOLUTE_GAP, OPTIMALITY, MipOptions, Outcome, Solution, solve_mip
 
 UNSETTLED = (
     "the integer program has no solution that the audit accepts although safe patterns exist: the numbers are too far "
@@ -63,6 +67,9 @@ class CompactSettings:
     """The factor of the larger reach."""
     wider_columns: int = 2_000
     """Maximum number of columns of a program that is solved with it: a moment more, untested on larger ones."""
+    finer: float = 0.1
+    """The program is solved again if the best pattern costs less than this share of the largest weight in it: more
+    programs, against a gap of the solver (1e-9 of that weight) that is seen in the cost. Untested default."""
 
 
 SETTINGS = CompactSettings()
@@ -116,6 +123,8 @@ def suppress_compact(
         if run.deadline.left < search.model.matrix.nnz / settings.nonzeros_a_second:
             found = _proposal(problem, allowed, first, search, run)
             return replace(found, notes=(*found.notes, TOO_LARGE))
+        if first is not None:
+            search.offer(first)
         search.solve()
     return _proposal(problem, allowed, first, search, run)
 
@@ -133,7 +142,7 @@ class _CompactSearch:
     hidden: Bools | None = None
     """The cells of a pattern that the audit accepts."""
     bound: float = -math.inf
-    """Of the weights of all hidden cells."""
+    """Of the weights of complementary cells."""
     denied: bool = False
     """Whether the program for the bound has no solution."""
     proven: bool = False
@@ -141,58 +150,77 @@ class _CompactSearch:
 
     def __post_init__(self) -> None:
         self.model = self._model()
-        self.gap = 2e-9 * float(self.problem.weights.max(initial=0.0))
-        """What the program leaves between its optimum and its bound, and as much for rounding."""
+        self.limit = math.inf
+        """What the best pattern costs at the beginning of the last program: cells that weigh more are published."""
 
     def _model(self, demand: float = 1.0) -> _Model:
         return _Model(self.problem, self.allowed, self.blocks, self.reach, demand)
 
+    @property
+    def cost(self) -> float:
+        """What the best pattern costs; infinite where there is none."""
+        return math.inf if self.hidden is None else complementary_cost(self.problem, self.hidden)
+
     def solve(self) -> None:
         """The cheapest pattern, or what there is when the time is up."""
+        while True:
+            self.limit = self.cost
+            self._solve_below()
+            if not self.proven or self.cost >= self.settings.finer * self.model.largest_weight(self.limit):
+                break
+        if self.proven and self.model.cut and self.model.matrix.shape[1] <= self.settings.wider_columns:
+            self._look_further()
+
+    def _solve_below(self) -> None:
+        """The cheapest pattern of cells that weigh no more than `limit`."""
         deadline, slack = self.run.deadline, self.settings.slack
-        found = [self.model.solve(deadline)]
+        found = [self.model.solve(deadline, self.limit)]
         if self.model.least_room < slack and not deadline.passed():
-            found.append(self._model(1 - slack).solve(deadline))
-        self.bound = min(solution.bound for solution in found)
+            found.append(self._model(1 - slack).solve(deadline, self.limit))
+        self.bound = min(self.limit, *(solution.bound for solution in found))
         self.denied = found[-1].outcome is Outcome.INFEASIBLE
         for solution in found:
             self._take(solution)
         if self.hidden is None and any(one.values.size for one in found) and not deadline.passed():
-            self._take(self._model(1 + slack).solve(deadline))
+            self._take(self._model(1 + slack).solve(deadline, self.limit))
         self.proven = found[-1].outcome is Outcome.OPTIMAL and self._closed()
-        if self.proven and self.model.cut and self.model.matrix.shape[1] <= self.settings.wider_columns:
-            self._look_further()
 
     def _look_further(self) -> None:
         """The same with a larger reach."""
         wider = replace(self, reach=self.reach * self.settings.wider)
-        solution = wider.model.solve(self.run.deadline)
+        self.limit = self.cost
+        solution = wider.model.solve(self.run.deadline, self.limit)
         if solution.outcome is Outcome.OPTIMAL:
             self.reach, self.model, self.bound = wider.reach, wider.model, min(solution.bound, self.bound)
             self._take(solution)
             self.proven = self._closed()
 
     def _take(self, solution: Solution) -> None:
-        """Keep a pattern that the audit accepts, unless one is known that is as cheap."""
+        """Keep the pattern of a solution, if there is one."""
         if solution.values.size:
             hidden = np.zeros(self.allowed.size, dtype=bool)
             hidden[self.model.cells] = solution.values[: self.model.cells.size] > 0.5
-            cheaper = self.hidden is None or self._cost(hidden) < self._cost(self.hidden)
-            if cheaper and audit(self.problem, Suppression.copy_of(hidden)).safe:
-                self.hidden = hidden
+            self.offer(hidden)
 
-    def _cost(self, hidden: Bools) -> float:
-        return float(self.problem.weights[hidden].sum())
+    def offer(self, hidden: Bools) -> None:
+        """Keep a pattern that the audit accepts, unless one is known that is as cheap."""
+        cheaper = complementary_cost(self.problem, hidden) < self.cost
+        if cheaper and audit(self.problem, Suppression.copy_of(hidden)).safe:
+            self.hidden = hidden
 
     def _closed(self) -> bool:
-        """Whether the pattern costs no more than the bound, to the tolerance of the program."""
-        return self.hidden is not None and self._cost(self.hidden) * (1 - 1e-9) <= self.bound + self.gap
+        """Whether the pattern costs no more than the bound, to the tolerance of the program.
+
+        The program leaves a gap between its optimum and its bound, and as much for rounding.
+        """
+        gap = 2 * MIP_ABSOLUTE_GAP * self.model.largest_weight(self.limit)
+        return self.hidden is not None and self.cost * (1 - OPTIMALITY) <= self.bound + gap
 
 
 def _proposal(
     problem: Problem, allowed: Bools, first: Bools | None, search: _CompactSearch, run: Run
 ) -> Proposal:
-    if search.denied and not problem.is_monotone:
+    if search.denied and search.hidden is None and not problem.is_monotone:
         within = "" if problem.most_touched is None else f" with at most {problem.most_touched} touched cells"
         raise InfeasibleProblem(
             f"No suppression pattern{within} meets all levels by deviations within `reach`."
@@ -202,16 +230,16 @@ def _proposal(
     notes: tuple[str, ...] = (stopped if late and not search.denied else UNSETTLED,)
     hidden, model = allowed if first is None else first, search.model
     if search.hidden is not None:
-        hidden, notes = search.hidden, ()
+        notes = notes if search.hidden is first and not search.proven else ()
+        hidden = search.hidden
     elif problem.most_touched is not None and int(allowed.sum()) > problem.most_touched:
         if run.deadline.interrupted:
             raise KeyboardInterrupt
         raise SolverError(
             "no pattern within the bound on touched cells was found (in time) that the audit accepts"
         )
-    must = float(problem.weights[problem.must_hide].sum())
-    cost = float(problem.weights[hidden & ~problem.must_hide].sum())
-    bound = cost if search.proven else 0.0 if search.denied else max(0.0, search.bound - must)
+    cost = complementary_cost(problem, hidden)
+    bound = cost if search.proven else 0.0 if search.denied else max(0.0, search.bound)
     status = run.status(Status.OPTIMAL if search.proven else Status.FEASIBLE, complete=search.proven)
     if model.cut and not search.denied:
         notes += (f"proven for deviations of at most {search.reach:g} levels in any cell",)
@@ -320,14 +348,20 @@ class _Model:
             row[0, place] = -self.demand
         return csr_array(row)
 
-    def solve(self, deadline: Deadline) -> Solution:
-        """The optimum, or what there is when the time is up or the user interrupts."""
+    def largest_weight(self, limit: float) -> float:
+        """The largest weight of a cell that a pattern cheaper than `limit` may hide beside those it must."""
+        weights = self.problem.weights[self.cells]
+        return float(weights[~self.must & (weights <= limit)].max(initial=0.0))
+
+    def solve(self, deadline: Deadline, limit: float = math.inf) -> Solution:
+        """The optimum among cells that weigh no more than `limit`, or what there is when the time is up."""
         size, width = self.cells.size, self.matrix.shape[1]
+        weights = np.where(self.must, 0.0, self.problem.weights[self.cells])
         low, high = np.full(width, -self.reach), np.full(width, self.reach)
-        low[:size], high[:size] = np.where(self.must, 1.0, 0.0), 1.0
-        cost, weights = np.zeros(width), self.problem.weights[self.cells]
-        unit = float(weights.max(initial=0.0)) or 1.0  # the solver's gaps are absolute
-        cost[:size] = weights / unit
+        low[:size], high[:size] = np.where(self.must, 1.0, 0.0), np.where(weights <= limit, 1.0, 0.0)
+        unit = self.largest_weight(limit) or 1.0  # the solver's gaps are absolute
+        cost = np.zeros(width)
+        cost[:size] = np.where(weights <= limit, weights / unit, 0.0)
         integral = np.arange(width) < size
         options = MipOptions(seconds=deadline.left)
         found = solve_mip(
