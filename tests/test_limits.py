@@ -18,11 +18,13 @@ import pytest
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
-from tablecloak.methods import METHODS, known_audit, largest_pattern
+from tablecloak.methods import METHODS, Proposal, best_audited, largest_pattern
 from tablecloak.methods.base import Run, RunSettings
+from tablecloak.methods.feasibility import known_audit
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
-from tablecloak.model import EVERYTHING, Intervals, Status, Suppression
-from tablecloak.progress import NEVER, Deadline, TimeUp
+from tablecloak.methods.timed_audit import audited_first
+from tablecloak.model import EVERYTHING, Intervals, Rounding, Status, Suppression
+from tablecloak.progress import NEVER, Deadline, TimeUp, silent
 from tablecloak.protection import protect
 from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import assert_protected
@@ -310,14 +312,13 @@ def test_the_audit_of_everything_hidden_is_made_once(monkeypatch):
     problem = FIXTURES["two way"]()
     protect(problem, "suppress-greedy")
     everything = Suppression.copy_of(largest_pattern(problem))
-    again = import_module("tablecloak.protection")
     calls = []
-    monkeypatch.setattr(again, "audit", lambda *given, **options: calls.append(given))
+    monkeypatch.setattr(judging, "audit", lambda *given, **options: calls.append(given))
     assert known_audit(problem, everything).safe
     result = protect(problem, "suppress-greedy", params={"seconds": 0.0})
     assert result.audit.subject == (problem, result.pattern)
     assert not calls
-    assert known_audit(problem, Suppression.copy_of(problem.must_hide)) is None
+    assert known_audit(problem, Suppression.copy_of(~everything.hidden)) is None
     low = np.where(everything.hidden, -np.inf, problem.table.values)
     endless = Intervals(low, np.where(everything.hidden, np.inf, problem.table.values))
     known, made = known_audit(problem, endless), audit(problem, endless)
@@ -336,3 +337,48 @@ def test_audits_that_are_kept_do_not_keep_their_problem():
     del problem
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize(("share", "engine"), [(0.0, "first"), (1e9, "last")])
+def test_an_interrupted_run_has_the_time_of_one_audit(share, engine):
+    """The last proposal if it is audited in time, else the first, which was audited when it was found."""
+    problem = FIXTURES["two way"]()
+    shown = problem.table.values
+    wide, wider = (Rounding.of(shown, np.full(shown.size, reach)) for reach in (50.0, 60.0))
+    run = Run(None)
+    first = audited_first(problem, run, silent, lambda: Proposal(wide, Status.FEASIBLE, "first"))
+    assert first is not None and first.status is Status.INTERRUPTED
+    last = Proposal(wider, Status.INTERRUPTED, "last", earlier=first)
+    settings = RunSettings(last_audit=share)
+    proposal, verdict = best_audited(problem, last, silent, settings)
+    assert proposal.engine == engine and verdict.subject == (problem, proposal.pattern)
+    finished = replace(last, status=Status.FEASIBLE)
+    assert best_audited(problem, finished, silent, settings)[0] is finished, "only after an interrupt"
+
+
+def test_a_first_proposal_is_audited_at_once_only_without_a_limit():
+    problem = FIXTURES["two way"]()
+    first = Proposal(
+        Rounding.of(problem.table.values, np.full(len(problem.table), 50.0)), Status.FEASIBLE, ""
+    )
+    assert audited_first(problem, Run(60.0), silent, lambda: first) is None
+    run = Run(None)
+    run.interrupt()
+    assert run.deadline.interrupted and audited_first(problem, run, silent, lambda: first) is None
+
+
+@pytest.mark.parametrize(
+    "method", ["suppress-auto", "suppress-optimal", "suppress-greedy", "interval-partial"]
+)
+def test_an_interrupt_within_the_first_audit_does_not_lose_it(method):
+    """Everything hidden is the result of a run that was interrupted before it had a pattern."""
+    problem, seen = FIXTURES["three way"](), []
+
+    def interrupt_once(phase, done, total, incumbent=None, bound=None):
+        seen.append(phase)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    result = protect(problem, method, progress=interrupt_once)
+    assert result.status is Status.INTERRUPTED and result.audit.safe
+    assert any(EVERYTHING in note for note in result.report.notes)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+Found = TypeVar("Found")
 
 
 class Progress(Protocol):
@@ -122,6 +126,45 @@ class Deadline:
             self.check()
 
         return told
+
+
+def uninterrupted(work: Callable[[], Found], wait: float = 0.1) -> tuple[Found, bool]:
+    """The result of work that an interrupt does not end, and whether there was one; a second one is raised.
+
+    The work has a thread of its own, since only the main thread is interrupted. One that is raised within the work, by
+    the progress of a caller, has ended it: then it is done again. `wait`: seconds between two checks for signals, on
+    systems where these do not end the wait for a thread.
+    """
+    found: list[Found | BaseException] = []
+    begun, ended, once, interrupted = threading.Event(), threading.Event(), threading.Lock(), False
+
+    def run() -> None:
+        begun.set()
+        if not once.acquire(blocking=False):  # an interrupt within the start of the thread has started two
+            return
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(error)
+        finally:
+            ended.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        run()
+    while not ended.is_set():
+        try:
+            if not begun.is_set():
+                threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+            ended.wait(wait)
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+    if isinstance(found[0], KeyboardInterrupt) and not interrupted:
+        return work(), True
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0], interrupted
 
 
 NEVER = Deadline(None)

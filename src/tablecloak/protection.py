@@ -16,7 +16,7 @@ import numpy as np
 
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError, SolverError, check_kind, counted
-from tablecloak.methods import METHODS, Method, Proposal, known_audit, largest_pattern
+from tablecloak.methods import METHODS, Method, Proposal, best_audited, largest_pattern
 from tablecloak.methods.heuristics import repair
 from tablecloak.model import (
     Audit,
@@ -73,7 +73,7 @@ def protect(
     watch = _Watch(progress, start)
     proposal = chosen.function(problem, params=settings, rng=np.random.default_rng(seed), progress=watch)
     _check_sums(name, problem, proposal.pattern)
-    proposal, verdict = _audited(problem, proposal, progress)
+    proposal, verdict = best_audited(problem, proposal, progress)
     if not (verdict.safe or proposal.may_leave_open):
         proposal, verdict = _repaired(problem, proposal, verdict, progress)
     if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
@@ -99,18 +99,6 @@ def protect(
     alone = isinstance(proposal.pattern, Suppression)
     cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)
     return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
-
-
-def _audited(problem: Problem, proposal: Proposal, progress: Progress) -> tuple[Proposal, Audit]:
-    """The proposal and its audit; after an interrupt the audit is made again: without it there is no result."""
-    known = known_audit(problem, proposal.pattern)
-    if known is not None:
-        return proposal, known
-    try:
-        return proposal, audit(problem, proposal.pattern, progress=progress)
-    except KeyboardInterrupt:
-        ended = Status.OPTIMAL if proposal.status is Status.OPTIMAL else Status.INTERRUPTED
-        return replace(proposal, status=ended), audit(problem, proposal.pattern, progress=progress)
 
 
 def _repaired(

@@ -4,6 +4,7 @@ from tablecloak.auditing.audit import AuditSettings, audit, checked_view
 from tablecloak.auditing.certificate import Certificate, Verification, verify
 from tablecloak.auditing.certify import CertificateSettings, certify
 from tablecloak.auditing.exposure import Exposure, ExposureSettings, exposure
+from tablecloak.auditing.recent import recent_audit
 
 __all__ = [
     "AuditSettings",
@@ -16,5 +17,6 @@ __all__ = [
     "certify",
     "checked_view",
     "exposure",
+    "recent_audit",
     "verify",
 ]

@@ -28,6 +28,7 @@ from tablecloak.attacker import (
     reduce,
     working_columns,
 )
+from tablecloak.auditing.recent import remember
 from tablecloak.errors import InputError, check_kind
 from tablecloak.model import (
     Audit,
@@ -140,7 +141,7 @@ def audit(
         ]
     )
     low, high, lower, upper, sliding = problem.table.amounts(columns)
-    return Audit(
+    found = Audit(
         _joined([cells] * len(by_attacker)),
         np.repeat(np.arange(len(by_attacker)), cells.size),
         low,
@@ -164,6 +165,8 @@ def audit(
         frozen(_joined([found.down.proven for found in by_attacker]) & intervals),
         frozen(_joined([found.up.proven for found in by_attacker]) & intervals),
     )
+    default = settings is SETTINGS and not (intervals or every_hidden or integer)
+    return remember(problem, pattern, view, found) if default else found
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:

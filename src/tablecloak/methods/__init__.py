@@ -2,7 +2,7 @@
 
 from tablecloak.methods.base import Method, Proposal
 from tablecloak.methods.data_units import exactly
-from tablecloak.methods.feasibility import known_audit, largest_pattern
+from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.interval_combined import CombinedParams, interval_combined
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
 from tablecloak.methods.mixed import MixedParams
@@ -24,6 +24,7 @@ from tablecloak.methods.suppress_network_flow import NetworkFlowParams, suppress
 from tablecloak.methods.suppress_optimal import OptimalParams, suppress_optimal
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, suppress_shortest_path
 from tablecloak.methods.suppress_three_phase import ThreePhaseParams, suppress_three_phase
+from tablecloak.methods.timed_audit import best_audited
 
 METHODS = {
     "suppress-auto": Method(
@@ -148,4 +149,4 @@ METHODS = {
     ),
 }
 
-__all__ = ["METHODS", "Method", "Proposal", "known_audit", "largest_pattern"]
+__all__ = ["METHODS", "Method", "Proposal", "best_audited", "largest_pattern"]

@@ -33,6 +33,8 @@ class Proposal:
     """Rounding and perturbation cannot always protect every cell; what they leave open the audit names."""
     stopped_by: str = ""
     """What ended the run, where the status does not say it."""
+    earlier: Proposal | None = None
+    """A first proposal that was audited when it was found (`timed_audit.audited_first`)."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class RunSettings:
     """The maximum of that in seconds."""
     grace: float = 0.5
     """Seconds of a step without which there is no result at all, also when the time is up or the user interrupts."""
+    last_audit: float = 0.9
+    """Share of the seconds of an earlier audit that the last one may take after an interrupt: with what else remains to
+    be done the run ends within the time of one audit. Benchmark part: interrupts."""
 
 
 class Run:
@@ -58,6 +63,11 @@ class Run:
             seconds -= min(settings.reserve * seconds, settings.reserve_seconds)
         self.deadline = Deadline.after(seconds)
         self.stoppable = self.deadline.stoppable
+
+    def interrupt(self) -> None:
+        """End what remains to be done as an interrupt does."""
+        if self.deadline.interrupt is not None:
+            self.deadline.interrupt.raised = True
 
     def until_stopped(self, work: Callable[[], Found]) -> Found | None:
         """What work gives; None if an interrupt or a passed deadline ended it."""

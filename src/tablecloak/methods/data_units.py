@@ -18,7 +18,7 @@ from tablecloak.arrays import Floats, floats, frozen
 from tablecloak.attacker import same_structure
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import MethodFunction, Proposal
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import interrupted_early, largest_pattern
 from tablecloak.model import Attacker, Levels, Problem, units_above, units_below, whole_units
 
 
@@ -34,6 +34,11 @@ def exactly(method: MethodFunction) -> MethodFunction:
             if whole is not problem:
                 largest_pattern(problem)  # the same refusal, its numbers in the units of the table
             raise
+        except KeyboardInterrupt:
+            found = interrupted_early(whole)
+            if found is None:
+                raise
+            return found
 
     return in_units
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker import working_equations
-from tablecloak.auditing import audit
+from tablecloak.auditing import audit, recent_audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
-from tablecloak.methods.base import complementary_cost
-from tablecloak.model import Audit, Intervals, Pattern, Problem, Suppression
-from tablecloak.progress import Progress, silent
+from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, complementary_cost
+from tablecloak.model import Audit, Intervals, Pattern, Problem, Status, Suppression
+from tablecloak.progress import Progress, silent, uninterrupted
 from tablecloak.solvers import LinearProgram
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
@@ -37,6 +38,14 @@ def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
     return known[0].copy()
 
 
+def finished_largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
+    """The largest pattern, whose audit is finished after an interrupt; that is raised then, and the audit is known."""
+    allowed, interrupted = uninterrupted(partial(largest_pattern, problem, progress))
+    if interrupted:
+        raise KeyboardInterrupt
+    return allowed
+
+
 def hide_everything(problem: Problem, progress: Progress) -> Bools:
     """The largest pattern, reported as the first incumbent of a suppression: a run that is stopped early ends with it.
 
@@ -46,24 +55,34 @@ def hide_everything(problem: Problem, progress: Progress) -> Bools:
     progress(phase, 0, 1)
     if problem.most_touched is not None:
         return largest_pattern(replace(problem, most_touched=None), progress)
-    allowed = largest_pattern(problem, progress)
+    allowed = finished_largest_pattern(problem, progress)
     progress(phase, 1, 1, complementary_cost(problem, allowed))
     return allowed
 
 
-def known_audit(problem: Problem, pattern: Pattern) -> Audit | None:
-    """The audit of the largest pattern, if it was made and this one states the same: on large tables it takes seconds.
+def interrupted_early(problem: Problem) -> Proposal | None:
+    """Everything hidden, for a suppression that was interrupted before it had a pattern; None where it is not known."""
+    known = _LARGEST.get(problem)
+    if known is None or problem.most_touched is not None:
+        return None
+    hidden = Suppression.copy_of(known[0])
+    return Proposal(hidden, Status.INTERRUPTED, "none", 0.0, notes=(HIDES_EVERYTHING,))
 
-    Intervals without ends for all these cells state the same as hiding them.
+
+def known_audit(problem: Problem, pattern: Pattern) -> Audit | None:
+    """The audit of a pattern, if the run has made it: on large tables it takes seconds.
+
+    That is one of its last audits, or that of the largest pattern. Intervals without ends for all these cells state the
+    same as hiding them.
     """
     known = _LARGEST.get(problem)
     if known is None or not isinstance(pattern, Suppression | Intervals):
-        return None
+        return recent_audit(problem, pattern)
     largest = Suppression(known[0])
     given, view = pattern.view(problem), largest.view(problem)
     same = np.array_equal(given.low, view.low) and np.array_equal(given.high, view.high)
     if not same or not np.array_equal(pattern.touched(problem), largest.hidden):
-        return None
+        return recent_audit(problem, pattern)
     return replace(known[1], subject=(problem, pattern))
 
 

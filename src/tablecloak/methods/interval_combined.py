@@ -131,7 +131,7 @@ class CheapestIntervals(IntervalOptimiser):
         known: Sequence[ProtectionCut],
     ) -> OptimalIntervals:
         """Optimal intervals; the best ones known, or none with ends, when the time is up first."""
-        touch, allowed = self.params.touch, self.allowed(problem)
+        touch, allowed = self.params.touch, self.allowed(problem, deadline)
         formulation = self._formulation(problem, allowed)
         solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():

@@ -117,7 +117,7 @@ class NarrowestIntervals(IntervalOptimiser):
     ) -> OptimalIntervals:
         """Optimal intervals; those of the start, or none with ends, when the time is up first."""
         up, down = self.params.up * problem.weights, self.params.down * problem.weights
-        allowed = self.allowed(problem)
+        allowed = self.allowed(problem, deadline)
         formulation = interval_formulation(problem, allowed, hidden_by_mark(problem), up, down)
         solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():

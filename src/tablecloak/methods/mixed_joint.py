@@ -49,6 +49,7 @@ from tablecloak.methods.mixed import (
     skewed_plan,
     stated_wider,
 )
+from tablecloak.methods.timed_audit import audited_first
 from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution
 from tablecloak.model import Problem, all_requirements, box_deviation_bounds, conditional_widths
 from tablecloak.progress import NEVER, Deadline, Progress
@@ -80,7 +81,7 @@ def mixed_joint(
     notes = notes_of(search.plan, pattern, exact)
     if search.blurred.any() and asymmetry < params.asymmetry:
         notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")
-    return proposal_of(problem, params, pattern, exact, notes, run)
+    return replace(proposal_of(problem, params, pattern, exact, notes, run), earlier=search.first)
 
 
 @dataclass(eq=False)
@@ -97,6 +98,8 @@ class _MixedSearch:
     chance: np.random.Generator = field(default_factory=np.random.default_rng)
     initial: AdditiveNumbers | None = None
     """Numbers before programs start."""
+    first: Proposal | None = None
+    """The vague publication of these numbers, audited where there is no time limit."""
     half: Deadline = NEVER
     """The deadline for the levels as they are, where they are raised afterwards."""
     late: bool = False
@@ -124,6 +127,9 @@ class _MixedSearch:
             if self.initial is not None and deadline.moment is not None:
                 first = self.vague(self.initial)
                 self.progress("annealing", 1, 1, first.pattern.loss(plan.problem))
+            if self.initial is not None:
+                vague = partial(self._vague_proposal, self.initial)
+                self.first = audited_first(plan.problem, self.run, self.progress, vague)
             self.progress("is it feasible at all", 0, 1)
             within = NEVER if self.initial is None else deadline.share(settings.possible_share)
             check_in_time(plan, within, self.progress)
@@ -247,6 +253,13 @@ class _MixedSearch:
         cost = pattern.loss(plan.problem)
         solution = ModelSolution(Outcome.TIME_LIMIT, x, True, cost, numbers.bound, 0, 0)
         return MixedPublication(joint, x, pattern, intervals, solution, left_open=bool(plan.changed.any()))
+
+    def _vague_proposal(self, numbers: AdditiveNumbers) -> Proposal:
+        found, problem = self.vague(numbers), self.plan.problem
+        pattern = found.joint.pattern(found.x, on_grid(problem, found.intervals, self.params.grid))
+        return proposal_of(
+            problem, self.params, pattern, found, notes_of(self.plan, pattern, found), self.run
+        )
 
     # ------------------------------------------------------------------ larger levels
 

@@ -13,7 +13,7 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -73,7 +73,7 @@ def perturb_cell(
     check_shown(NAME, problem)
     run = Run(params.seconds)
     deadline, before = run.deadline, run.deadline.left
-    perturber, quick = open_perturbation(
+    perturber, quick, first = open_perturbation(
         NAME, problem, rule, run, progress, settings, lambda found: _with_senses(found, params.senses, rng)
     )
     if deadline.moment is not None:
@@ -83,7 +83,7 @@ def perturb_cell(
     found = search.against_attackers(compact=params.model == "first")
     stopped = deadline.passed()
     if found is not None and found.safe:
-        return _proposal(found, (), run)
+        return replace(_proposal(found, (), run), earlier=first)
     rest = search.fallback(found)
     if rest is None or rest.pattern is None:
         if deadline.interrupted:
@@ -95,9 +95,8 @@ def perturb_cell(
         if late
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
-    return _proposal(
-        rest, (f"{why}: the audit names the cells left open",), run, complete=not (late and stopped)
-    )
+    notes = (f"{why}: the audit names the cells left open",)
+    return replace(_proposal(rest, notes, run, complete=not (late and stopped)), earlier=first)
 
 
 @dataclass(eq=False)

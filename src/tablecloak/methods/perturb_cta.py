@@ -18,7 +18,7 @@ for controlled tabular adjustment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -90,7 +90,7 @@ def perturb_cta(
     rule = ReachRule.checked(NAME, params.share, params.least)
     run = Run(params.seconds)
     before = run.deadline.left
-    perturber, quick = open_perturbation(NAME, problem, rule, run, progress, settings)
+    perturber, quick, first = open_perturbation(NAME, problem, rule, run, progress, settings)
     took = before - run.deadline.left if run.deadline.moment is not None else 0.0
     deadline = _search_deadline(run.deadline, before, took, params, settings)
     adjustment = made(
@@ -104,7 +104,7 @@ def perturb_cta(
     moved = cta.nearest()
     if params.distance == "L2":
         moved = cta.least_squares(moved)
-    return cta.proposal(cta.in_integer_units(moved))
+    return replace(cta.proposal(cta.in_integer_units(moved)), earlier=first)
 
 
 def _check(problem: Problem, params: PerturbCtaParams) -> None:

@@ -91,9 +91,10 @@ def round_controlled(
     _check_divisible(problem, base)
     initial = InitialRounding(problem, base, params.steps, rng, progress, run, settings)
     initial.prepare()
+    first = initial.audited()
     search = _RoundingSearch(problem, params, base, initial.programs_until(), progress, run, settings)
     found = run.until_stopped(search.proposal)
-    return initial.proposal(search.notes) if found is None else found
+    return replace(initial.proposal(search.notes) if found is None else found, earlier=first)
 
 
 @dataclass(frozen=True, eq=False)

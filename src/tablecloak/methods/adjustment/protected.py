@@ -26,21 +26,29 @@ from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import Range, Ranges, ReachRule, cost_of, pattern_of, ranges_of
 from tablecloak.methods.adjustment.reweighted_start import quick_move
 from tablecloak.methods.adjustment.settings import AdjustmentSettings
-from tablecloak.methods.base import Run
+from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.feasibility import largest_pattern
-from tablecloak.methods.timed_audit import audit_within
+from tablecloak.methods.timed_audit import audit_within, audited_first
 from tablecloak.methods.unified import (
     CuttingPlaneModel,
     ModelSolution,
     ShownFormulation,
     solve_compact_model,
 )
-from tablecloak.model import Perturbation, Problem, Requirement, all_requirements, conditional_widths
+from tablecloak.model import (
+    Perturbation,
+    Problem,
+    Requirement,
+    Status,
+    all_requirements,
+    conditional_widths,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, watched
 
 FRACTIONS = "no solution in whole data units was found: shown values have more decimals than the data"
 COUNTED_ON = "attackers were given the reach that is counted on; what is stated is rounded up from it"
+LEAVES = "stopped before programs had a perturbation that was audited: this one moves leaves and their totals"
 FIRST = "first perturbation"
 """The phase of progress that reports the cost of an early perturbation."""
 Made = TypeVar("Made")
@@ -213,13 +221,15 @@ def open_perturbation(
     progress: Progress,
     settings: AdjustmentSettings,
     given: Callable[[Ranges], Ranges] = lambda ranges: ranges,
-) -> tuple[Perturber, Attempt | None]:
+) -> tuple[Perturber, Attempt | None, Proposal | None]:
     """The perturbations of a problem (`given`: with senses), and a first one if programs may take long.
+
+    Without a time limit the first one is audited at once, and is a proposal then.
 
     Raises where the problem is infeasible; where there is a first perturbation, the time for that check is limited.
     Levels that do not fit into the stated reach are reported after that.
     """
-    quick, wrong, perturber, deadline = None, None, None, run.deadline
+    quick, first, wrong, perturber, deadline = None, None, None, None, run.deadline
     try:
         ranges = given(made(run, lambda: ranges_of(method, problem, rule)))
         perturber = Perturber(problem, ranges, progress, settings)
@@ -229,6 +239,7 @@ def open_perturbation(
         if perturber is not None and perturber.needs_fallback(deadline):
             quick = perturber.by_leaves()
             progress(FIRST, 1, 1, None if quick is None else quick.cost)
+            first = _audited_leaves(problem, quick, run, progress)
         relaxed = replace(problem, most_touched=None) if problem.most_touched is not None else problem
         if quick is None:
             largest_pattern(relaxed, progress)
@@ -239,7 +250,17 @@ def open_perturbation(
     if wrong is not None:
         raise wrong
     assert perturber is not None
-    return perturber, quick
+    return perturber, quick, first
+
+
+def _audited_leaves(problem: Problem, quick: Attempt | None, run: Run, progress: Progress) -> Proposal | None:
+    """The first perturbation as a proposal, audited where there is no time limit."""
+    if quick is None or quick.pattern is None:
+        return None
+    proposal = Proposal(
+        quick.pattern, Status.FEASIBLE, "moves of leaves", 0.0, notes=(LEAVES,), may_leave_open=True
+    )
+    return audited_first(problem, run, progress, lambda: proposal)
 
 
 def out_of_reach(problem: Problem, under: str = "") -> InfeasibleProblem:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.auditing import audit
-from tablecloak.methods.feasibility import largest_pattern
+from tablecloak.methods.feasibility import finished_largest_pattern
 from tablecloak.model import Intervals, Mark, Problem
 from tablecloak.progress import Progress
 from tablecloak.solvers import LP_PRECISION, UNIT_NOISE
@@ -83,4 +83,4 @@ def may_be_touched(problem: Problem, progress: Progress, *, check_feasibility: b
     if not check_feasibility:
         return np.asarray(~problem.forced)
     unbounded = problem if problem.most_touched is None else replace(problem, most_touched=None)
-    return largest_pattern(unbounded, progress)
+    return finished_largest_pattern(unbounded, progress)

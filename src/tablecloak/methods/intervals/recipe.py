@@ -92,13 +92,17 @@ class IntervalOptimiser(ABC):
     ) -> OptimalIntervals:
         """Optimal intervals; the best ones known when the time is up first. `start`: initial intervals."""
 
-    def allowed(self, problem: Problem) -> Bools:
+    def allowed(self, problem: Problem, deadline: Deadline) -> Bools:
         """The cells that may be touched."""
-        return may_be_touched(problem, self.progress, check_feasibility=self.strategy.check_feasibility)
+        allowed = np.asarray(~problem.forced)
+        with deadline.stoppable():
+            checked = self.strategy.check_feasibility
+            allowed = may_be_touched(problem, self.progress, check_feasibility=checked)
+        return allowed
 
     def initial(self, problem: Problem, deadline: Deadline) -> SideBounds | None:
         """Initial intervals, if there are any in time."""
-        allowed, settings = self.allowed(problem), self.strategy.settings.initial
+        allowed, settings = self.allowed(problem, deadline), self.strategy.settings.initial
         return initial_intervals(problem, allowed, deadline, self.progress, settings)
 
     def repaired(

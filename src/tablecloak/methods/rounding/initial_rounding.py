@@ -23,6 +23,7 @@ from tablecloak.methods.base import Proposal, Run, RunSettings
 from tablecloak.methods.rounding.annealing import AnnealedRounding, anneal
 from tablecloak.methods.rounding.integer_units import count_changes
 from tablecloak.methods.rounding.settings import AnnealingSettings, RoundingSettings
+from tablecloak.methods.timed_audit import audited_first
 from tablecloak.methods.unified import sufficient_deviation
 from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Deadline, Progress
@@ -83,17 +84,29 @@ class InitialRounding:
         share, most = initial.kept if self.complete else initial.kept_to_anneal
         return deadline.earlier(min(share * deadline.left, most))
 
+    def audited(self) -> Proposal | None:
+        """The annealed rounding, audited before programs start; None with a limit and where there is none."""
+        if self.found is None or not self._within_steps(self.found):
+            return None
+        found = self.found
+        return audited_first(self.problem, self.run, self.progress, lambda: self._proposed(found, []))
+
+    def _within_steps(self, found: AnnealedRounding) -> bool:
+        return self.steps is None or found.reach <= self.steps + 1
+
     def proposal(self, notes: list[str]) -> Proposal:
         """The annealed rounding, when there is no time for programs; an error where there is none."""
         if not self.complete:
             again = self._anneal(self.run.deadline.at_least(RunSettings.grace), self.settings.annealing)
             if self.found is None or (again is not None and self._rank(again) < self._rank(self.found)):
                 self.found = again
-        found = self.found
-        if found is None or (self.steps is not None and found.reach > self.steps + 1):
+        if self.found is None or not self._within_steps(self.found):
             if self.run.deadline.interrupted:
                 raise KeyboardInterrupt
             raise SolverError("the time was up before a rounding that adds up was found; see round-rapid")
+        return self._proposed(self.found, notes)
+
+    def _proposed(self, found: AnnealedRounding, notes: list[str]) -> Proposal:
         notes = [*notes, "no program found a rounding (in time): this one was made by annealing"]
         reach = found.reach
         if found.tied and self.steps is None:
