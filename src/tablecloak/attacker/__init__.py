@@ -4,10 +4,9 @@ Shared by the audit and the methods; it imports neither.
 """
 
 from tablecloak.attacker import tolerances
-from tablecloak.attacker.basis import RationalBasis, RationalBasisSettings
+from tablecloak.attacker.exact_oracle import RationalBasis, RationalBasisSettings, WitnessFinder
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
-from tablecloak.attacker.hypercube import Cubes
-from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
+from tablecloak.attacker.hypercube import Cubes, HypercubeSettings, HypercubeWitnesses, cubes_of
 from tablecloak.attacker.inference import Extents, Inference, Tick
 from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
 from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
@@ -46,7 +45,6 @@ from tablecloak.attacker.tolerances import (
     RESIDUAL_MET,
     STRENGTHENED,
 )
-from tablecloak.attacker.witness import WitnessFinder
 
 __all__ = [
     "EQUATION_MET",

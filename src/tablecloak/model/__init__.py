@@ -12,20 +12,20 @@ from tablecloak.model.emptiness import (
     EMPTY,
     KNOWN,
     Emptiness,
+    EmptyCells,
+    Impossible,
     gap_meaning,
     knowing_the_page,
     known_bounds,
+    of_kind,
     part_gap_meanings,
 )
-from tablecloak.model.empty_cells import EmptyCells, Impossible, of_kind
 from tablecloak.model.equations import Packing, additive, ancestors, noise, summation_equations
 from tablecloak.model.hierarchy import Hierarchy
-from tablecloak.model.levels import Levels
 from tablecloak.model.links import RESPONSE, link, link_responses
-from tablecloak.model.marks import Mark, Reason
 from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells, stated_reach
-from tablecloak.model.problem import Attacker, Problem
+from tablecloak.model.problem import Attacker, Levels, Mark, Problem, Reason
 from tablecloak.model.requirement import (
     RequiredLevels,
     Requirement,

@@ -29,7 +29,7 @@ from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound, wrong_words
 from tablecloak.methods.cuts import BridgelessCuts, CutProgram, EquationCuts, fixing_cuts
 from tablecloak.methods.heuristics.construction import Construction, construction_of
-from tablecloak.methods.heuristics.suppression_run import SuppressionRun
+from tablecloak.methods.heuristics.initial_pattern import SuppressionRun
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 

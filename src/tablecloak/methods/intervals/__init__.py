@@ -1,13 +1,16 @@
 """Parts of the interval methods: attainable intervals, repair, blur for print, starts."""
 
 from tablecloak.methods.intervals.attainable import (
+    BlurSettings,
     SideBounds,
+    check_blur,
     hidden_by_mark,
+    on_grid,
+    skewed,
     snapped,
     stated,
     tightened,
 )
-from tablecloak.methods.intervals.blur import BlurSettings, check_blur, on_grid, skewed
 from tablecloak.methods.intervals.recipe import (
     IntervalOptimiser,
     IntervalSettings,

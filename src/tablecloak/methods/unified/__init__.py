@@ -10,6 +10,7 @@ from tablecloak.methods.unified.formulation import (
     Formulation,
     FormulationSettings,
     LinearConstraints,
+    ModelSolution,
     at_cells,
     combined_formulation,
     interval_formulation,
@@ -19,7 +20,6 @@ from tablecloak.methods.unified.formulation import (
     sufficient_deviation,
     suppression_formulation,
 )
-from tablecloak.methods.unified.model_solution import ModelSolution
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
 from tablecloak.methods.unified.separation import initial_protection_cuts
 from tablecloak.methods.unified.shown_values import (
