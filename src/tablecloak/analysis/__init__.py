@@ -12,21 +12,3 @@ from tablecloak.analysis.loss import (
     measures,
 )
 from tablecloak.analysis.lower_bounds import BOUNDS, Bound, bounds
-
-__all__ = [
-    "BOUNDS",
-    "Bound",
-    "CellCounts",
-    "Comparison",
-    "Explanation",
-    "Losses",
-    "MethodOutcome",
-    "bounds",
-    "compare",
-    "explain",
-    "loss_grid",
-    "loss_of_cells",
-    "losses",
-    "losses_by_code",
-    "measures",
-]

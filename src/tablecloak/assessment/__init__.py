@@ -15,20 +15,3 @@ from tablecloak.assessment.rules import (
     ZeroUnsafe,
     rule_of,
 )
-
-__all__ = [
-    "RULES",
-    "Caught",
-    "Dominance",
-    "Frequency",
-    "Insiders",
-    "Marks",
-    "PPercent",
-    "PriorPosterior",
-    "Request",
-    "Rule",
-    "ZeroUnsafe",
-    "assess",
-    "rule_of",
-    "summary",
-]

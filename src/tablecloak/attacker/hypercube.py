@@ -197,10 +197,9 @@ class HypercubeSettings:
     Benchmark part `limits`, roundings of 30x30x10."""
 
 
-SETTINGS = HypercubeSettings()
-
-
-def cubes_of(table: Table, requirements: int, settings: HypercubeSettings = SETTINGS) -> Cubes | None:
+def cubes_of(
+    table: Table, requirements: int, settings: HypercubeSettings = HypercubeSettings()
+) -> Cubes | None:
     """Hypercubes of a large non-network table that is one grid; None for other tables.
 
     `requirements` is the number of cells with requirements.
@@ -220,7 +219,7 @@ class HypercubeWitnesses:
     """Deviations by hypercubes within the bounds low <= 0 <= high of every cell of a table, in integral data units."""
 
     def __init__(
-        self, cubes: Cubes, low: Floats, high: Floats, settings: HypercubeSettings = SETTINGS
+        self, cubes: Cubes, low: Floats, high: Floats, settings: HypercubeSettings = HypercubeSettings()
     ) -> None:
         self.cubes, self.settings = cubes, settings
         self.bounds = np.ascontiguousarray(-low), np.ascontiguousarray(high)

@@ -40,7 +40,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.attacker.null_space import deviation_program
+from tablecloak.attacker.null_space import NullSpaceSettings, deviation_program
 from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
 from tablecloak.attacker.system import CellNetwork, entry_ranges
 from tablecloak.attacker.tolerances import FLOW_NOISE, MACHINE_EPSILON, MULTIPLIER_NEAR_FRACTION
@@ -170,8 +170,9 @@ class WitnessDeviation(NamedTuple):
 class LinearOracle:
     """Linear programs over the cells of a support, in units that the caller chooses."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, settings: NullSpaceSettings = NullSpaceSettings()) -> None:
         self._columns, self._rows = working_columns(table), csr_array(working_equations(table))
+        self._settings = settings
         self._last_violated: dict[Requirement, int] = {}
         self._supports = 0
 
@@ -179,7 +180,7 @@ class LinearOracle:
         """Only these cells deviate from now on (sorted)."""
         matrix = self._columns[:, cells]
         self._cells, self._equations = cells, np.unique(matrix.indices).astype(np.int64)
-        self._program = deviation_program(without_empty_rows(csc_array(matrix)))
+        self._program = deviation_program(without_empty_rows(csc_array(matrix)), self._settings)
         self._supports += 1
 
     def set_bounds(self, down: Floats, up: Floats) -> None:
@@ -198,10 +199,29 @@ class LinearOracle:
         known = {True: float(self._most_up[place]), False: float(self._most_down[place])}
         return sum(known[upward] for upward in requirement.directions) >= need
 
+    def tied(self, cells: Ints) -> Ints:
+        """The cells of the support that are known to move in proportion with one of these in every deviation."""
+        return np.asarray(self._cells[self._program.tied(np.searchsorted(self._cells, cells))])
+
     def settle(self, requirement: Requirement, need: float) -> WitnessDeviation | ProtectionCut:
         """Deviations of the requirement's cell that add up to `need`, or a cut that the bounds violate."""
+        multipliers = list[tuple[bool, Floats]]()
+        if found := self.witness(requirement, need, multipliers):
+            return found
+        self._last_violated[requirement] = self._supports
+        return cut_of_multipliers(
+            self._rows, requirement, [(upward, self._equations, y) for upward, y in multipliers]
+        )
+
+    def witness(
+        self, requirement: Requirement, need: float, multipliers: list[tuple[bool, Floats]] | None = None
+    ) -> WitnessDeviation | None:
+        """Deviations of the requirement's cell that add up to `need`; None: there are none.
+
+        `multipliers`: takes those of the equations, by direction, where a deviation falls short.
+        """
         place, got = int(np.searchsorted(self._cells, requirement.cell)), 0.0
-        deviations, multipliers = list[tuple[Ints, Floats]](), list[tuple[bool, Floats]]()
+        deviations = list[tuple[Ints, Floats]]()
         for upward in requirement.directions:
             missing = need - got
             reached = self._program.reach(place, upward, missing)
@@ -212,11 +232,9 @@ class LinearOracle:
             got = need if reached >= missing else got + reached
             if got >= need:
                 return WitnessDeviation(tuple(deviations))
-            multipliers.append((upward, self._program.multipliers(place, upward)))
-        self._last_violated[requirement] = self._supports
-        return cut_of_multipliers(
-            self._rows, requirement, [(upward, self._equations, y) for upward, y in multipliers]
-        )
+            if multipliers is not None:
+                multipliers.append((upward, self._program.multipliers(place, upward)))
+        return None
 
 
 def cut_of_multipliers(

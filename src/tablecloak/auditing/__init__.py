@@ -4,17 +4,3 @@ from tablecloak.auditing.audit import AuditSettings, audit, checked_view
 from tablecloak.auditing.certificate import Certificate, Verification, verify
 from tablecloak.auditing.certify import CertificateSettings, certify
 from tablecloak.auditing.exposure import Exposure, ExposureSettings, exposure
-
-__all__ = [
-    "AuditSettings",
-    "Certificate",
-    "CertificateSettings",
-    "Exposure",
-    "ExposureSettings",
-    "Verification",
-    "audit",
-    "certify",
-    "checked_view",
-    "exposure",
-    "verify",
-]

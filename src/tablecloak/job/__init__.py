@@ -19,21 +19,3 @@ from tablecloak.job.run import (
 from tablecloak.job.schema import meant
 from tablecloak.job.starter import starter
 from tablecloak.job.validation import check_library, check_public
-
-__all__ = [
-    "Job",
-    "JobResult",
-    "check_library",
-    "check_public",
-    "chosen_weights",
-    "code_labels",
-    "described",
-    "meant",
-    "plan",
-    "prepared",
-    "read_labels",
-    "run_job",
-    "sort_of",
-    "starter",
-    "tabulated",
-]

@@ -33,7 +33,6 @@ from tablecloak.methods.heuristics.deviation import (
 )
 from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.witnesses import (
-    WITNESS_SETTINGS,
     FlowWitnesses,
     ProgramWitnesses,
     WitnessSettings,
@@ -167,7 +166,7 @@ class LpConstruction:
 
     # ------------------------------------------------------------------ elimination
 
-    def eliminate_redundant(self, settings: WitnessSettings = WITNESS_SETTINGS) -> None:
+    def eliminate_redundant(self, settings: WitnessSettings = WitnessSettings()) -> None:
         """Publish again, by decreasing weight, what no requirement needs."""
         if self.finder is None and not self.met:
             return
@@ -263,7 +262,7 @@ class NetworkConstruction:
 
     # ------------------------------------------------------------------ elimination
 
-    def eliminate_redundant(self, settings: WitnessSettings = WITNESS_SETTINGS) -> None:
+    def eliminate_redundant(self, settings: WitnessSettings = WitnessSettings()) -> None:
         """Publish again, by decreasing weight, what no requirement needs; nothing where flows miss one by rounding."""
         requirements = by_decreasing_level([*self.requirements, *self.met])
         engine = FlowWitnesses(

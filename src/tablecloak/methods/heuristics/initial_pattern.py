@@ -50,16 +50,13 @@ class FirstPatternSettings:
     """Without one, the maximum number of requirements times hidden cells (about 0.2 s)."""
 
 
-SETTINGS = FirstPatternSettings()
-
-
 def first_pattern(
     problem: Problem,
     allowed: Bools,
     requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = SETTINGS,
+    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Bools | None:
     """The cells hidden by a safe pattern; None where there is none of these kinds, or not in time.
 
@@ -126,7 +123,7 @@ def by_deviations(
     requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = SETTINGS,
+    settings: FirstPatternSettings = FirstPatternSettings(),
     start: tuple[Bools, Sequence[Requirement]] | None = None,
 ) -> Bools | None:
     """Deviations that serve many requirements each, and elimination; None: not in time.
@@ -163,7 +160,7 @@ def eliminated(
     hidden: Bools,
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = SETTINGS,
+    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Bools:
     """Without the redundant suppressions that are found within a share of the time; as it was after an interrupt."""
     work = len(requirements) * int(hidden.sum())

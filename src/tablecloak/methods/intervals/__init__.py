@@ -21,23 +21,3 @@ from tablecloak.methods.intervals.recipe import (
     proposal_of,
 )
 from tablecloak.methods.intervals.slope_scaling import SlopeScaling
-
-__all__ = [
-    "BlurSettings",
-    "IntervalOptimiser",
-    "IntervalSettings",
-    "IntervalStrategy",
-    "OptimalIntervals",
-    "SideBounds",
-    "SlopeScaling",
-    "check_blur",
-    "hidden_by_mark",
-    "is_feasibility_checked",
-    "on_grid",
-    "optimised_and_blurred",
-    "proposal_of",
-    "skewed",
-    "snapped",
-    "stated",
-    "tightened",
-]

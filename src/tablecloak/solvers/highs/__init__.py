@@ -10,21 +10,3 @@ from tablecloak.solvers.highs.linear_programs import (
     read_solution,
 )
 from tablecloak.solvers.highs.running import DUAL, PRIMAL, WARM_SIMPLEX, HighsSettings, run_linear, watched
-
-__all__ = [
-    "DUAL",
-    "PRIMAL",
-    "WARM_SIMPLEX",
-    "Columns",
-    "GrowingProgram",
-    "HighsProgram",
-    "HighsSettings",
-    "LinearProgram",
-    "MipOptions",
-    "RestrictedMaster",
-    "SimplexOptions",
-    "read_solution",
-    "run_linear",
-    "solve_mip",
-    "watched",
-]
