@@ -135,11 +135,12 @@ def target_of(module: str, what: str) -> str:
 
 @cache
 def exports_of(name: str) -> frozenset[str]:
-    """The `__all__` of a file; nothing where there is none."""
+    """The `__all__` of a file; where a package has none and no code of its own, what it imports."""
     for node in tree_of(name).body:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
             return frozenset(ast.literal_eval(node.value))
-    return frozenset()
+    bare = name in PACKAGES and not [*definitions(name), *constants(name)]
+    return frozenset(what for _, what in own_imports(name)) if bare else frozenset()
 
 
 def inside(name: str, package: str) -> bool:

@@ -28,7 +28,7 @@ from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.solvers import GrowingProgram, Outcome
 from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
-from tablecloak.testing.brute_force import safe_suppression_below
+from tablecloak.testing.enumeration import safe_suppression_below
 
 ROWS, COLUMNS = ["r0", "r1", "r2"], ["c0", "c1"]
 

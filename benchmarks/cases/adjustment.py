@@ -27,7 +27,7 @@ from tablecloak import InfeasibleProblem, NotApplicable, Problem, protect
 from tablecloak.arrays import Floats
 from tablecloak.attacker import working_equations
 from tablecloak.methods.adjustment import Ranges, ReachRule, cost_of, ranges_of
-from tablecloak.solvers.highs.program import highs_model
+from tablecloak.solvers.highs.linear_programs import highs_model
 from tablecloak.solvers.highs.running import new_highs
 
 SECONDS = 60.0

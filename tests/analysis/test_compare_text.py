@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixtures import FIXTURES
 from tablecloak.analysis import compare
-from tablecloak.analysis.compare_text import summary_text
+from tablecloak.analysis.compare import summary_text
 
 
 def test_columns_line_up() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.analysis.witness_deviations import Block, OutOfTime, Router, blocks_of
+from tablecloak.analysis.explanation import Block, OutOfTime, Router, blocks_of
 from tablecloak.attacker import reduce, working_columns
 from tablecloak.auditing import checked_view
 from tablecloak.model import Suppression

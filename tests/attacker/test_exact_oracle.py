@@ -11,9 +11,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from tablecloak.attacker import TooMuchWork
-from tablecloak.attacker.basis import ExactBasis
 from tablecloak.attacker.evidence import Deviation, IntegralSystem, fits, stretched, widest
-from tablecloak.attacker.exact_oracle import Evidence, ExactOracle, ExactOracleSettings
+from tablecloak.attacker.exact_oracle import Evidence, ExactBasis, ExactOracle, ExactOracleSettings
 from tablecloak.solvers import Columns, LinearProgram
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.attacker.multipliers import combination, simplified
+from tablecloak.attacker.oracle import combination, simplified
 
 
 def test_noise_of_a_solver_is_replaced_by_simple_fractions():

@@ -225,7 +225,7 @@ def test_systems_too_large_for_the_time_left_are_not_eliminated():
         )
 
     slow = MODULE.EliminationRunSettings(witnesses=WitnessSettings(entries_per_second=1e-3))
-    assert "tableaus" in run(1000.0, MODULE.SETTINGS).engine
+    assert "tableaus" in run(1000.0, MODULE.EliminationRunSettings()).engine
     result = run(1000.0, slow)
     assert "linear programs" in result.engine
     assert_protected(problem, result.pattern)

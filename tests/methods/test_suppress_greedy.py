@@ -19,7 +19,7 @@ from tablecloak.protection import protect
 from tablecloak.testing import assert_protected
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
-lp_construction = import_module("tablecloak.methods.heuristics.lp_construction")
+lp_construction = import_module("tablecloak.methods.heuristics.construction")
 
 
 def three_way(count=6):

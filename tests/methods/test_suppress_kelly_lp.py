@@ -85,7 +85,7 @@ def test_the_programs_are_those_of_the_paper(whole, side):
 def test_charges_are_weights_spread_over_the_room():
     problem = three_way()
     requests = requests_of(problem)
-    finder = MODULE._PricedFinder(requests, MODULE.SETTINGS, by_unit=False)
+    finder = MODULE._PricedFinder(requests, MODULE.KellyLpSettings(), by_unit=False)
     price = np.where(problem.must_hide, 0.0, problem.weights)
     cell = int(np.flatnonzero(problem.sensitive)[-1])
     requirement = Requirement(cell, 0, Side.UP, float(problem.table.values[cell]))

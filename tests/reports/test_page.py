@@ -14,7 +14,7 @@ from fixtures import FIXTURES
 from tablecloak.analysis import compare
 from tablecloak.protection import protect
 from tablecloak.reports import compare_html, report_html
-from tablecloak.reports.page import confidential_page
+from tablecloak.reports.report import confidential_page
 
 
 def template(name: str) -> str:

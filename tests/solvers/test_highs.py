@@ -13,7 +13,7 @@ from scipy.sparse import random as random_matrix
 
 from tablecloak.solvers.highs import HighsSettings
 from tablecloak.solvers.highs import running as highs
-from tablecloak.solvers.highs.program import highs_model
+from tablecloak.solvers.highs.linear_programs import highs_model
 
 
 def test_statuses_have_the_numbers_of_highs():

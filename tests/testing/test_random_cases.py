@@ -21,8 +21,8 @@ from tablecloak.testing import (
     random_problem,
     random_scaled_table,
 )
-from tablecloak.testing.brute_force import safe_suppression_below
 from tablecloak.testing.case_files import read_case, write_case
+from tablecloak.testing.enumeration import safe_suppression_below
 from tablecloak.testing.oracle import true_units, whole_equations
 
 

@@ -11,19 +11,11 @@ from typing import Any
 import numpy as np
 
 from cases.reliability.findings import Fault, Findings, message_of
-from tablecloak import (
-    InfeasibleProblem,
-    InputError,
-    NotApplicable,
-    Problem,
-    SolverError,
-    Status,
-    protect,
-)
+from tablecloak import InfeasibleProblem, InputError, NotApplicable, Problem, SolverError, Status, protect
 from tablecloak.methods import METHODS
 from tablecloak.model import Suppression
 from tablecloak.testing import oracle_verdict
-from tablecloak.testing.brute_force import safe_suppression_below
+from tablecloak.testing.enumeration import safe_suppression_below
 from tablecloak.testing.random_cases import near_threshold, random_case, random_levels
 
 OPTIMA, METHOD_RUNS = "optima", "methods"

@@ -2,25 +2,379 @@
 
 A complementary cell *protects* the cells that would be open if it alone were published: those that the audit of the
 pattern without it finds open. A cell whose publication alone opens nothing is *redundant on its own*; several such
-cells may still need each other. The work is done block by block in `tablecloak.analysis.witness_deviations`.
+cells may still need each other.
+
+The work is done block by block. A *block* is a set of cells whose deviations d depend on each other. A witness
+deviation of cell p moves it by what a level requires, and little else: min sum |d|  subject to  M d = 0,
+low <= d <= high, d_p = amount; on a network a flow of that amount. Publishing cell c (d_c = 0) can only open cells of
+its block, and only those whose every known deviation moves c. Where none without c is found, the audit of the block
+without c has the last word.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csc_array
 
-from tablecloak.analysis.witness_deviations import Block, OutOfTime, blocks_of
-from tablecloak.arrays import Bools, Ints, frozen, mask
-from tablecloak.auditing import checked_view
+from tablecloak.analysis.tolerances import DEVIATION_NOISE, EQUATION_RESIDUAL, REQUIREMENT_SLACK
+from tablecloak.arrays import Bools, Floats, Ints, frozen, mask
+from tablecloak.attacker import (
+    Component,
+    LinearAttack,
+    NetworkAttack,
+    reduce,
+    without_empty_rows,
+    working_columns,
+)
+from tablecloak.auditing import audit, checked_view
 from tablecloak.errors import NotApplicable, counted
-from tablecloak.model import Mark, Pattern, Perturbation, Problem, Rounding, View
+from tablecloak.methods.heuristics import CheapestDeviationProgram
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mark,
+    Pattern,
+    Perturbation,
+    Problem,
+    Rounding,
+    Table,
+    View,
+    deviation_bounds,
+    whole_units,
+)
 from tablecloak.progress import Deadline, Progress, silent
+
+Side = tuple[int, bool]
+"""A question and whether it is pushed upward."""
+Box = tuple[Ints, Floats, Floats]
+"""Cells and how far down (low <= 0) and up (high >= 0) they may move."""
+
+
+class OutOfTime(Exception):
+    """The time is over before the answer was found."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A deviation that is possible: the cells it moves, how far it takes its own, and who can exclude it."""
+
+    moved: frozenset[int]
+    amount: float
+    excluded: frozenset[int]
+
+
+def blocks_of(problem: Problem, view: View) -> Ints:
+    """The block of each cell; -1 where it cannot deviate."""
+    table, bounds = problem.table, deviation_bounds(problem, view, 0)
+    return reduce(working_columns(table), *bounds, table.unit).block
+
+
+class Block:
+    """One block as a problem of its own. Cells are places in the block, attackers numbers in `problem`.
+
+    `insiders` are the numbers (in the whole problem) of the attackers who may know something about its cells;
+    all others are like the outsider here.
+    """
+
+    def __init__(self, whole: Problem, view: View, cells: Ints, insiders: Sequence[int]) -> None:
+        self.cells, self.numbers = cells, (0, *insiders)
+        matrix = without_empty_rows(csc_array(working_columns(whole.table)[:, cells]))
+        values, rhs = whole.table.values[cells], whole.table.amounts(matrix @ whole.table.units[cells])
+        self.problem = Problem(
+            Table.from_equations(values, matrix, rhs, decimals=whole.table.decimals),
+            whole.marks[cells],
+            Levels(*(level[cells] for _, level in whole.levels.named())),
+            whole.weights[cells],
+            whole.outsider_low[cells],
+            whole.outsider_high[cells],
+            tuple(_restricted(whole.attackers[number - 1], cells) for number in insiders),
+        )
+        self.view = View(values, view.low[cells], view.high[cells])
+        self.low, self.high = deviation_bounds(self.problem, self.view, 0)
+        self.router = Router(reduce(matrix, self.low, self.high, whole.table.unit).components[0])
+        self.boxes = [self._box(attacker) for attacker in range(len(self.numbers))]
+        self.known = _stacked(self.boxes)
+        self.routes: dict[Side, list[Route]] = {}
+        self.users: dict[int, set[Side]] = {}
+        """By cell: the (question, upward) of routes that pass it."""
+        self._judge()
+        sides = ((q, upward) for q in range(len(self.questions)) for upward in (True, False))
+        self.unsettled = {(q, upward) for q, upward in sides if self.needs[upward][:, q].any()}
+        """Levels that have no route yet against some attacker: any cell may matter to them."""
+
+    def _box(self, attacker: int) -> Box:
+        """Where an attacker knows more than the outsider."""
+        low, high = deviation_bounds(self.problem, self.view, attacker)
+        cells = np.flatnonzero((low > self.low) | (high < self.high))
+        return cells, low[cells], high[cells]
+
+    def _judge(self) -> None:
+        """The verdict on the block as it is: what is open, and how far each level asks each cell to move."""
+        found = audit(self.problem, Intervals(self.view.low, self.view.high))
+        shape = len(self.numbers), -1
+        table = self.problem.table
+        value = whole_units(table.values[found.cells], table.unit)
+        got_up, got_down = found.high / table.unit - value, value - found.low / table.unit
+        lower, upper, sliding = (
+            whole_units(level, table.unit)
+            for level in (found.required_lower, found.required_upper, found.required_sliding)
+        )
+        up = np.minimum(np.maximum(upper, np.minimum(sliding, got_up)), got_up)
+        down = np.minimum(np.maximum(lower, sliding - up), got_down)
+        asked = lower + upper + sliding > 0
+        self.questions = found.cells.reshape(shape)[0].tolist()
+        self.open = (~found.safe_rows).reshape(shape)
+        closed = asked & found.safe_rows
+        self.needs = {
+            side: np.where(closed, amount, 0.0).reshape(shape) for side, amount in ((True, up), (False, down))
+        }
+
+    @property
+    def open_cells(self) -> Ints:
+        """Cells of the whole table that are open against some attacker already."""
+        return self.cells[np.array(self.questions, dtype=np.int64)[self.open.any(axis=0)]]
+
+    # ------------------------------------------------------------------ routes
+
+    def find_routes(self, question: int, deadline: Deadline) -> None:
+        """Routes of one question for every attacker and side, as far as there is time."""
+        for upward in (True, False):
+            side = question, upward
+            failed: set[int] = set()
+            while left := self._uncovered(side, None) - failed:
+                if deadline.passed():
+                    raise OutOfTime
+                attacker = min(left)
+                amount = float(self.needs[upward][attacker, question])
+                place = self.questions[question]
+                found = self.router.route(place, upward, amount, self.boxes[attacker])
+                self._keep([side], attacker, [] if found is None else [found])
+                if attacker in self._uncovered(side, None):
+                    failed.add(attacker)
+            if not failed:
+                self.unsettled.discard(side)
+
+    def protectors(self, question: int) -> Iterator[tuple[int, Ints]]:
+        """(attacker, cells) in numbers of the whole: the outsider's routes, then those only insiders need."""
+        place, seen = self.questions[question], set()
+        for attacker, number in enumerate(self.numbers):
+            moved: set[int] = set()
+            for upward in (True, False):
+                need = self.needs[upward][attacker, question]
+                routes = self.routes.get((question, upward), [])
+                fits = (r for r in routes if r.amount >= need and attacker not in r.excluded)
+                if need > 0 and (route := next(fits, None)) is not None:
+                    moved |= route.moved
+            cells = frozenset(moved - {place})
+            if cells and cells not in seen:
+                seen.add(cells)
+                yield number, np.sort(self.cells[list(cells)])
+
+    def _uncovered(self, side: Side, closed: int | None) -> set[int]:
+        """Attackers against whom no known route is left without the closed cell."""
+        question, upward = side
+        need = self.needs[upward][:, question]
+        left = set(np.flatnonzero(need > 0).tolist())
+        for route in self.routes.get(side, []):
+            if not left:
+                break
+            if closed not in route.moved:
+                left = {k for k in left if k in route.excluded or need[k] > route.amount}
+        return left
+
+    def _keep(self, sides: Sequence[Side], attacker: int, deviations: Sequence[Floats]) -> None:
+        """Keep, for each side, the first deviation that meets its need; the attacker can exclude none of them."""
+        if not deviations:
+            return
+        places = [self.questions[question] for question, _ in sides]
+        signs = np.array([1.0 if upward else -1.0 for _, upward in sides])
+        needs = np.array([self.needs[upward][attacker, question] for question, upward in sides])
+        amounts = np.array([deviation[places] for deviation in deviations]) * signs
+        meets = amounts >= needs * (1 - REQUIREMENT_SLACK)
+        first = meets.argmax(axis=0)
+        for column in np.flatnonzero(meets.any(axis=0)).tolist():
+            deviation, amount = deviations[first[column]], float(amounts[first[column], column])
+            moved = frozenset(np.flatnonzero(deviation).tolist())
+            excluded = self._excluding(deviation, amount) - {attacker}
+            route = Route(moved, max(amount, float(needs[column])), excluded)
+            self.routes.setdefault(sides[column], []).append(route)
+            for cell in moved:
+                self.users.setdefault(cell, set()).add(sides[column])
+
+    def _excluding(self, deviation: Floats, amount: float) -> frozenset[int]:
+        """Insiders who know that the table does not deviate like this."""
+        who, where, least, most = self.known
+        slack, move = DEVIATION_NOISE * amount, deviation[where]
+        return frozenset(who[(move < least - slack) | (move > most + slack)].tolist())
+
+    # ------------------------------------------------------------------ publishing a cell
+
+    def openings(self, cell: int, deadline: Deadline) -> list[tuple[int, tuple[int, ...]]]:
+        """What would be open if a cell were published: (cell, attackers), in numbers of the whole.
+
+        Open against the outsider is open against everybody; then only he is named.
+        """
+        suspects = self._suspects(cell, deadline)
+        everybody = self._confirmed(cell, [q for q, who in suspects.items() if 0 in who], [], deadline)
+        rest = {question: who - {0} for question, who in suspects.items() if question not in everybody}
+        insiders = sorted({k for who in rest.values() for k in who})
+        asked = [question for question, who in rest.items() if who]
+        some = self._confirmed(cell, asked, insiders, deadline)
+        return [
+            (
+                int(self.cells[self.questions[question]]),
+                (0,) if question in everybody else tuple(self.numbers[k] for k in sorted(some[question])),
+            )
+            for question in sorted({*everybody, *some})
+        ]
+
+    def _suspects(self, closed: int, deadline: Deadline) -> dict[int, set[int]]:
+        """Attackers by question against whom no route is found without the closed cell."""
+        sides = sorted(self.users.get(closed, set()) | self.unsettled)
+        left = {side: self._uncovered(side, closed) for side in sides if self.questions[side[0]] != closed}
+        lost: set[int] = set()
+        for attacker in range(len(self.numbers)):
+            todo = [side for side, who in left.items() if attacker in who and side[0] not in lost]
+            if todo and deadline.passed():
+                raise OutOfTime
+            if todo:
+                needs = [float(self.needs[upward][attacker, question]) for question, upward in todo]
+                places = [(self.questions[question], upward) for question, upward in todo]
+                self._keep(todo, attacker, self.router.push(places, needs, self._without(attacker, closed)))
+                left.update({side: self._uncovered(side, closed) for side in todo})
+            if attacker == 0:
+                lost = {side[0] for side in todo if 0 in left[side]}
+        found: dict[int, set[int]] = {}
+        for (question, _), who in left.items():
+            if who:
+                found.setdefault(question, set()).update(who)
+        return found
+
+    def _without(self, attacker: int, closed: int) -> Box:
+        """An attacker's box with one cell closed."""
+        cells, low, high = self.boxes[attacker]
+        keep = cells != closed
+        return np.append(cells[keep], closed), np.append(low[keep], 0.0), np.append(high[keep], 0.0)
+
+    def _confirmed(
+        self, cell: int, questions: list[int], insiders: list[int], deadline: Deadline
+    ) -> dict[int, set[int]]:
+        """What the audit finds open without the cell: the attackers (outsider and these insiders) by question."""
+        if not questions:
+            return {}
+        problem, places = self.problem, np.array(self.questions, dtype=np.int64)
+        asked = np.zeros(self.cells.size, dtype=bool)
+        asked[places[questions]] = True
+        small = replace(
+            problem,
+            marks=np.where(problem.sensitive & ~asked, np.int8(Mark.FREE), problem.marks),
+            levels=replace(problem.levels, conditional=np.where(asked, problem.levels.conditional, 0.0)),
+            attackers=tuple(problem.attackers[k - 1] for k in insiders),
+        )
+        low, high = self.view.low.copy(), self.view.high.copy()
+        low[cell] = high[cell] = self.view.shown[cell]
+        verdict = audit(small, Intervals(low, high), progress=_interrupting(deadline))
+        found: dict[int, set[int]] = {}
+        for row in np.flatnonzero(~verdict.safe_rows):
+            question = int(np.searchsorted(places, verdict.cells[row]))
+            attacker = (0, *insiders)[verdict.attackers[row]]
+            if not self.open[attacker, question]:
+                found.setdefault(question, set()).add(attacker)
+        return found
+
+
+def _interrupting(deadline: Deadline) -> Progress:
+    """A progress that stops an audit when the time is over."""
+
+    def watch(
+        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        if deadline.passed():
+            raise OutOfTime
+
+    return watch
+
+
+def _restricted(who: Attacker, cells: Ints) -> Attacker:
+    """What an attacker knows about the cells of a block (which are sorted)."""
+    here = np.isin(who.cells, cells)
+    return Attacker(who.name, np.searchsorted(cells, who.cells[here]), who.low[here], who.high[here])
+
+
+def _stacked(boxes: list[Box]) -> tuple[Ints, Ints, Floats, Floats]:
+    """(attacker, cell, low, high) of all that insiders know, in four long columns."""
+    who = np.repeat(np.arange(len(boxes)), [cells.size for cells, _, _ in boxes])
+    cells, low, high = (np.concatenate([box[part] for box in boxes]) for part in range(3))
+    return who, cells.astype(np.int64), low, high
+
+
+# ---------------------------------------------------------------------- the two engines
+
+
+class Router:
+    """Finds routes in one component: flows where it is a network, else linear programs."""
+
+    def __init__(self, component: Component) -> None:
+        self.component = component
+        self.network = None if component.orientation is None else NetworkAttack(component)
+        self.program = None if self.network else CheapestDeviationProgram(component.matrix)
+        self.attack: LinearAttack | None = None
+
+    def route(self, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
+        """A deviation that moves the cell by the amount, within a box that is tighter on some cells; or None."""
+        if self.network is not None:
+            return _flow(self.network, cell, upward, amount, box)
+        assert self.program is not None
+        low, high = self._bounds(box)
+        deviation = self.program.cheapest(cell, upward, amount, (-low, high), np.ones(low.size), np.inf)
+        if deviation is None:
+            return None
+        deviation[np.abs(deviation) <= DEVIATION_NOISE * amount] = 0.0
+        inside = (
+            (deviation >= low - DEVIATION_NOISE * amount) & (deviation <= high + DEVIATION_NOISE * amount)
+        ).all()
+        missed = np.abs(self.component.matrix @ deviation).max(initial=0.0)
+        return deviation if inside and missed <= EQUATION_RESIDUAL * amount else None
+
+    def push(self, sides: Sequence[tuple[int, bool]], needs: Sequence[float], box: Box) -> list[Floats]:
+        """Deviations within the box that move the (cell, upward) as far as needed, where that is possible."""
+        if self.network is not None:
+            found = (_flow(self.network, *side, need, box) for side, need in zip(sides, needs, strict=True))
+            return [deviation for deviation in found if deviation is not None]
+        low, high = self._bounds(box)
+        attack = LinearAttack(self.component.with_bounds(low, high), self.attack)
+        cells = np.unique([cell for cell, _ in sides])
+        down, up = np.zeros(cells.size), np.zeros(cells.size)
+        for (cell, upward), need in zip(sides, needs, strict=True):
+            (up if upward else down)[np.searchsorted(cells, cell)] = np.ceil(need - DEVIATION_NOISE)
+        size = np.where((down > 0) & (up > 0), np.minimum(down, up), np.maximum(down, up))
+        attack.reach(cells, down, up, lambda _: None, size)
+        self.attack = attack
+        return [attack.spread(witness) for pool in attack.pools.values() for witness in pool]
+
+    def _bounds(self, box: Box) -> tuple[Floats, Floats]:
+        low, high = self.component.low.copy(), self.component.high.copy()
+        low[box[0]], high[box[0]] = box[1], box[2]
+        return low, high
+
+
+def _flow(attack: NetworkAttack, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
+    """A flow of the amount, in whole units, through a cell, or None."""
+    network, want = attack.network, float(np.ceil(amount - DEVIATION_NOISE))
+    before = [(int(arc), *network.capacity[2 * arc : 2 * arc + 2].tolist()) for arc in box[0]]
+    for arc, down, up in zip(box[0].tolist(), (-box[1]).tolist(), box[2].tolist(), strict=True):
+        network.set_capacity(arc, up, down)
+    found = network.max_deviation(cell, upward, want)
+    for arc, up, down in before:
+        network.set_capacity(arc, up, down)
+    return found.deviation if found.value >= want else None
 
 
 @dataclass(frozen=True)

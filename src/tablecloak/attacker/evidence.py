@@ -53,9 +53,6 @@ class EvidenceSettings:
     """Maximum number of steps of the least-squares method for the correction of a residual. Untested default."""
 
 
-SETTINGS = EvidenceSettings()
-
-
 class Deviation(NamedTuple):
     """numerator / denominator of every column, a deviation that satisfies all equations and bounds exactly."""
 
@@ -70,7 +67,7 @@ class Deviation(NamedTuple):
 class IntegralSystem:
     """The equations of one component with integral coefficients, tied cells merged into columns."""
 
-    def __init__(self, equations: Columns, settings: EvidenceSettings = SETTINGS) -> None:
+    def __init__(self, equations: Columns, settings: EvidenceSettings = EvidenceSettings()) -> None:
         self.settings = settings
         self.ties = merged(_integral_rows(equations))
         self.group, self.ratio, self.columns = self.ties

@@ -15,31 +15,109 @@ place of d_p; a sliding requirement takes the sum of both directions.
 `NetworkOracle`: minimum cuts, where every cell is an arc between two equations; rho_i is 1 for cells that leave the
 source side and -1 for cells that enter it. `LinearOracle`: linear programs over the cells of a support, in the null
 space of the equations or warm from one to the next (`null_space`); multipliers become fractions of small numbers
-(`multipliers`). Bounds come in by the caller: a publication's own for any pattern, those of hidden cells times x_i for
+(below). Bounds come in by the caller: a publication's own for any pattern, those of hidden cells times x_i for
 the separation of a fractional point x.
 
-References: Ford & Fulkerson (1956), Maximal flow through a network, Canadian Journal of Mathematics 8; Fischetti &
-Salazar (2001); Salazar-Gonzalez (2002).
+Any multipliers y prove the inequality, so those of a solver are first replaced by simple ones nearby:  y = k / q  with
+integers k and one denominator q. Where
+the coefficients of the equations are integers, q rho = +-q [i = p] - M'k is a sum of integers and exact in floats; what
+cancels is zero. Elsewhere the rounding error of the sum is added to |rho|.
+
+References: Ford & Fulkerson (1956), Maximal flow through a network, Canadian Journal of Mathematics 8; Neumaier &
+Shcherbina (2004), Safe bounds in linear and mixed-integer linear programming; Fischetti & Salazar (2001);
+Salazar-Gonzalez (2002).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
-from tablecloak.attacker.multipliers import Combination, combination, simplified
-from tablecloak.attacker.null_space import deviation_program
+from tablecloak.attacker.null_space import NullSpaceSettings, deviation_program
 from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
-from tablecloak.attacker.system import CellNetwork
-from tablecloak.attacker.tolerances import FLOW_NOISE
+from tablecloak.attacker.system import CellNetwork, entry_ranges
+from tablecloak.attacker.tolerances import FLOW_NOISE, MACHINE_EPSILON, MULTIPLIER_NEAR_FRACTION
 from tablecloak.model import Problem, Requirement, Table
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
+
+
+@dataclass(frozen=True)
+class MultiplierSettings:
+    """Denominators of multipliers: small ones make short and exact coefficients."""
+
+    common: int = 840
+    """The denominator that is tried first: the least common multiple of the numbers up to 8. Untested default."""
+    max_denominator: int = 1000
+    """Maximum denominator of one multiplier. Untested default."""
+    max_common: int = 10**7
+    """Maximum common denominator of all multipliers. Untested default."""
+    grid: float = 2.0**30
+    """The denominator where there are no simple fractions: sums of some thousand multipliers stay exact."""
+
+
+class Fractions(NamedTuple):
+    """numerators / denominator, both integers in floats."""
+
+    numerators: Floats
+    denominator: float
+
+
+def simplified(multipliers: Floats, settings: MultiplierSettings = MultiplierSettings()) -> Fractions:
+    """Fractions of small numbers near these multipliers, with one denominator."""
+    common = settings.common
+    scaled = multipliers * common
+    whole = np.rint(scaled)
+    far = np.abs(scaled - whole) >= MULTIPLIER_NEAR_FRACTION * common
+    if not far.any():
+        return Fractions(whole, float(common))
+    near = [
+        Fraction(value).limit_denominator(settings.max_denominator) for value in multipliers[far].tolist()
+    ]
+    larger = lcm(common, *(value.denominator for value in near))
+    if larger > settings.max_common:
+        return Fractions(np.rint(multipliers * settings.grid), settings.grid)
+    numerators = whole * (larger // common)
+    numerators[far] = [float(value * larger) for value in near]
+    return Fractions(numerators, float(larger))
+
+
+class Combination(NamedTuple):
+    """A deviation as a combination of others: +-d_p = sum of rho[i] * d[cells[i]], cells sorted, rho not zero."""
+
+    cells: Ints
+    rho: Floats
+
+
+def combination(equations: csr_array, which: Ints, y: Fractions, cell: int, upward: bool) -> Combination:
+    """rho = +-[i = p] - M'y for multipliers of some equations, safe to use.
+
+    Exact where the coefficients are integers; elsewhere not smaller in size than it is without rounding errors.
+    """
+    used = y.numerators != 0.0
+    start = equations.indptr[which[used]]
+    count = equations.indptr[which[used] + 1] - start
+    place = entry_ranges(start, count)
+    coefficients = equations.data[place]
+    cells = np.append(equations.indices[place].astype(np.int64), cell)
+    terms = np.append(
+        -coefficients * np.repeat(y.numerators[used], count), y.denominator if upward else -y.denominator
+    )
+    every, at = np.unique(cells, return_inverse=True)
+    rho = np.bincount(at, weights=terms, minlength=every.size)
+    if not (coefficients == np.rint(coefficients)).all():
+        size = np.bincount(at, weights=np.abs(terms), minlength=every.size)
+        error = np.bincount(at, minlength=every.size) * MACHINE_EPSILON * size
+        rho = np.where(rho < 0, rho - error, rho + error)
+    kept = rho != 0.0
+    return Combination(every[kept], rho[kept] / y.denominator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +170,9 @@ class WitnessDeviation(NamedTuple):
 class LinearOracle:
     """Linear programs over the cells of a support, in units that the caller chooses."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, settings: NullSpaceSettings = NullSpaceSettings()) -> None:
         self._columns, self._rows = working_columns(table), csr_array(working_equations(table))
+        self._settings = settings
         self._last_violated: dict[Requirement, int] = {}
         self._supports = 0
 
@@ -101,7 +180,7 @@ class LinearOracle:
         """Only these cells deviate from now on (sorted)."""
         matrix = self._columns[:, cells]
         self._cells, self._equations = cells, np.unique(matrix.indices).astype(np.int64)
-        self._program = deviation_program(without_empty_rows(csc_array(matrix)))
+        self._program = deviation_program(without_empty_rows(csc_array(matrix)), self._settings)
         self._supports += 1
 
     def set_bounds(self, down: Floats, up: Floats) -> None:
@@ -120,10 +199,29 @@ class LinearOracle:
         known = {True: float(self._most_up[place]), False: float(self._most_down[place])}
         return sum(known[upward] for upward in requirement.directions) >= need
 
+    def tied(self, cells: Ints) -> Ints:
+        """The cells of the support that are known to move in proportion with one of these in every deviation."""
+        return np.asarray(self._cells[self._program.tied(np.searchsorted(self._cells, cells))])
+
     def settle(self, requirement: Requirement, need: float) -> WitnessDeviation | ProtectionCut:
         """Deviations of the requirement's cell that add up to `need`, or a cut that the bounds violate."""
+        multipliers = list[tuple[bool, Floats]]()
+        if found := self.witness(requirement, need, multipliers):
+            return found
+        self._last_violated[requirement] = self._supports
+        return cut_of_multipliers(
+            self._rows, requirement, [(upward, self._equations, y) for upward, y in multipliers]
+        )
+
+    def witness(
+        self, requirement: Requirement, need: float, multipliers: list[tuple[bool, Floats]] | None = None
+    ) -> WitnessDeviation | None:
+        """Deviations of the requirement's cell that add up to `need`; None: there are none.
+
+        `multipliers`: takes those of the equations, by direction, where a deviation falls short.
+        """
         place, got = int(np.searchsorted(self._cells, requirement.cell)), 0.0
-        deviations, multipliers = list[tuple[Ints, Floats]](), list[tuple[bool, Floats]]()
+        deviations = list[tuple[Ints, Floats]]()
         for upward in requirement.directions:
             missing = need - got
             reached = self._program.reach(place, upward, missing)
@@ -134,11 +232,9 @@ class LinearOracle:
             got = need if reached >= missing else got + reached
             if got >= need:
                 return WitnessDeviation(tuple(deviations))
-            multipliers.append((upward, self._program.multipliers(place, upward)))
-        self._last_violated[requirement] = self._supports
-        return cut_of_multipliers(
-            self._rows, requirement, [(upward, self._equations, y) for upward, y in multipliers]
-        )
+            if multipliers is not None:
+                multipliers.append((upward, self._program.multipliers(place, upward)))
+        return None
 
 
 def cut_of_multipliers(

@@ -5,18 +5,3 @@ from tablecloak.auditing.certificate import Certificate, Verification, verify
 from tablecloak.auditing.certify import CertificateSettings, certify
 from tablecloak.auditing.exposure import Exposure, ExposureSettings, exposure
 from tablecloak.auditing.recent import recent_audit
-
-__all__ = [
-    "AuditSettings",
-    "Certificate",
-    "CertificateSettings",
-    "Exposure",
-    "ExposureSettings",
-    "Verification",
-    "audit",
-    "certify",
-    "checked_view",
-    "exposure",
-    "recent_audit",
-    "verify",
-]

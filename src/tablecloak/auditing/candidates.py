@@ -46,9 +46,6 @@ class CandidateSettings:
     """Exact bases, where rounding fails."""
 
 
-SETTINGS = CandidateSettings()
-
-
 @dataclass
 class Push:
     """Candidates of an engine for one cell and side; `estimate` is its estimate of the reach."""
@@ -76,7 +73,11 @@ class NetworkEngine:
     """
 
     def __init__(
-        self, exact: ExactProblem, component: Component, rows: Ints, settings: CandidateSettings = SETTINGS
+        self,
+        exact: ExactProblem,
+        component: Component,
+        rows: Ints,
+        settings: CandidateSettings = CandidateSettings(),
     ) -> None:
         assert component.orientation is not None
         self.exact, self.rows, self.orientation = exact, rows.tolist(), component.orientation
@@ -143,7 +144,11 @@ class LinearEngine:
     """Linear programs that maximise the deviation of a cell: vertices are deviations, row duals multipliers."""
 
     def __init__(
-        self, exact: ExactProblem, component: Component, rows: Ints, settings: CandidateSettings = SETTINGS
+        self,
+        exact: ExactProblem,
+        component: Component,
+        rows: Ints,
+        settings: CandidateSettings = CandidateSettings(),
     ) -> None:
         self.exact, self.component, self.rows = exact, component, rows.tolist()
         self.settings = settings
@@ -194,7 +199,11 @@ class SparseEngine:
     """
 
     def __init__(
-        self, exact: ExactProblem, component: Component, rows: Ints, settings: CandidateSettings = SETTINGS
+        self,
+        exact: ExactProblem,
+        component: Component,
+        rows: Ints,
+        settings: CandidateSettings = CandidateSettings(),
     ) -> None:
         self.exact, self.component, self.rows = exact, component, rows.tolist()
         self.settings = settings

@@ -60,16 +60,13 @@ class CertificateSettings:
     """Candidates for proofs."""
 
 
-SETTINGS = CertificateSettings()
-
-
 def certify(
     problem: Problem,
     pattern: Pattern,
     audit: Audit,
     *,
     progress: Progress = silent,
-    settings: CertificateSettings = SETTINGS,
+    settings: CertificateSettings = CertificateSettings(),
 ) -> Certificate:
     """Prove the findings of an audit; every claim has passed the exact check before it is included.
 
@@ -215,7 +212,10 @@ class ProofFinder:
     """Finds proofs for one problem and pattern; deviations that were kept are tried on later cells."""
 
     def __init__(
-        self, exact: ExactProblem, prefer_integral: bool = False, settings: CertificateSettings = SETTINGS
+        self,
+        exact: ExactProblem,
+        prefer_integral: bool = False,
+        settings: CertificateSettings = CertificateSettings(),
     ) -> None:
         self.exact, self.prefer_integral, self.settings = exact, prefer_integral, settings
         self.deviations: list[Vector] = []

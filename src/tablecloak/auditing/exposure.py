@@ -59,8 +59,6 @@ class ExposureSettings:
     """Maximum number of unpicking rounds over all equations: it may converge only in the limit. Untested default."""
 
 
-SETTINGS = ExposureSettings()
-
 MEANING = {
     "E": "exposed",
     "N": "not exposed: their levels can be dropped",
@@ -129,7 +127,7 @@ def exposure(
     *,
     intervals: bool = False,
     progress: Progress = silent,
-    settings: ExposureSettings = SETTINGS,
+    settings: ExposureSettings = ExposureSettings(),
 ) -> Exposure:
     """Compute what an outsider can infer when only the cells that must be hidden are hidden.
 

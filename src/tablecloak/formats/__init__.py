@@ -1,7 +1,6 @@
 """Files of tables, problems and patterns, in and out: JJ, cloak files, CSV of patterns."""
 
-from tablecloak.formats.cloak import is_cloak, read_cloak, write_cloak
-from tablecloak.formats.cloak_archive import CloakLimits
+from tablecloak.formats.cloak import CloakLimits, is_cloak, read_cloak, write_cloak
 from tablecloak.formats.jj import read_jj, write_jj
 from tablecloak.formats.pattern_csv import cell_names, read_pattern, write_pattern
 

@@ -22,8 +22,6 @@ from tablecloak.model import CELLS
 if TYPE_CHECKING:
     from tablecloak.assessment import Insiders, Rule
 
-ROLES = ("weight", "respondent", "holding", "request", "waiver", "count", "holding_count")
-
 
 def check_meaning(
     document: Mapping[str, Any], folder: Path, faults: Faults, whole: bool = True

@@ -104,9 +104,6 @@ class AutoSettings:
     """What counts as the time if there is no limit. Untested default."""
 
 
-SETTINGS = AutoSettings()
-
-
 @dataclass(frozen=True)
 class FastMethod:
     """A recipe that the portfolio runs, with parameters; the problem is in whole data units already."""
@@ -156,7 +153,7 @@ class Strategy:
 
 
 def choose_strategy(
-    problem: Problem, seconds: float | None = None, settings: AutoSettings = SETTINGS
+    problem: Problem, seconds: float | None = None, settings: AutoSettings = AutoSettings()
 ) -> Strategy:
     """All choices by size, for the time there is (None: no limit)."""
     network, cells, levels = is_network(problem), len(problem.table), _levels(problem)
@@ -218,7 +215,7 @@ def suppress_auto(
     params: AutoParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: AutoSettings = SETTINGS,
+    settings: AutoSettings = AutoSettings(),
 ) -> Proposal:
     """The best safe pattern that was found, with a proven bound on the cost of every safe pattern."""
     exact = ExactParams(
@@ -269,7 +266,7 @@ class FastMethods:
         deadline: Deadline,
         rng: np.random.Generator,
         progress: Progress,
-        settings: AutoSettings = SETTINGS,
+        settings: AutoSettings = AutoSettings(),
     ) -> None:
         self.settings = settings
         self.problem, self.deadline, self.progress = problem, deadline, progress

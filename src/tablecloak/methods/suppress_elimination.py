@@ -37,7 +37,6 @@ from tablecloak.methods.cuts import (
 )
 from tablecloak.methods.heuristics import (
     FIRST_KEPT,
-    WITNESS_SETTINGS,
     Elimination,
     SafeAttempt,
     SuppressionRun,
@@ -62,11 +61,8 @@ class EliminationRunSettings:
     default."""
     guiding_share: float = 0.5
     """Share of the time left for the guiding program; the rest is for the elimination. Untested default."""
-    witnesses: WitnessSettings = WITNESS_SETTINGS
+    witnesses: WitnessSettings = WitnessSettings()
     """Sizes of the witness engines."""
-
-
-SETTINGS = EliminationRunSettings()
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ def suppress_elimination(
     params: EliminationParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: EliminationRunSettings = SETTINGS,
+    settings: EliminationRunSettings = EliminationRunSettings(),
 ) -> Proposal:
     """A safe pattern of which no cell can be published, on every feasible problem without a bound on touched cells."""
     refuse_touched_bound(problem, "suppress-elimination")

@@ -23,7 +23,6 @@ import numpy as np
 from tablecloak.attacker import structure_of
 from tablecloak.methods.base import Proposal, refuse_touched_bound
 from tablecloak.methods.heuristics import (
-    WITNESS_SETTINGS,
     LpConstruction,
     SuppressionRun,
     WitnessSettings,
@@ -51,7 +50,7 @@ def suppress_greedy(
     params: GreedyParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: WitnessSettings = WITNESS_SETTINGS,
+    settings: WitnessSettings = WitnessSettings(),
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""
     refuse_touched_bound(problem, "suppress-greedy", ["suppress-compact"])

@@ -61,9 +61,6 @@ class KellyLpSettings:
     noise. Untested default."""
 
 
-SETTINGS = KellyLpSettings()
-
-
 @dataclass(frozen=True)
 class KellyLpParams(OneByOneParams):
     """Parameters of suppress-kelly-lp."""
@@ -82,7 +79,7 @@ def suppress_kelly_lp(
     params: KellyLpParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: KellyLpSettings = SETTINGS,
+    settings: KellyLpSettings = KellyLpSettings(),
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""
     params.check({"reweight must not be negative": params.reweight < 0})

@@ -36,16 +36,25 @@ on Computing 19(4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Bools
+from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, working_equations
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network
-from tablecloak.methods.heuristics import DeviationFinder, OneByOneParams, Own, Requests, one_by_one
+from tablecloak.methods.heuristics import (
+    DeviationFinder,
+    Elimination,
+    OneByOneParams,
+    Own,
+    Requests,
+    SequentialSettings,
+    one_by_one,
+)
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
 from tablecloak.solvers.graphs import StratifiedNetwork
@@ -53,13 +62,12 @@ from tablecloak.solvers.graphs import StratifiedNetwork
 
 @dataclass(frozen=True)
 class ShortestPathSettings:
-    """Reports of progress."""
+    """Reports of progress, and the frame around the paths."""
 
+    sequential: SequentialSettings = SequentialSettings(quick_first=False)
+    """The steps around the paper's algorithm; it is as quick as an initial pattern."""
     cells_per_check: int = 64
     """Number of cells between two checks of the deadline. Untested default."""
-
-
-SETTINGS = ShortestPathSettings()
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,7 @@ def suppress_shortest_path(
     params: ShortestPathParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: ShortestPathSettings = ShortestPathSettings(),
 ) -> Proposal:
     """An audited suppression of a positive table that is a network."""
     params.check()
@@ -96,16 +105,17 @@ def suppress_shortest_path(
         )
 
     def build(requests: Requests) -> Own:
-        return _Heuristic(requests, params).run()
+        return _Heuristic(requests, params, settings.cells_per_check).run()
 
     engine = f"shortest paths by {params.costs}"
-    return one_by_one(problem, params, rng, progress, build, engine, first=False)
+    return one_by_one(problem, params, rng, progress, build, engine, settings.sequential)
 
 
 class _Heuristic:
     """Castro's heuristic, once."""
 
-    def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
+    def __init__(self, requests: Requests, params: ShortestPathParams, cells_per_check: int = 64) -> None:
+        self.cells_per_check = cells_per_check
         self.requests, self.params, self.left = requests, params, requests.deadline.left
         problem = self.problem = requests.problem
         self.cells = np.flatnonzero(requests.allowed)
@@ -135,7 +145,7 @@ class _Heuristic:
         requests, total = self.requests, self.requests.cells.size
         levels = zip(requests.cells.tolist(), requests.lower.tolist(), requests.upper.tolist(), strict=True)
         for done, (cell, lower, upper) in enumerate(levels):
-            if done % SETTINGS.cells_per_check == 0:
+            if done % self.cells_per_check == 0:
                 if requests.deadline.passed():
                     break
                 requests.progress("shortest paths", done, total)
@@ -191,46 +201,24 @@ class _Heuristic:
 
     def _trim(self) -> None:
         """Publish cells again, by decreasing weight, where paths over hidden cells replace those that use them."""
-        levels = self._levels()
-        proofs = [self.stratified.proof(arc, rising) for arc, rising, _ in levels]
-        users: dict[int, set[int]] = {}
-        for number, proof in enumerate(proofs):
-            for arc in proof.tolist():
-                users.setdefault(arc, set()).add(number)
-        free = np.flatnonzero(self.stratified.is_open & ~self.problem.must_hide[self.cells])
-        order = free[np.argsort(-self.problem.weights[self.cells[free]], kind="stable")]
-        for done, arc in enumerate(order.tolist()):
-            if done % SETTINGS.cells_per_check == 0:
-                if self.requests.deadline.passed():
-                    return
-                self.requests.progress("trimming", done, order.size)
-            self.stratified.set_open(arc, False)
-            replaced = {}
-            for number in sorted(users.get(arc, ())):
-                own, rising, level = levels[number]
-                found = self.stratified.prove(own, rising, level, avoid=bool(self.alone[own]))
-                if found is None:
-                    self.stratified.set_open(arc, True)
-                    break
-                replaced[number] = found
-            else:
-                for number, found in replaced.items():
-                    for old in proofs[number].tolist():
-                        users[old].discard(number)
-                    for new in found.tolist():
-                        users.setdefault(new, set()).add(number)
-                    proofs[number] = found
+        requests, found = self.requests, dict[Requirement, Ints]()
+        for side, levels in ((Side.DOWN, requests.lower), (Side.UP, requests.upper)):
+            rising = side is Side.UP
+            for cell, level in zip(requests.cells.tolist(), levels.tolist(), strict=True):
+                arc = int(self.place[cell])
+                if level > 0 and self.stratified.reached(arc, rising) >= level * (1 - tolerances.WITNESS_MET):
+                    proof = self.stratified.proof(arc, rising)
+                    found[Requirement(cell, 0, side, level)] = self.cells[proof]
+        elimination = Elimination(
+            self.problem, list(found), self._hidden(), _PathWitnesses(self), requests.deadline, self._report
+        )
+        elimination.adopt(found)
+        elimination.run()
 
-    def _levels(self) -> list[tuple[int, bool, float]]:
-        """The levels that are met: arc, whether upward, level."""
-        requests = self.requests
-        arcs = self.place[requests.cells]
-        return [
-            (arc, rising, level)
-            for rising, sizes in ((False, requests.lower), (True, requests.upper))
-            for arc, level in zip(arcs.tolist(), sizes.tolist(), strict=True)
-            if level > 0 and self.stratified.reached(arc, rising) >= level * (1 - tolerances.WITNESS_MET)
-        ]
+    def _report(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self.requests.progress("trimming", done, total)  # without its cost: the pattern is not safe yet
 
     def _hidden(self) -> Bools:
         hidden = np.zeros(self.place.size, dtype=bool)
@@ -244,6 +232,33 @@ class _Heuristic:
         return (
             f"the paper knows no sliding levels: those of {counted(sliding, 'cell')} are left to the repair",
         )
+
+
+class _PathWitnesses:
+    """The engine of the elimination: paths over hidden cells, as the heuristic finds them."""
+
+    name, credits = "shortest paths", False
+
+    def __init__(self, heuristic: _Heuristic) -> None:
+        self._heuristic, self._stratified = heuristic, heuristic.stratified
+
+    def close(self, cell: int) -> None:
+        self._stratified.set_open(int(self._heuristic.place[cell]), False)
+
+    def open(self, cell: int) -> None:
+        self._stratified.set_open(int(self._heuristic.place[cell]), True)
+
+    def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
+        arc = int(self._heuristic.place[requirement.cell])
+        rising, avoid = requirement.side is Side.UP, bool(self._heuristic.alone[arc])
+        found = self._stratified.prove(arc, rising, requirement.level, avoid=avoid)
+        return None if found is None else self._heuristic.cells[found]
+
+    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+        return []
+
+    def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
+        return False
 
 
 def _known_exactly(problem: Problem) -> Bools:

@@ -24,8 +24,7 @@ from tablecloak.model.cells import (
 )
 from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension, check_dimensions, label_of
-from tablecloak.model.emptiness import KNOWN, Emptiness
-from tablecloak.model.empty_cells import EmptyCells, Impossible, of_kind
+from tablecloak.model.emptiness import KNOWN, Emptiness, EmptyCells, Impossible, of_kind
 from tablecloak.model.equations import Packing, summation_equations
 from tablecloak.model.settings import MOST_CELLS
 from tablecloak.model.tolerances import FLOAT_NOISE, MOST_DECIMALS
@@ -102,7 +101,7 @@ class Table:
 
         `counts` says that the values are numbers of units, `weighted` that they are weighted. With
         ``empty="cells"`` combinations that are not listed become cells of value zero, up to `most_cells` cells,
-        unless they are `impossible` (`tablecloak.model.empty_cells.with_empty_cells`). See docs/counts.md.
+        unless they are `impossible` (`tablecloak.model.emptiness.with_empty_cells`). See docs/counts.md.
         """
         check_dimensions(dimensions)
         if tolerance is not None and not (_is_number(tolerance) and 0 <= tolerance < np.inf):

@@ -2,5 +2,3 @@
 
 from tablecloak.publication.publication import Publication
 from tablecloak.publication.publish import Labels, publish
-
-__all__ = ["Labels", "Publication", "publish"]

@@ -14,7 +14,6 @@ import numpy as np
 from markupsafe import Markup
 
 from tablecloak.errors import NotApplicable
-from tablecloak.reports.page import confidential_page
 from tablecloak.reports.plots import (
     BLUE,
     GREY,
@@ -27,6 +26,7 @@ from tablecloak.reports.plots import (
     short,
     svg_of,
 )
+from tablecloak.reports.report import confidential_page
 from tablecloak.reports.settings import SETTINGS
 from tablecloak.reports.tables import many, percent
 

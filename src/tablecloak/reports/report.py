@@ -2,25 +2,75 @@
 
 Self-contained: no outside assets, opens offline, prints, works without scripts. It holds true values and says
 CONFIDENTIAL. The same input gives the same bytes. What may leave the building is a `Publication`, never this page.
+
+Confidential pages are made from templates that extend ``templates/confidential.html``, which says CONFIDENTIAL in the
+title and at the top, and whose policy lets nothing in from elsewhere: styles and pictures inside the page only, and of
+scripts only the page's own, by its digest. Templates are read from the package, wherever it lies.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tablecloak.errors import InputError
-from tablecloak.model import Audit, Pattern, Perturbation, Problem, Result, Rounding, Status, Suppression
-from tablecloak.reports.page import confidential_page
+from tablecloak.analysis import explain
+from tablecloak.auditing import audit
+from tablecloak.errors import InputError, NotApplicable
+from tablecloak.model import (
+    Audit,
+    Pattern,
+    Perturbation,
+    Problem,
+    Report,
+    Result,
+    Rounding,
+    Status,
+    Suppression,
+)
+from tablecloak.progress import Progress, silent
+from tablecloak.protection import versions
 from tablecloak.reports.plots import loss_svg, trace_svg, widths_svg
 from tablecloak.reports.settings import SETTINGS
 from tablecloak.reports.tables import Tables, many, percent
 
 if TYPE_CHECKING:
     from tablecloak.analysis import Explanation
+
+
+def confidential_page(template: str, context: Mapping[str, Any]) -> str:
+    """The page of a template in ``templates/``, filled in. The same context gives the same bytes.
+
+    `context` holds a ``title`` and what the template asks for; what is missing is an error.
+    """
+    environment = Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    script = _script_digest(_source(template))
+    return environment.get_template(template).render({**context, "script_digest": script})
+
+
+def _source(template: str) -> str:
+    return files("tablecloak.reports").joinpath("templates", template).read_text(encoding="utf-8")
+
+
+def _script_digest(source: str) -> str:
+    """The digest of the one script of a template, for the policy; nothing where there is none."""
+    _, there, rest = source.partition("<script>")
+    script = rest.partition("</script>")[0]
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii") if there else ""
+
 
 STATUS_WORDS = {
     Status.OPTIMAL: "It is proven that no safe pattern costs less.",
@@ -185,3 +235,31 @@ def _settings(made: Result | None, verdict: Audit) -> list[tuple[str, list[tuple
 
 def _setting(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else "–" if value is None else str(value)
+
+
+def report_page(
+    problem: Problem,
+    result: Result,
+    verdict: Audit,
+    *,
+    explained: bool = True,
+    plots: bool = True,
+    progress: Progress = silent,
+) -> str:
+    """The page, with exact intervals and, where the pattern allows it, with why each cell is hidden."""
+    exact = verdict if verdict.exact else audit(problem, result.pattern, intervals=True, progress=progress)
+    why = None
+    if explained:
+        try:
+            why = explain(problem, result.pattern, progress=progress)
+        except NotApplicable:
+            why = None
+    return report_html(problem, result, intervals=exact, explanation=why, plots=plots)
+
+
+def result_of(problem: Problem, pattern: Pattern, verdict: Audit, name: str) -> Result:
+    """A pattern from elsewhere as a result; nothing is known about how it was made."""
+    touched, cost = pattern.touched(problem), pattern.loss(problem)
+    cost_all = cost + float(problem.weights[touched & problem.must_hide].sum())
+    report = Report(name, {}, 0, verdict.seconds, verdict.engine, versions=versions())
+    return Result(pattern, Status.FEASIBLE, cost, cost_all, None, verdict, report)

@@ -3,18 +3,3 @@
 from tablecloak.tabulation.duckdb import Part, csv_fault, file_parts, read_columns, session
 from tablecloak.tabulation.sources import CellData, Layout, Microdata
 from tablecloak.tabulation.tabulate import COUNT, table_frame, tabulate, tabulate_linked
-
-__all__ = [
-    "COUNT",
-    "CellData",
-    "Layout",
-    "Microdata",
-    "Part",
-    "csv_fault",
-    "file_parts",
-    "read_columns",
-    "session",
-    "table_frame",
-    "tabulate",
-    "tabulate_linked",
-]

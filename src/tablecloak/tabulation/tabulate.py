@@ -87,7 +87,7 @@ def tabulate(
     `counts` says that the values are numbers of units (the default for microdata without a response): every
     attacker then knows that a cell which is there has at least one. With ``empty="cells"`` empty combinations are cells
     of value zero, `most_cells` cells at most, unless they are named `impossible`
-    (`tablecloak.model.empty_cells.with_empty_cells`). See docs/counts.md.
+    (`tablecloak.model.emptiness.with_empty_cells`). See docs/counts.md.
     """
     layout = Layout(dimensions, response, shadow, decimals, round, counts, empty, impossible, most_cells)
     if isinstance(source, CellData):

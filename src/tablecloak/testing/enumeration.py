@@ -1,11 +1,13 @@
-"""Vertex enumeration: all vertices of the attacker's polytope, and all suppressions by cost. Tiny tables only.
+"""Enumeration on tiny tables: all vertices of the attacker's polytope, all suppressions by cost.
 
-Neither shares code with the audit; the bounds of the polytope are those of the oracle.
+Nothing is shared with the audit; the bounds of the polytope, and the verdict on a suppression, are those of the oracle.
+If hiding more never hurts, a set of hidden cells needs a look only if no further cell fits below the cost, which leaves
+few sets of the 2^n.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
@@ -14,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Bools, Floats
 from tablecloak.model import Pattern, Problem, Suppression
-from tablecloak.testing.oracle import deviation_box
+from tablecloak.testing.oracle import deviation_box, oracle_verdict
 from tablecloak.testing.simplex import Bound
 
 FAR = 10**9
@@ -128,3 +130,30 @@ def _vertices(basis: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np
         inside = ((scaled >= size * low) & (scaled <= size * high)).all(axis=1)
         found.append(scaled[inside] / size)
     return np.concatenate(found)
+
+
+def safe_suppression_below(problem: Problem, cost: float) -> Suppression | None:
+    """A suppression that the oracle finds safe and whose complementary cells weigh less than `cost`; None: none."""
+    free = np.flatnonzero(~problem.forced & ~problem.must_hide)
+    order = free[np.argsort(-problem.weights[free], kind="stable")]
+    weights = problem.weights[order].tolist()
+    for chosen in _sets_below(weights, cost, maximal=problem.is_monotone):
+        hidden = problem.must_hide.copy()
+        hidden[order[chosen]] = True
+        pattern = Suppression.of(problem.table, hidden)
+        if oracle_verdict(problem, pattern).safe:
+            return pattern
+    return None
+
+
+def _sets_below(weights: list[float], cost: float, *, maximal: bool) -> Iterator[Bools]:
+    """Sets that weigh less than `cost`; only those to which nothing can be added, if `maximal`."""
+    count = len(weights)
+    numbers = np.arange(2**count, dtype=np.int64)
+    inside = (numbers[:, None] >> np.arange(count)) & 1 == 1
+    total = inside @ np.array(weights)
+    wanted = total < cost
+    if maximal:
+        lightest = np.where(inside, np.inf, np.array(weights)[None, :]).min(axis=1, initial=np.inf)
+        wanted &= total + lightest >= cost
+    yield from inside[wanted]

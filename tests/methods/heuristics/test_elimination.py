@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.attacker import null_space
+from tablecloak.attacker import NullSpaceSettings
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import capacity_separator_of
-from tablecloak.methods.heuristics import Elimination, NullSpaceWitnesses, by_decreasing_weight, witnesses
+from tablecloak.methods.heuristics import (
+    Elimination,
+    NullSpaceWitnesses,
+    WitnessSettings,
+    by_decreasing_weight,
+)
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers.kernels import null_space_simplex
@@ -68,14 +73,18 @@ def elimination_of(
     start: np.ndarray,
     deadline: Deadline = NEVER,
     cuts: tuple = (),
+    settings: WitnessSettings = WitnessSettings(),
 ) -> Elimination:
-    engine = NullSpaceWitnesses(problem, requirements, start)
+    engine = NullSpaceWitnesses(problem, requirements, start, settings)
     return Elimination(problem, requirements, start, engine, deadline, cuts=cuts)
 
 
-def check(problem: Problem, start: np.ndarray, cuts: tuple = ()) -> Elimination:
+def check(
+    problem: Problem, start: np.ndarray, cuts: tuple = (), settings: WitnessSettings = WitnessSettings()
+) -> Elimination:
     """Eliminate from a safe pattern: it stays safe, keeps marks, and no single cell more can be published."""
-    elimination = elimination_of(problem, requirements_of(problem, start), start, cuts=cuts)
+    requirements = requirements_of(problem, start)
+    elimination = elimination_of(problem, requirements, start, cuts=cuts, settings=settings)
     before = start.copy()
     assert elimination.run()
     hidden = elimination.hidden
@@ -133,9 +142,11 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
     """Large systems and rescues go to a general solver, whose witnesses must be witnesses too."""
     problem = FIXTURES[fixture]()
     usual = check(problem, start_of(problem)).hidden
-    monkeypatch.setattr(witnesses, "deviation_program", null_space.WarmDeviationProgram)
-    check(problem, start_of(problem))
-    monkeypatch.undo()
+    check(
+        problem,
+        start_of(problem),
+        settings=WitnessSettings(null_space=NullSpaceSettings(max_table_entries=0)),
+    )
     monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
     check(problem, start_of(problem))
     assert usual.sum() < start_of(problem).sum()
@@ -207,10 +218,10 @@ def test_the_heaviest_cell_by_other_prices_goes_first():
     assert any(by_weight.hidden[cell] and not stays for cell, stays in left.items())
 
 
-def test_large_problems_do_not_fit(monkeypatch):
+def test_large_problems_do_not_fit():
     problem = FIXTURES["three way"]()
     start = start_of(problem)
     requirements = requirements_of(problem, start)
     assert NullSpaceWitnesses.fits(problem, requirements, start)
-    monkeypatch.setattr(witnesses, "MOST_ENTRIES", 10)
-    assert not NullSpaceWitnesses.fits(problem, requirements, start)
+    small = WitnessSettings(null_space=NullSpaceSettings(max_entries=10))
+    assert not NullSpaceWitnesses.fits(problem, requirements, start, small)

@@ -9,7 +9,6 @@ from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import (
-    WITNESS_SETTINGS,
     FlowWitnesses,
     NetworkConstruction,
     WitnessSettings,
@@ -30,7 +29,7 @@ def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
     return with_levels(table, sorted({grand, *some.tolist()}), share=0.15)
 
 
-def searched(problem: Problem, settings: WitnessSettings = WITNESS_SETTINGS) -> NetworkConstruction:
+def searched(problem: Problem, settings: WitnessSettings = WitnessSettings()) -> NetworkConstruction:
     first = audit(problem, Suppression.copy_of(problem.must_hide))
     requirements = undominated(problem, unmet_requirements(problem, first))
     search = NetworkConstruction(problem, largest_pattern(problem, silent), requirements, silent, NEVER)

@@ -147,7 +147,7 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     moments, audited = iter(range(10**6)), []
     monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: float(next(moments)))
     modules = [
-        import_module(f"tablecloak.methods.heuristics.{name}") for name in ("sequential", "suppression_run")
+        import_module(f"tablecloak.methods.heuristics.{name}") for name in ("sequential", "initial_pattern")
     ]
     judge = modules[0].audit
 

@@ -8,7 +8,7 @@ from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.methods.intervals import on_grid, skewed, snapped, stated, tightened
-from tablecloak.methods.intervals.repair import Widener, repaired
+from tablecloak.methods.intervals.recipe import Widener, repaired
 from tablecloak.model import Intervals, Levels, Problem, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import assert_protected, feasible_intervals

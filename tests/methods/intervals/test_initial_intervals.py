@@ -10,7 +10,7 @@ import pytest
 from fixtures import FIXTURES
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.intervals import stated
-from tablecloak.methods.intervals.blur import lengthened
+from tablecloak.methods.intervals.attainable import lengthened
 from tablecloak.methods.intervals.initial_intervals import initial_intervals
 from tablecloak.model import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline, silent

@@ -10,7 +10,7 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.intervals import SlopeScaling, hidden_by_mark, stated
-from tablecloak.methods.intervals.repair import repaired
+from tablecloak.methods.intervals.recipe import repaired
 from tablecloak.methods.intervals.slope_scaling import point_of
 from tablecloak.methods.unified import Formulation, combined_formulation
 from tablecloak.model import Problem, all_requirements, box_deviation_bounds

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.methods.unified import Affine, Formulation, LinearConstraints
-from tablecloak.methods.unified.cut_strengthening import CutBuilder
+from tablecloak.methods.unified.protection_cuts import CutBuilder
 
 
 def form_of(low, high, whole, switches=None):

@@ -14,8 +14,7 @@ from tablecloak.methods.unified import (
     combined_formulation,
     interval_formulation,
 )
-from tablecloak.methods.unified.cut_pool import SeparationSettings, ShiftStage
-from tablecloak.methods.unified.reduced_cost_fixing import ReducedCostFixing
+from tablecloak.methods.unified.cutting_plane_model import ReducedCostFixing, SeparationSettings, ShiftStage
 from tablecloak.model import Problem, all_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome

@@ -14,8 +14,12 @@ from tablecloak.auditing import audit
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
 from tablecloak.methods.intervals import stated
 from tablecloak.methods.unified import ProtectionCut, separation
-from tablecloak.methods.unified.local_separation import LocalSeparator, LocalSettings
-from tablecloak.methods.unified.local_start import LocalStartSettings, separates_locally
+from tablecloak.methods.unified.local_separation import (
+    LocalSeparator,
+    LocalSettings,
+    LocalStartSettings,
+    separates_locally,
+)
 from tablecloak.methods.unified.separation import LinearProtectionSeparator, protection_separator_of
 from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import Deadline, silent

@@ -9,8 +9,8 @@ from tablecloak.attacker import DeviationBounds
 from tablecloak.auditing import audit
 from tablecloak.methods.intervals import hidden_by_mark, stated
 from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
-from tablecloak.methods.unified import local_start as module
-from tablecloak.methods.unified.local_start import LocalStartSettings, local_protection_cuts
+from tablecloak.methods.unified import local_separation as module
+from tablecloak.methods.unified.local_separation import LocalStartSettings, local_protection_cuts
 from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.testing import KINDS, random_problem

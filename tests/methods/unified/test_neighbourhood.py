@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablecloak.attacker import cut_of_multipliers, working_equations
-from tablecloak.methods.unified.neighbourhood import Neighbourhood
+from tablecloak.methods.unified.local_separation import Neighbourhood
 from tablecloak.model import all_requirements
 from tablecloak.testing import KINDS, random_problem
 

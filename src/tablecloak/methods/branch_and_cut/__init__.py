@@ -5,19 +5,6 @@ constraints.
 """
 
 from tablecloak.methods.branch_and_cut.improvement import IMPROVEMENTS
-from tablecloak.methods.branch_and_cut.plugins import Plugins
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.solver import BranchAndCut, ExactParams, Start, uses_scip
-
-__all__ = [
-    "IMPROVEMENTS",
-    "SEPARATORS",
-    "BranchAndCut",
-    "ExactParams",
-    "ExactSettings",
-    "Plugins",
-    "PointSeparator",
-    "Start",
-    "uses_scip",
-]
+from tablecloak.methods.branch_and_cut.solver import BranchAndCut, ExactParams, Plugins, Start, uses_scip

@@ -1,9 +1,12 @@
-"""What primal heuristics, decomposition and trees share: the model, the incumbent, the bound, the cuts, the limits."""
+"""What primal heuristics, decomposition and trees share: the model, the incumbent, the bound, the cuts, the limits, and
+what a run counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -12,9 +15,35 @@ from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.separation import Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.statistics import SolveStatistics
-from tablecloak.methods.cuts import Relaxation
+from tablecloak.methods.cuts import Cut, Relaxation
 from tablecloak.progress import Deadline, Progress
+
+
+@dataclass
+class SolveStatistics:
+    """Numbers of what was done, for the report."""
+
+    rounds: int = 0
+    """Rounds of the cut loop at the root."""
+    gap_limits: int = 0
+    integer_programs: int = 0
+    nodes: int = 0
+    """Nodes of branch-and-cut trees below gap limits."""
+    neighbourhoods: int = 0
+    better_by_neighbourhoods: int = 0
+    cuts_against_safe_patterns: int = 0
+    """Cuts that were dropped because a safe pattern violates them: 0, or a numerical error."""
+    numerical_failures: int = 0
+    """Relaxations that could not be solved."""
+
+    def counters(self, levels: int, pool: Iterable[Cut]) -> Mapping[str, float]:
+        """All of them by name, with the number of requirements and of the cuts of each kind."""
+        kinds = Counter(cut.kind for cut in pool)
+        return {
+            "levels": levels,
+            **{name.replace("_", " "): number for name, number in asdict(self).items()},
+            **{f"{kind} cuts": kinds[kind] for kind in sorted(kinds)},
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,21 +38,30 @@ from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counte
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run
 from tablecloak.methods.branch_and_cut.decomposition import solve_components
 from tablecloak.methods.branch_and_cut.gap_limit import branch_below, resolve_below
-from tablecloak.methods.branch_and_cut.improvement import Improvements, construct
+from tablecloak.methods.branch_and_cut.improvement import IMPROVEMENTS, Improvement, Improvements, construct
 from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
-from tablecloak.methods.branch_and_cut.plugins import Plugins
 from tablecloak.methods.branch_and_cut.root import RootLoop
-from tablecloak.methods.branch_and_cut.search import SearchContext
-from tablecloak.methods.branch_and_cut.separation import Separation
+from tablecloak.methods.branch_and_cut.search import SearchContext, SolveStatistics
+from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator, Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.statistics import SolveStatistics
 from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
 from tablecloak.model import Problem, Requirement, Status, Suppression
 from tablecloak.progress import Progress
 from tablecloak.solvers import OPTIMALITY, Outcome, scip
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """The parts of branch and cut that are chosen from outside; the order is that in which they are called."""
+
+    improvements: Sequence[type[Improvement]] = IMPROVEMENTS
+    """Primal heuristics; neighbourhood search, which has settings of its own, follows them."""
+    separators: Sequence[type[PointSeparator]] = SEPARATORS
+    """Separators of fractional points, at the root and in trees. Which integral points are safe does not depend on
+    them."""
 
 
 @dataclass(frozen=True)

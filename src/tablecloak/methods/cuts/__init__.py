@@ -17,28 +17,3 @@ from tablecloak.methods.cuts.cut_loop import (
 from tablecloak.methods.cuts.equation import EquationCuts, OneWayCuts, fixing_cuts, levels_of
 from tablecloak.methods.cuts.flow_model import FlowProgram
 from tablecloak.methods.cuts.relaxation import Relaxation, RelaxationSettings
-
-__all__ = [
-    "Aggregation",
-    "BridgelessCuts",
-    "CoverSeparator",
-    "Cut",
-    "CutProgram",
-    "EquationCuts",
-    "FlowProgram",
-    "GapLimitSettings",
-    "GapLimits",
-    "NetworkSeparator",
-    "OneWayCuts",
-    "PoolProgram",
-    "Relaxation",
-    "RelaxationSettings",
-    "SeparationRoutine",
-    "capacity_separator_of",
-    "fixing_cuts",
-    "levels_of",
-    "matrix_of",
-    "next_multiple",
-    "rounded_up",
-    "weight_unit",
-]

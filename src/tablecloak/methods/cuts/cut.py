@@ -12,7 +12,7 @@ Strengthened with integer x (Fischetti & Salazar 2001):
 - *rounding* (Chvatal-Gomory): for any d > 0, sum ceil(c_i / d) x_i >= ceil(r / d).
 
 All of it is valid for what is computed in floats: residuals are rounded down by the error of their sum and quotients
-up. On tables in integral data units the sums themselves are exact (`data_units`, `attacker.multipliers`).
+up. On tables in integral data units the sums themselves are exact (`data_units`, `attacker.oracle`).
 
 References: Fischetti & Salazar (2001); Carr, Fleischer, Leung & Phillips (2000) for covers.
 """

@@ -1,6 +1,12 @@
 """Heuristics of cell suppression: construction by cheapest deviations, and elimination of redundant suppressions."""
 
-from tablecloak.methods.heuristics.construction import construct_pattern, construction_of
+from tablecloak.methods.heuristics.construction import (
+    LpConstruction,
+    NetworkConstruction,
+    by_decreasing_level,
+    construct_pattern,
+    construction_of,
+)
 from tablecloak.methods.heuristics.deviation import (
     CheapestDeviationProgram,
     DeviationFinder,
@@ -13,61 +19,27 @@ from tablecloak.methods.heuristics.deviation import (
 )
 from tablecloak.methods.heuristics.elimination import Elimination, by_decreasing_weight
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.initial_pattern import FIRST_KEPT, by_deviations, eliminated, first_pattern
-from tablecloak.methods.heuristics.lp_construction import LpConstruction
+from tablecloak.methods.heuristics.initial_pattern import (
+    FIRST_KEPT,
+    SuppressionRun,
+    by_deviations,
+    eliminated,
+    first_pattern,
+)
 from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
-from tablecloak.methods.heuristics.network_construction import NetworkConstruction, by_decreasing_level
 from tablecloak.methods.heuristics.repair import RoundSettings, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
-from tablecloak.methods.heuristics.sequential import OneByOneParams, Own, Requests, SafeAttempt, one_by_one
-from tablecloak.methods.heuristics.suppression_run import SuppressionRun
+from tablecloak.methods.heuristics.sequential import (
+    OneByOneParams,
+    Own,
+    Requests,
+    SafeAttempt,
+    SequentialSettings,
+    one_by_one,
+)
 from tablecloak.methods.heuristics.witnesses import (
-    WITNESS_SETTINGS,
     FlowWitnesses,
     NullSpaceWitnesses,
     WitnessSettings,
     engine_of,
 )
-
-__all__ = [
-    "FIRST_KEPT",
-    "WITNESS_SETTINGS",
-    "CheapestDeviationProgram",
-    "CubeSearch",
-    "DeviationFinder",
-    "DeviationSettings",
-    "Elimination",
-    "FlowSteps",
-    "FlowWitnesses",
-    "LpConstruction",
-    "NetworkConstruction",
-    "NullSpaceWitnesses",
-    "OneByOneParams",
-    "Own",
-    "ProgramSteps",
-    "QuickDeviations",
-    "Requests",
-    "RequirementQueue",
-    "RoundSettings",
-    "SafeAttempt",
-    "Steps",
-    "SuppressionRun",
-    "Terrain",
-    "Witness",
-    "WitnessSettings",
-    "by_decreasing_level",
-    "by_decreasing_weight",
-    "by_deviations",
-    "construct_pattern",
-    "construction_of",
-    "eliminated",
-    "engine_of",
-    "first_pattern",
-    "floored_weights",
-    "lengthened",
-    "met_by",
-    "missing_deviations",
-    "one_by_one",
-    "positive_weights",
-    "repair",
-]

@@ -44,9 +44,6 @@ class DeviationSettings:
     program together. The last one is no limit. Untested default."""
 
 
-SETTINGS = DeviationSettings()
-
-
 def floored_weights(weights: Floats, share: float = 1e-3) -> Floats:
     """Weights of at least this share of the median one: cells of weight zero are not hidden for nothing."""
     positive = weights[weights > 0]
@@ -164,7 +161,7 @@ class DeviationFinder:
         equations: csr_array,
         allowed: Bools,
         deadline: Deadline = NEVER,
-        settings: DeviationSettings = SETTINGS,
+        settings: DeviationSettings = DeviationSettings(),
     ) -> None:
         self.problem, self.settings = problem, settings
         self.deadline, self.late = deadline, False

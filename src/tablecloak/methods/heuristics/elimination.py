@@ -38,9 +38,6 @@ class RedundancySettings:
     """Number of cells, or of requirements, between two reports. Untested default."""
 
 
-SETTINGS = RedundancySettings()
-
-
 def by_decreasing_weight(cells: Bools, weights: Floats) -> Ints:
     """These cells by decreasing weight, in the order of the table where weights are equal."""
     free = np.flatnonzero(cells)
@@ -105,7 +102,7 @@ class Elimination:
         order: Ints | None = None,
         *,
         unused_first: bool = False,
-        settings: RedundancySettings = SETTINGS,
+        settings: RedundancySettings = RedundancySettings(),
     ) -> bool:
         """Publish the cells that no requirement needs, in this order (by decreasing weight unless given).
 

@@ -38,9 +38,6 @@ class CubeSearchSettings:
     """Maximum number of passes of exchanges over the hidden cells. Untested default."""
 
 
-SETTINGS = CubeSearchSettings()
-
-
 @dataclass(eq=False)
 class _Held:
     """A hypercube whose cells are hidden, and the levels that lean on it."""
@@ -61,7 +58,7 @@ class CubeSearch:
         rng: np.random.Generator,
         progress: Progress,
         deadline: Deadline,
-        settings: CubeSearchSettings = SETTINGS,
+        settings: CubeSearchSettings = CubeSearchSettings(),
     ) -> None:
         from tablecloak.attacker import Cubes
         from tablecloak.solvers.kernels.hypercubes import FORBIDDEN

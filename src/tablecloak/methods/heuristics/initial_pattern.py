@@ -1,11 +1,13 @@
 """The initial pattern: safe, found quickly, and returned by a method that is stopped before it has its own.
 
-Networks get a cheapest flow for each requirement (`network_construction`); other tables that are one grid get
+Networks get a cheapest flow for each requirement (`construction`); other tables that are one grid get
 hypercubes (`hypercubes`). Requirements that no hypercube meets, and tables of all other kinds, get deviations that
 serve many requirements each (`reversible_deviations`). Redundant suppressions are eliminated where that is quick
 (`elimination`).
 
 Reference: see these modules.
+
+One run of a method that hides cells: candidate cells, unmet requirements, and the initial pattern.
 """
 
 from __future__ import annotations
@@ -17,14 +19,15 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network
-from tablecloak.methods.base import complementary_cost
+from tablecloak.auditing import audit
+from tablecloak.methods.base import HIDES_EVERYTHING, Run, complementary_cost
+from tablecloak.methods.feasibility import hide_everything
+from tablecloak.methods.heuristics.construction import LpConstruction, NetworkConstruction
 from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.lp_construction import LpConstruction
-from tablecloak.methods.heuristics.network_construction import NetworkConstruction
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
 from tablecloak.methods.heuristics.witnesses import NullSpaceWitnesses, elimination_seconds
-from tablecloak.model import Problem, Requirement
+from tablecloak.model import Problem, Requirement, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
 FIRST_KEPT = "stopped before the method had a pattern of its own: this is the quick one that it began with"
@@ -47,16 +50,13 @@ class FirstPatternSettings:
     """Without one, the maximum number of requirements times hidden cells (about 0.2 s)."""
 
 
-SETTINGS = FirstPatternSettings()
-
-
 def first_pattern(
     problem: Problem,
     allowed: Bools,
     requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = SETTINGS,
+    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Bools | None:
     """The cells hidden by a safe pattern; None where there is none of these kinds, or not in time.
 
@@ -123,7 +123,7 @@ def by_deviations(
     requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = SETTINGS,
+    settings: FirstPatternSettings = FirstPatternSettings(),
     start: tuple[Bools, Sequence[Requirement]] | None = None,
 ) -> Bools | None:
     """Deviations that serve many requirements each, and elimination; None: not in time.
@@ -160,7 +160,7 @@ def eliminated(
     hidden: Bools,
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = SETTINGS,
+    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Bools:
     """Without the redundant suppressions that are found within a share of the time; as it was after an interrupt."""
     work = len(requirements) * int(hidden.sum())
@@ -187,3 +187,38 @@ def eliminated(
         if elimination.run():
             found = elimination.hidden
     return found
+
+
+class SuppressionRun(Run):
+    """A run on one problem. `prepare` comes first and may be interrupted; a pattern to fall back on exists before."""
+
+    def __init__(self, problem: Problem, seconds: float | None, progress: Progress) -> None:
+        super().__init__(seconds)
+        self.problem, self.progress = problem, progress
+        self.allowed = hide_everything(problem, progress)
+        """The candidate cells; hiding them all meets every requirement."""
+        self.requirements: list[Requirement] = []
+        """The requirements of all attackers that the cells hidden in any case do not meet."""
+        self.first: Bools | None = None
+        """The initial pattern, which is safe; None where there is none, or not in time."""
+
+    def prepare(self, *, first: bool = True) -> None:
+        """Find the unmet requirements, and with `first` the initial pattern."""
+        problem = self.problem
+        found = audit(problem, Suppression.copy_of(problem.must_hide), progress=self.progress)
+        self.requirements = unmet_requirements(problem, found)
+        if first:
+            self.first = first_pattern(problem, self.allowed, self.requirements, self.progress, self.deadline)
+
+    def cost(self, hidden: Bools) -> float:
+        """The weights of the complementary cells among the hidden ones."""
+        return complementary_cost(self.problem, hidden)
+
+    def has_cheaper_first(self, cost: float) -> bool:
+        """Whether the initial pattern costs less."""
+        return self.first is not None and self.cost(self.first) < cost
+
+    @property
+    def fallback(self) -> tuple[Bools, str]:
+        """The safe pattern of a run that is stopped before it has its own, and the note that says so."""
+        return (self.allowed, HIDES_EVERYTHING) if self.first is None else (self.first, FIRST_KEPT)

@@ -1,7 +1,7 @@
 """Repair of patterns that the audit rejects: open requirements get the deviation that they miss.
 
 For every open requirement an exact deviation of the table with everything hidden that may be is found
-(`attacker.witness`), and the pattern is widened by what it moves: a suppression hides these cells, intervals are
+(`attacker.exact_oracle`), and the pattern is widened by what it moves: a suppression hides these cells, intervals are
 extended to hold the deviation. Without conditional levels and without a bound on the number of touched cells every
 requirement that can be met at all is met then; where no deviation is found all the same, a suppression hides everything
 that may be hidden.

@@ -51,9 +51,6 @@ class QuickSettings:
     to the largest numbers of a program."""
 
 
-SETTINGS = QuickSettings()
-
-
 @dataclass(eq=False)
 class HeldDeviation:
     """A deviation of hidden cells, and the largest multiples of it that requirements use."""
@@ -104,7 +101,7 @@ class QuickDeviations:
         deadline: Deadline,
         *,
         start: Bools | None = None,
-        settings: QuickSettings = SETTINGS,
+        settings: QuickSettings = QuickSettings(),
     ) -> None:
         self.problem, self.progress, self.deadline, self.settings = problem, progress, deadline, settings
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()

@@ -29,7 +29,7 @@ from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound, wrong_words
 from tablecloak.methods.cuts import BridgelessCuts, CutProgram, EquationCuts, fixing_cuts
 from tablecloak.methods.heuristics.construction import Construction, construction_of
-from tablecloak.methods.heuristics.suppression_run import SuppressionRun
+from tablecloak.methods.heuristics.initial_pattern import SuppressionRun
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
@@ -43,11 +43,11 @@ class SequentialSettings:
     first_columns: int = 8
     """Number of the cheapest cells of each equation that are columns of the bound's program from the start. Untested
     default."""
+    quick_first: bool = True
+    """Whether a quick pattern is made to begin with: something to return early, against its time; methods that are as
+    quick themselves need none."""
     hidden_from: float = 1 - 1e-6
     """Value of a variable from which on the bound's program hides a cell entirely. Untested default."""
-
-
-SETTINGS = SequentialSettings()
 
 
 @dataclass(frozen=True)
@@ -124,20 +124,16 @@ def one_by_one(
     progress: Progress,
     build: Builder,
     engine: str,
-    *,
-    first: bool = True,
+    settings: SequentialSettings = SequentialSettings(),
 ) -> Proposal:
-    """The cheapest of some attempts, each the paper's pattern, repaired and without redundant suppressions.
-
-    `first`: whether to make a quick pattern to begin with; methods as quick as that need none.
-    """
+    """The cheapest of some attempts, each the paper's pattern, repaired and without redundant suppressions."""
     params.check()
     refuse_touched_bound(problem, "Methods that protect one cell after the other")
     run = SuppressionRun(problem, params.seconds, progress)
-    frame = _Frame(run, params, rng)
+    frame = _Frame(run, params, rng, settings)
     best: SafeAttempt | None = None
     with run.stoppable():
-        frame.prepare(first=first)
+        frame.prepare()
         for number in range(params.starts):
             attempt = frame.attempt(build, shuffled=number > 0)
             if attempt is not None and (best is None or attempt.cost < best.cost):
@@ -162,8 +158,14 @@ def one_by_one(
 class _Frame:
     """What all attempts have in common."""
 
-    def __init__(self, run: SuppressionRun, params: OneByOneParams, rng: np.random.Generator) -> None:
-        self.run, self.params, self.rng = run, params, rng
+    def __init__(
+        self,
+        run: SuppressionRun,
+        params: OneByOneParams,
+        rng: np.random.Generator,
+        settings: SequentialSettings,
+    ) -> None:
+        self.run, self.params, self.rng, self.settings = run, params, rng, settings
         self.problem, self.progress, self.deadline = run.problem, run.progress, run.deadline
         self.bound: float | None = None
         self.hidden: Bools = run.problem.must_hide.copy()
@@ -171,9 +173,9 @@ class _Frame:
         self.cut_short = False
         """Whether the paper's algorithm was stopped before its end."""
 
-    def prepare(self, *, first: bool) -> None:
+    def prepare(self) -> None:
         """What comes before the first attempt and can be interrupted."""
-        self.run.prepare(first=first)
+        self.run.prepare(first=self.settings.quick_first)
         if self.params.initial == "bound":
             self._hide_by_bound()
         self.cells = self._cells()
@@ -189,12 +191,12 @@ class _Frame:
         problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
         lines, patterns = EquationCuts(problem, self.run.allowed), BridgelessCuts(problem, self.run.allowed)
         volume = lines.volume_cuts()
-        start = patterns.cheapest(SETTINGS.first_columns)
+        start = patterns.cheapest(self.settings.first_columns)
         program = CutProgram(problem.weights, free, start, [patterns.separate], self.deadline, self.progress)
         program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         program.solve_relaxation()
         self.bound = program.rounded
-        self.hidden |= free & (program.relaxation.x >= SETTINGS.hidden_from)
+        self.hidden |= free & (program.relaxation.x >= self.settings.hidden_from)
 
     def _ordered(self, shuffled: bool) -> Ints:
         """Whose turn is when."""
@@ -214,7 +216,7 @@ class _Frame:
         """The paper's pattern, safe against all attackers and without redundant suppressions. None: not in time."""
         problem, cells = self.problem, self._ordered(shuffled)
         lower, upper, sliding = problem.required(0, cells)
-        within = self.deadline.share(SETTINGS.build_share)
+        within = self.deadline.share(self.settings.build_share)
         own = build(
             Requests(
                 problem,

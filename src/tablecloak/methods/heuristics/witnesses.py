@@ -4,7 +4,7 @@ A witness of a requirement is a deviation of hidden cells, M d = 0 within an att
 cell as far as its level; for a sliding level two deviations, one up and one down, that far apart. Cells are closed
 (published) one after the other; the one closed last may be opened again.
 
-Engines: maximum flows on networks; the null space of the equations on small systems (`attacker.null_space`); else
+Engines: maximum flows on networks; the attacker's oracle (`attacker.oracle`) on small systems; else
 linear programs over the neighbourhood of the cell (`deviation`).
 """
 
@@ -15,19 +15,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import (
     CellNetwork,
     DeviationBounds,
-    DeviationProgram,
+    LinearOracle,
     NullSpaceSettings,
-    deviation_program,
     is_network,
     tolerances,
     unpicked,
-    without_empty_rows,
     working_columns,
     working_equations,
 )
@@ -35,9 +32,6 @@ from tablecloak.methods.heuristics.deviation import DeviationFinder, Witness, me
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
-
-MOST_ENTRIES = NullSpaceSettings().max_entries
-"""Maximum number of equations times cells that are eliminated."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +47,10 @@ class WitnessSettings:
     max_program_cells: int = 1600
     """Maximum number of cells of a program that seeks a witness without a cell: larger ones publish more cells and take
     longer. Untested default."""
+    null_space: NullSpaceSettings = NullSpaceSettings()
+    """Sizes of the systems that are eliminated."""
     max_cut_bytes: int = 50_000_000
     """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows."""
-
-
-WITNESS_SETTINGS = WitnessSettings()
 
 
 class WitnessEngine(Protocol):
@@ -91,14 +84,14 @@ def engine_of(
     requirements: Sequence[Requirement],
     hidden: Bools,
     deadline: Deadline,
-    settings: WitnessSettings = WITNESS_SETTINGS,
+    settings: WitnessSettings = WitnessSettings(),
 ) -> WitnessEngine:
     """The engine that fits the table, the number of requirements and the time left; `hidden`: the cells at first."""
     if is_network(problem):
         return FlowWitnesses(problem, requirements, hidden, settings=settings)
-    if NullSpaceWitnesses.fits(problem, requirements, hidden) and deadline.left >= elimination_seconds(
-        problem, hidden, settings
-    ):
+    if NullSpaceWitnesses.fits(
+        problem, requirements, hidden, settings
+    ) and deadline.left >= elimination_seconds(problem, hidden, settings):
         return NullSpaceWitnesses(problem, requirements, hidden, settings)
     return ProgramWitnesses(problem, hidden, deadline, settings)
 
@@ -120,7 +113,7 @@ class FlowWitnesses:
         *,
         graph: CellNetwork | None = None,
         boxes: DeviationBounds | None = None,
-        settings: WitnessSettings = WITNESS_SETTINGS,
+        settings: WitnessSettings = WitnessSettings(),
     ) -> None:
         graph, boxes, self.settings = (
             graph or CellNetwork(problem),
@@ -203,7 +196,7 @@ class FlowWitnesses:
 
 
 def elimination_seconds(
-    problem: Problem, hidden: Bools, settings: WitnessSettings = WITNESS_SETTINGS
+    problem: Problem, hidden: Bools, settings: WitnessSettings = WitnessSettings()
 ) -> float:
     """Estimated time of the elimination of the equations of these cells; no deadline is checked meanwhile."""
     part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
@@ -220,31 +213,37 @@ class NullSpaceWitnesses:
         problem: Problem,
         requirements: Sequence[Requirement],
         hidden: Bools,
-        settings: WitnessSettings = WITNESS_SETTINGS,
+        settings: WitnessSettings = WitnessSettings(),
     ) -> None:
         self.hidden, self.settings, self._boxes = hidden.copy(), settings, DeviationBounds(problem)
-        self._columns = working_columns(problem.table)
+        self._oracle = LinearOracle(problem.table, settings.null_space)
         watched = np.unique([requirement.cell for requirement in requirements]).astype(np.int64)
         self._watched: Ints = watched[problem.must_hide[watched]]
         self._eliminate()
 
     @staticmethod
-    def fits(problem: Problem, requirements: Sequence[Requirement], hidden: Bools) -> bool:
+    def fits(
+        problem: Problem,
+        requirements: Sequence[Requirement],
+        hidden: Bools,
+        settings: WitnessSettings = WitnessSettings(),
+    ) -> bool:
         """Whether the system is small enough to be eliminated."""
-        part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
-        equations = np.unique(part.indices).size
+        part, most = (
+            working_columns(problem.table)[:, np.flatnonzero(hidden)],
+            settings.null_space.max_entries,
+        )
         return (
-            len(requirements) * hidden.size <= 4 * MOST_ENTRIES and part.shape[1] * equations <= MOST_ENTRIES
+            len(requirements) * hidden.size <= 4 * most
+            and part.shape[1] * np.unique(part.indices).size <= most
         )
 
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
-        self._attack: DeviationProgram = deviation_program(
-            without_empty_rows(csc_array(self._columns[:, self.cells]))
-        )
+        self._oracle.restrict(self.cells)
         self._tied = np.zeros(self.hidden.size, dtype=bool)
         if self._watched.size:
-            self._tied[self.cells] = self._attack.tied(np.searchsorted(self.cells, self._watched))
+            self._tied[self._oracle.tied(self._watched)] = True
 
     def close(self, cell: int) -> None:
         if self.hidden[self.cells].sum() < self.settings.refactor_share * self.cells.size:
@@ -255,16 +254,15 @@ class NullSpaceWitnesses:
         self.hidden[cell] = True
 
     def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
-        place, shown = int(np.searchsorted(self.cells, requirement.cell)), ~self.hidden[self.cells]
+        shown = ~self.hidden[self.cells]
         down, up = (side[self.cells] / requirement.level for side in self._boxes[requirement.attacker])
         down[shown] = up[shown] = 0.0
-        self._attack.set_bounds(-down, up)
-        moved, missing = np.zeros(self.cells.size, dtype=bool), 1.0
-        for upward in requirement.directions:
-            if missing > tolerances.WITNESS_MET:
-                missing -= self._attack.reach(place, upward, missing)
-                moved |= np.abs(self._attack.value) > tolerances.NULL_SPACE_MOVE
-        return None if missing > tolerances.WITNESS_MET else np.asarray(self.cells[moved])
+        self._oracle.set_bounds(down, up)
+        found = self._oracle.witness(requirement, 1.0 - tolerances.WITNESS_MET)
+        if found is None:
+            return None
+        moved = [np.abs(deviation) > tolerances.NULL_SPACE_MOVE for _, deviation in found.directions]
+        return np.asarray(self.cells[np.logical_or.reduce(moved)])
 
     def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         return []
@@ -287,7 +285,7 @@ class ProgramWitnesses:
         problem: Problem,
         hidden: Bools,
         deadline: Deadline,
-        settings: WitnessSettings = WITNESS_SETTINGS,
+        settings: WitnessSettings = WitnessSettings(),
     ) -> None:
         self.problem, self.settings = problem, settings
         self.finder = DeviationFinder(problem, working_equations(problem.table), hidden, deadline)

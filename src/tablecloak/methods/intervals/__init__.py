@@ -1,13 +1,16 @@
 """Parts of the interval methods: attainable intervals, repair, blur for print, starts."""
 
 from tablecloak.methods.intervals.attainable import (
+    BlurSettings,
     SideBounds,
+    check_blur,
     hidden_by_mark,
+    on_grid,
+    skewed,
     snapped,
     stated,
     tightened,
 )
-from tablecloak.methods.intervals.blur import BlurSettings, check_blur, on_grid, skewed
 from tablecloak.methods.intervals.recipe import (
     IntervalOptimiser,
     IntervalSettings,
@@ -18,23 +21,3 @@ from tablecloak.methods.intervals.recipe import (
     proposal_of,
 )
 from tablecloak.methods.intervals.slope_scaling import SlopeScaling
-
-__all__ = [
-    "BlurSettings",
-    "IntervalOptimiser",
-    "IntervalSettings",
-    "IntervalStrategy",
-    "OptimalIntervals",
-    "SideBounds",
-    "SlopeScaling",
-    "check_blur",
-    "hidden_by_mark",
-    "is_feasibility_checked",
-    "on_grid",
-    "optimised_and_blurred",
-    "proposal_of",
-    "skewed",
-    "snapped",
-    "stated",
-    "tightened",
-]

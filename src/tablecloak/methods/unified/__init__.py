@@ -10,6 +10,7 @@ from tablecloak.methods.unified.formulation import (
     Formulation,
     FormulationSettings,
     LinearConstraints,
+    ModelSolution,
     at_cells,
     combined_formulation,
     interval_formulation,
@@ -19,7 +20,6 @@ from tablecloak.methods.unified.formulation import (
     sufficient_deviation,
     suppression_formulation,
 )
-from tablecloak.methods.unified.model_solution import ModelSolution
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
 from tablecloak.methods.unified.separation import initial_protection_cuts
 from tablecloak.methods.unified.shown_values import (
@@ -30,30 +30,3 @@ from tablecloak.methods.unified.shown_values import (
     sum_constraints,
     with_senses,
 )
-
-__all__ = [
-    "Affine",
-    "CuttingPlaneModel",
-    "CuttingPlaneSettings",
-    "Formulation",
-    "FormulationSettings",
-    "LinearConstraints",
-    "ModelSolution",
-    "ProtectionCut",
-    "ShownFormulation",
-    "additivity",
-    "at_cells",
-    "combined_formulation",
-    "initial_protection_cuts",
-    "interval_formulation",
-    "joined",
-    "largest_deviation",
-    "length_unit",
-    "perturbation_formulation",
-    "rounding_formulation",
-    "solve_compact_model",
-    "sufficient_deviation",
-    "sum_constraints",
-    "suppression_formulation",
-    "with_senses",
-]

@@ -26,8 +26,12 @@ from scipy.sparse import csr_array, diags_array, hstack
 from tablecloak.arrays import Floats
 from tablecloak.attacker import DeviationBounds, is_network, working_equations
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.unified.formulation import Formulation, FormulationSettings, LinearConstraints
-from tablecloak.methods.unified.model_solution import ModelSolution
+from tablecloak.methods.unified.formulation import (
+    Formulation,
+    FormulationSettings,
+    LinearConstraints,
+    ModelSolution,
+)
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline
 from tablecloak.solvers import MipOptions, Outcome, solve_mip

@@ -23,6 +23,7 @@ where these are the first and the second model.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +32,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
 from tablecloak.model import Problem, box_deviation_bounds
+from tablecloak.solvers import Outcome
 
 
 @dataclass(frozen=True)
@@ -294,3 +296,23 @@ def largest_deviation(problem: Problem, factor: float) -> float:
     """The deviation that is counted on: `factor` times the largest level, on networks the largest level itself."""
     largest = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
     return (1.0 if is_network(problem) else factor) * max(largest, problem.table.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSolution:
+    """The best point (empty: none), whether it meets all requirements, its objective and the proven bound."""
+
+    outcome: Outcome
+    values: Floats
+    safe: bool
+    objective: float
+    bound: float
+    rounds: int
+    """Number of programs solved."""
+    cuts: int
+    """Number of cuts added."""
+
+    @classmethod
+    def none(cls) -> ModelSolution:
+        """The solution of a run that is stopped before the model has any point or bound."""
+        return cls(Outcome.TIME_LIMIT, np.zeros(0), False, math.inf, 0.0, 0, 0)

@@ -22,8 +22,11 @@ from tablecloak.attacker import (
     WitnessDeviation,
     is_network,
 )
-from tablecloak.methods.unified.local_separation import LocalSeparator
-from tablecloak.methods.unified.local_start import local_protection_cuts, separates_locally
+from tablecloak.methods.unified.local_separation import (
+    LocalSeparator,
+    local_protection_cuts,
+    separates_locally,
+)
 from tablecloak.methods.unified.protection_cuts import Separator
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline

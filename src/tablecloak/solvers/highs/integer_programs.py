@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.solvers.highs import running
-from tablecloak.solvers.highs.program import HighsProgram, highs_model, read_solution
+from tablecloak.solvers.highs.linear_programs import HighsProgram, highs_model, read_solution
 from tablecloak.solvers.highs.running import (
     DEFAULTS,
     DUAL,

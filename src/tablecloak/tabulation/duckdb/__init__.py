@@ -15,27 +15,3 @@ from tablecloak.tabulation.duckdb.aggregation import (
 from tablecloak.tabulation.duckdb.reader import Part, csv_fault, file_parts, frame_part, read_columns
 from tablecloak.tabulation.duckdb.records import CodeList, Loaded, Reading, load
 from tablecloak.tabulation.duckdb.session import MEMORY, session
-
-__all__ = [
-    "HOLDINGS",
-    "MEMORY",
-    "RESPONDENTS",
-    "CodeList",
-    "ContributorSummary",
-    "Level",
-    "Loaded",
-    "Part",
-    "Reading",
-    "Shape",
-    "cell_sums",
-    "csv_fault",
-    "file_parts",
-    "frame_part",
-    "leaf_keys",
-    "load",
-    "read_columns",
-    "rounded_sums",
-    "session",
-    "sum_decimals",
-    "tally",
-]

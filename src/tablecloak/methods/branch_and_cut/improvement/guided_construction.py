@@ -14,8 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats
-from tablecloak.methods.branch_and_cut.improvement.backoff import Backoff
-from tablecloak.methods.branch_and_cut.improvement.base import Stage
+from tablecloak.methods.branch_and_cut.improvement.base import Backoff, Stage
 from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.search import SearchContext

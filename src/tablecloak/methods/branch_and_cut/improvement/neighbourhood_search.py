@@ -17,8 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.arrays import Bools, Ints
-from tablecloak.methods.branch_and_cut.improvement.backoff import Backoff
-from tablecloak.methods.branch_and_cut.improvement.base import Stage
+from tablecloak.methods.branch_and_cut.improvement.base import Backoff, Stage
 from tablecloak.methods.branch_and_cut.improvement.guided_construction import eliminates, repair
 from tablecloak.methods.branch_and_cut.improvement.iterated_greedy import IteratedGreedy, cells_around
 from tablecloak.methods.branch_and_cut.improvement.restricted import is_large_network
