@@ -24,7 +24,6 @@ from tablecloak.attacker.oracle import (
 from tablecloak.attacker.presolve import (
     Component,
     Reduction,
-    is_ready,
     reduce,
     same_structure,
     structure_of,
@@ -93,7 +92,6 @@ __all__ = [
     "entry_ranges",
     "in_integers",
     "is_network",
-    "is_ready",
     "orient",
     "plain",
     "reduce",

@@ -16,7 +16,7 @@ from tablecloak.methods.cuts import capacity_separator_of
 from tablecloak.methods.heuristics import Elimination, NullSpaceWitnesses, by_decreasing_weight, witnesses
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.kernels import null_space_simplex
+from tablecloak.solvers import kernels
 from tablecloak.testing import KINDS, random_problem
 
 OPTIONS = {
@@ -136,7 +136,7 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
     monkeypatch.setattr(witnesses, "deviation_program", null_space.WarmDeviationProgram)
     check(problem, start_of(problem))
     monkeypatch.undo()
-    monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
+    monkeypatch.setattr(kernels, "farthest_deviation", lambda *_: (kernels.Ending.LOST, 0))
     check(problem, start_of(problem))
     assert usual.sum() < start_of(problem).sum()
 
