@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from cases.reliability.targets import TARGETS, block_case, prepare
+from cases.reliability.targets import TARGETS, block_case
 from runner import RESULTS, Case, Row, Store, code_facts, measure
 
 MOST_BLOCKS = 5_000
@@ -94,7 +94,7 @@ def main(
 
 def _run(plan: list[tuple[str, Case]], stores: dict[str, Store], workers: int, until: float | None) -> None:
     part_of = {id(case): part for part, case in plan}
-    stream = measure([case for _, case in plan], workers=workers, prepare=prepare)
+    stream = measure([case for _, case in plan], workers=workers)
     faults = 0
     try:
         for case, row in stream:

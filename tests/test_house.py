@@ -57,9 +57,6 @@ these names that its own begins with; of the files of `methods` itself those nam
 are the base."""
 OPEN = {"methods", "solvers"}
 """Packages whose subpackages are entered through their own `__init__`; of others the outermost one counts."""
-ENTERED_BY_FILE = {
-    "solvers.kernels": "importing one of its files compiles it, and nothing else should be compiled"
-}
 BESIDE_THE_DOOR = {
     ("weights", "model.weights"): "it is this file, as a public module",
 }
@@ -75,7 +72,7 @@ PORTFOLIO = {
 """The one recipe that runs other recipes: it imports their functions and parameters, and not the catalogue."""
 CHECKED_BY = {"testing.checks": {"auditing"}}
 """Checks that call what they check."""
-SOLVERS_AND_COMPILERS = {"highspy", "numba", "pyscipopt"}
+SOLVERS = {"highspy", "pyscipopt"}
 
 MOST_LINES = 600
 STATE = {
@@ -225,8 +222,6 @@ def test_packages_are_entered_through_their_door(name: str) -> None:
         if (name, target) in BESIDE_THE_DOOR:
             continue
         outside = [each for each in containing(target) if not inside(package, each)]
-        if any(each in ENTERED_BY_FILE for each in outside):
-            continue
         if not outside:
             assert target not in PACKAGES or target == "", f"{name} imports {what} from its own {module}"
             continue
@@ -272,19 +267,9 @@ def test_exceptions_are_needed() -> None:
 
 
 @EVERY_FILE
-def test_only_solvers_import_solvers_and_compilers(name: str) -> None:
+def test_only_solvers_import_solvers(name: str) -> None:
     outside = {module.split(".")[0] for module, _ in imports_of(name)}
-    assert inside(name, "solvers") or not outside & SOLVERS_AND_COMPILERS
-
-
-@EVERY_FILE
-def test_kernels_are_imported_where_they_are_used(name: str) -> None:
-    """At the top of a file only kernels import kernels: importing one compiles it."""
-    at_the_top = {node.module or "" for node in tree_of(name).body if isinstance(node, ast.ImportFrom)}
-    entered = [
-        module for module in at_the_top for each in ENTERED_BY_FILE if inside(module, f"{PACKAGE}.{each}")
-    ]
-    assert not entered or any(inside(name, each) for each in ENTERED_BY_FILE)
+    assert inside(name, "solvers") or not outside & SOLVERS
 
 
 @EVERY_FILE

@@ -26,7 +26,6 @@ from tablecloak.methods.timed_audit import audited_first
 from tablecloak.model import EVERYTHING, Intervals, Rounding, Status, Suppression
 from tablecloak.progress import NEVER, Deadline, TimeUp, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import assert_protected
 from test_conformance import NO_ROUNDING, PARAMS, WITHOUT_LIMIT, protected
 from tests.methods.heuristics.test_hypercubes import problem_of
@@ -42,7 +41,6 @@ EVERY_METHOD = pytest.mark.parametrize("method", list(METHODS))
 @pytest.fixture
 def no_clock(monkeypatch):
     """Clocks that raise where they are read by a method or an engine, and solvers that refuse a finite time limit."""
-    load_kernels()  # it measures how long that takes, and decides nothing by it
 
     def guarded(clock):
         def read():
@@ -263,16 +261,6 @@ def test_a_watched_deadline_ends_a_judgement(monkeypatch):
     with deadline.stoppable():
         raise KeyboardInterrupt
     assert deadline.interrupted and deadline.later(0.5).left == 0.5
-
-
-def test_compiled_code_is_loaded_before_the_limit_begins(monkeypatch):
-    loaded = []
-    module = import_module("tablecloak.protection")
-    monkeypatch.setattr(module, "load_kernels", lambda: loaded.append(1))
-    protect(FIXTURES["two way"](), "suppress-greedy")
-    assert not loaded
-    protect(FIXTURES["two way"](), "suppress-greedy", params={"seconds": 60})
-    assert loaded
 
 
 def test_the_summary_says_that_everything_is_hidden():

@@ -66,7 +66,6 @@ HEAVY = (
     "highspy",
     "jinja2",
     "matplotlib",
-    "numba",
     "pandas",
     "polars",
     "pyarrow",
@@ -93,10 +92,6 @@ def functions_of(name: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFu
     return within(tree_of(name), name)
 
 
-def is_kernel(name: str) -> bool:
-    return name.startswith("solvers.kernels")
-
-
 def excesses() -> dict[str, str]:
     """What is larger than its limit: ``name: limit`` and by how much."""
     found = {}
@@ -106,7 +101,7 @@ def excesses() -> dict[str, str]:
             parameters = [each.arg for each in given if each.arg not in ("self", "cls")]
             public = not whole.rpartition(".")[2].startswith("_") and _is_public(whole)
             sizes = {}
-            if not is_kernel(name) and not name.startswith(WIDE_DOORS):
+            if not name.startswith(WIDE_DOORS):
                 sizes["lines of a function"] = (function.end_lineno or 0) - function.lineno + 1
                 if not public:
                     sizes["parameters"] = len(parameters)
@@ -158,8 +153,8 @@ def test_no_class_name_twice() -> None:
 
 @EVERY_FILE
 def test_tuned_numbers_are_settings(name: str) -> None:
-    """Upper-case numbers stand in settings, tolerances and kernels only, or are facts of the outside world."""
-    if name.endswith(("settings", "tolerances")) or is_kernel(name) or _is_fact(name):
+    """Upper-case numbers stand in settings and tolerances only, or are facts of the outside world."""
+    if name.endswith(("settings", "tolerances")) or _is_fact(name):
         return
     found = []
     for node in tree_of(name).body:

@@ -13,7 +13,6 @@ from runner import Case, Row
 from tablecloak import Problem, Result, protect, write_jj
 from tablecloak.formats.jj import parse_jj
 from tablecloak.methods import METHODS
-from tablecloak.solvers.graphs import warm_up as compile_kernels
 from tablecloak.testing.instances import class_one, three_way_class_one
 
 OURS, PEER = "tablecloak", "pytauargus"
@@ -37,9 +36,8 @@ class Part:
 
 
 def warm_up() -> float:
-    """Compile everything before the clock runs; gives the seconds this took."""
+    """Load the solvers before the clock runs; gives the seconds this took."""
     start = time.perf_counter()
-    compile_kernels()
     for problem in (make() for make in WARMING):
         for method in ("suppress-greedy", "suppress-optimal", "suppress-three-phase"):
             if method != "suppress-three-phase" or len(problem.table.dimensions) == 2:

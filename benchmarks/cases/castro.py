@@ -103,7 +103,7 @@ def instances(seed: int) -> list[Instance]:
 
 @cache
 def warm_up() -> None:
-    """Compile what is measured, once a process."""
+    """Load what is measured, once a process."""
     problem = generator_one(20, 20, 20, 0)
     for costs in ("strata", "weight"):
         protect(problem, "suppress-shortest-path", params={"costs": costs, "seconds": 60.0})

@@ -25,7 +25,6 @@ from runner import RESULTS, Case, Row, Store, code_facts
 from tablecloak import Dimension, Levels, Problem, TablecloakError, audit, protect
 from tablecloak.methods import METHODS
 from tablecloak.model import Result, Suppression
-from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing.instances import nested
 from tablecloak.testing.random_tables import flat, table_of_leaves
 
@@ -116,7 +115,6 @@ def limit_row(make: Make, method: str, limits: tuple[float, ...]) -> Row:
 def interrupt_row(make: Make, method: str, moment: float) -> Row:
     """One run that is interrupted, unless it ends before."""
     problem, before = make(), signal.signal(signal.SIGINT, signal.default_int_handler)
-    load_kernels()
     timer = threading.Timer(moment, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -142,7 +140,6 @@ def _row(
     ended: Callable[[], None] = lambda: None,
 ) -> Row:
     """What came out, how long it took on the clock and on the processor, and whether the limit was kept."""
-    load_kernels()
     start, work = time.perf_counter(), time.process_time()
     facts: Row = {"status": "", "safe": None, "cost": None, "first_s": None, "notes": "", "everything": False}
     try:

@@ -30,10 +30,9 @@ from tablecloak.model import (
     Suppression,
 )
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.graphs import load_kernels
 
 DEFAULT = "suppress-auto"
-PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "numba", "pyscipopt")
+PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "pyscipopt")
 """What results depend on, as far as it is installed."""
 
 STOPPED_BY = {
@@ -67,8 +66,6 @@ def protect(
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError("Seed", ["a seed is a whole number that is not negative"])
     settings = chosen.make_params(params or {})
-    if getattr(settings, "seconds", None) is not None:
-        load_kernels()  # the limit is for the method, not for loading compiled code
     start = time.perf_counter()
     watch = _Watch(progress, start)
     proposal = chosen.function(problem, params=settings, rng=np.random.default_rng(seed), progress=watch)

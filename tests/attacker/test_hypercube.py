@@ -9,7 +9,7 @@ import pytest
 
 from tablecloak.attacker import Cubes, structure_of, working_columns
 from tablecloak.model import Dimension, Hierarchy, Table
-from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
+from tablecloak.solvers.kernels import FORBIDDEN
 
 TREE = {"A": ["a1", "a2", "a3"], "B": {"B1": ["b1", "b2"], "B2": ["b3"]}, "C": ["c1", "c2"]}
 

@@ -11,9 +11,14 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from fixtures import FIXTURES
-from tablecloak.attacker import DeviationProgram, deviation_program
-from tablecloak.attacker.null_space import NullSpaceProgram, NullSpaceSettings, WarmDeviationProgram
-from tablecloak.solvers.kernels import null_space_simplex
+from tablecloak.attacker import deviation_program
+from tablecloak.attacker.null_space import (
+    DeviationProgram,
+    NullSpaceProgram,
+    NullSpaceSettings,
+    WarmDeviationProgram,
+)
+from tablecloak.solvers import kernels
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 ENGINES = (NullSpaceProgram, WarmDeviationProgram)
@@ -234,15 +239,15 @@ def test_a_lost_kernel_is_rescued(table, monkeypatch):
     """Answer, witness and proof are those of a linear program; afterwards the kernel goes on."""
     rng = np.random.default_rng(8)
     matrix = random_support(table, rng)
-    attack, count, kernel = NullSpaceProgram(matrix), matrix.shape[1], null_space_simplex.farthest
+    attack, count, kernel = NullSpaceProgram(matrix), matrix.shape[1], kernels.farthest_deviation
     for round_ in range(6):
         bounds = random_bounds(rng, count)
         attack.set_bounds(*bounds)
         with monkeypatch.context() as patch:
-            patch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
+            patch.setattr(kernels, "farthest_deviation", lambda *_: (kernels.Ending.LOST, 0))
             for cell in rng.permutation(count)[:4].tolist():
                 check_answer(attack, matrix, bounds, cell, round_ % 2 == 0, 1e4)
-        assert null_space_simplex.farthest is kernel
+        assert kernels.farthest_deviation is kernel
         for cell in rng.permutation(count)[:4].tolist():
             check_answer(attack, matrix, bounds, cell, round_ % 2 == 1, 1e4)
 
@@ -278,7 +283,7 @@ def test_independent_rows_and_columns(seed):
     rng = np.random.default_rng(seed + 70)
     matrix = random_matrix(rng) if seed % 2 else random_support(TABLES[seed % len(TABLES)], rng)
     dense = matrix.toarray()
-    rows, columns = null_space_simplex.independent(np.ascontiguousarray(dense.copy()))
+    rows, columns = kernels.independent_part(np.ascontiguousarray(dense.copy()))
     rank = int(np.linalg.matrix_rank(dense)) if dense.size else 0
     assert rows.size == columns.size == rank
     assert np.unique(rows).size == np.unique(columns).size == rank

@@ -20,7 +20,6 @@ from tablecloak.methods.branch_and_cut.settings import NO_SHIFT, Shift
 from tablecloak.methods.cuts import Aggregation
 from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
 from tablecloak.solvers import scip
-from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import instances
 
 WATCHED: tuple[tuple[Any, str], ...] = (
@@ -96,7 +95,6 @@ def pieces() -> Iterator[Any]:
 @needs_scip
 @pytest.mark.parametrize("variant", study.VARIANTS)
 def test_every_variant_finds_the_optimum_and_leaves_everything_as_it_was(variant: str) -> None:
-    load_kernels()  # the clock of a report begins after that, that of the study before
     before = list(pieces())
     result, row, _ = run(variant)
     assert all(now is was for now, was in zip(pieces(), before, strict=True))

@@ -20,7 +20,6 @@ from tablecloak.model import Levels, Problem, Requirement, Side, Status
 from tablecloak.protection import protect
 from tablecloak.solvers import Outcome
 from tablecloak.solvers.graphs import Network
-from tablecloak.solvers.kernels import bottleneck_paths
 from tablecloak.testing import assert_protected, cheapest_by_enumeration, random_problem
 from tablecloak.testing.instances import class_one, class_two
 from two_way import (
@@ -232,9 +231,8 @@ def test_widest_paths_agree_with_maximum_flows(seed):
     for step in (-0.5, 0.0, 0.5, 3.0):
         need = np.where(np.isinf(reach), 100.0, reach) + step
         keep = need > 0
-        fine = bottleneck_paths.levels_met(
-            nodes, (tail, head), up, down, asked[keep], upward[keep], need[keep].astype(float)
-        )
+        network = Network(nodes, tail, head, up, down)
+        fine = network.meets(asked[keep], upward[keep], need[keep].astype(float))
         assert (fine == (need <= reach)[keep]).all()
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.attacker import orient
-from tablecloak.solvers.kernels import presolve
+from tablecloak.solvers import kernels
 
 Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,7 +56,7 @@ def test_unpick_removes_what_is_alone_in_a_row(seed: int) -> None:
                 break
             alive &= ~gone
         start, row, _ = arrays(matrix)
-        np.testing.assert_array_equal(presolve.unpick(start, row, matrix.shape[0], columns), alive)
+        np.testing.assert_array_equal(kernels.unpick(start, row, matrix.shape[0], columns), alive)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -65,7 +65,7 @@ def test_take_keeps_columns_and_drops_empty_rows(seed: int) -> None:
         columns = some(matrix, seed)
         expected = matrix[:, columns]
         expected = expected[(expected != 0).any(axis=1)]
-        found = presolve.take(*arrays(matrix), matrix.shape[0], columns)
+        found = kernels.take_columns(*arrays(matrix), matrix.shape[0], columns)
         np.testing.assert_array_equal(dense(*found), expected)
 
 
@@ -74,7 +74,9 @@ def test_take_keeps_columns_and_drops_empty_rows(seed: int) -> None:
 def test_split_finds_the_parts_and_the_networks_among_them(seed: int, entries: tuple[float, ...]) -> None:
     for matrix in matrices(seed, entries):
         columns = some(matrix, seed)
-        part, network, nodes, tail, head, sign = presolve.split(*arrays(matrix), matrix.shape[0], columns)
+        part, network, nodes, tail, head, sign = kernels.split_components(
+            *arrays(matrix), matrix.shape[0], columns
+        )
         own = matrix[:, columns]
         tied = ((own != 0).T.astype(int) @ (own != 0).astype(int)) > 0
         expected = connected_components(tied, directed=False)[1] if columns.size else part
@@ -103,7 +105,7 @@ def test_split_of_a_long_path_is_one_network() -> None:
         shape=(size + 1, size),
     )
     start, row = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
-    part, network, nodes, *_ = presolve.split(start, row, matrix.data, size + 1, np.arange(size))
+    part, network, nodes, *_ = kernels.split_components(start, row, matrix.data, size + 1, np.arange(size))
     assert network.tolist() == [True] and not part.any() and nodes == size + 1
 
 
@@ -111,7 +113,7 @@ def test_split_of_a_long_path_is_one_network() -> None:
 def test_ties_say_all_that_rows_with_two_entries_say(seed: int) -> None:
     for matrix in matrices(seed, (1.0, -1.0, 2.0, -2.0)):
         rows, columns = matrix.shape
-        group, ratio = presolve.tie(*arrays(matrix), rows)
+        group, ratio = kernels.tie_columns(*arrays(matrix), rows)
         groups = int(group.max(initial=-1)) + 1
         spread = np.zeros((columns, groups))
         spread[np.arange(columns), group] = ratio
@@ -123,7 +125,7 @@ def test_ties_say_all_that_rows_with_two_entries_say(seed: int) -> None:
         assert np.linalg.matrix_rank(spread) == freedom if columns else groups == 0
         merged = matrix @ spread
         merged = merged[(np.abs(merged) > 1e-9).any(axis=1)]
-        found = dense(*presolve.merge(*arrays(matrix), rows, group, ratio, groups))
+        found = dense(*kernels.merge_columns(*arrays(matrix), rows, group, ratio, groups))
         np.testing.assert_allclose(
             sorted(found.round(9).tolist()), sorted((merged.round(9) + 0.0).tolist()), atol=1e-9
         )
@@ -131,7 +133,7 @@ def test_ties_say_all_that_rows_with_two_entries_say(seed: int) -> None:
 
 def test_contradictory_ties_hold_the_whole_group() -> None:
     matrix = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]])
-    group, ratio = presolve.tie(*arrays(matrix), 3)
+    group, ratio = kernels.tie_columns(*arrays(matrix), 3)
     assert group.tolist() == [0, 0, 0, 1] and ratio.tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
@@ -140,10 +142,10 @@ def test_groups_are_confined_to_what_all_their_columns_allow(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for matrix in matrices(seed, (1.0, -1.0, 2.0)):
         rows, columns = matrix.shape
-        group, ratio = presolve.tie(*arrays(matrix), rows)
+        group, ratio = kernels.tie_columns(*arrays(matrix), rows)
         groups = int(group.max(initial=-1)) + 1
         low, high = -rng.choice([0.0, 1.0, 4.0, np.inf], columns), rng.choice([0.0, 2.0, np.inf], columns)
-        lowest, highest = presolve.confine(group, ratio, groups, low, high)
+        lowest, highest = kernels.group_bounds(group, ratio, groups, low, high)
         for number in range(groups):
             own, share = group == number, ratio[group == number]
             if (share == 0).any():
@@ -162,10 +164,10 @@ def test_sums_of_whole_numbers_are_exact(seed: int) -> None:
         whole = data.astype(np.int64)
         amount = rng.integers(-(2**55), 2**55, columns) * rng.integers(0, 2, columns)
         sums = [sum(int(x) * int(y) for x, y in zip(line, amount, strict=True)) for line in matrix]
-        assert presolve.balanced(start, row, whole, rows, amount) is (not any(sums))
-        assert presolve.balanced(start, row, whole, rows, np.zeros(columns, dtype=np.int64))
+        assert kernels.is_balanced(start, row, whole, rows, amount) is (not any(sums))
+        assert kernels.is_balanced(start, row, whole, rows, np.zeros(columns, dtype=np.int64))
         factor = rng.integers(-(2**55), 2**55, rows)
-        found = presolve.combined(start, row, whole, factor)
+        found = kernels.combined_rows(start, row, whole, factor)
         assert found.tolist() == [
             sum(int(x) * int(y) for x, y in zip(column, factor, strict=True)) for column in matrix.T
         ]
@@ -175,7 +177,7 @@ def test_sums_of_whole_numbers_are_exact(seed: int) -> None:
 def test_unfold_writes_columns_and_their_negatives(seed: int) -> None:
     for matrix in matrices(seed, (1.0, -3.0)):
         asked = some(matrix, seed)
-        *found, count = presolve.unfold(*arrays(matrix), asked)
+        *found, count = kernels.unfold(*arrays(matrix), asked)
         expected = np.hstack([matrix, -matrix, matrix[:, asked], -matrix[:, asked]])
         assert count == expected.shape[1]
         np.testing.assert_array_equal(dense(*found, matrix.shape[0]), expected)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from tablecloak.solvers.kernels.sign_annealing import balanced_senses
+from tablecloak.solvers import balanced_senses
 
 
 def amounts(seed: int, count: int, rows: int):

@@ -8,7 +8,7 @@ from math import lcm
 import numpy as np
 import pytest
 
-from tablecloak.solvers.kernels.unbiased_rounding import round_residues
+from tablecloak.solvers.graphs import round_residues
 
 
 def grid(inner: list[list[int]]) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:

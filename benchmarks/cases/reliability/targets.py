@@ -15,7 +15,6 @@ from cases.reliability.busy import BUSY, examine_busy
 from cases.reliability.findings import FAULTS, Examine, Fault, Findings, examine_all
 from cases.reliability.methods import METHOD_RUNS, OPTIMA, examine_methods, examine_optimum
 from runner import Case, Row
-from tablecloak.solvers.graphs import warm_up
 
 SHOWN_FAULTS = 5
 """Faults of a block whose text is kept in its row."""
@@ -151,8 +150,3 @@ def _noted(part: str, examine: Examine, seed: int) -> Findings:
     found = examine(seed)
     note.unlink(missing_ok=True)
     return found
-
-
-def prepare() -> None:
-    """Compile the kernels before the clock of a block runs."""
-    warm_up()

@@ -32,7 +32,6 @@ from tablecloak.methods import METHODS
 from tablecloak.model import Problem, Result, Status, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs import warm_up
 
 NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
 NOT_RUN = "not-run"
@@ -256,8 +255,6 @@ def compare(
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError("Seed", ["a seed is a whole number that is not negative"])
     plan = _plan(methods, seconds)
-    progress("compile kernels", 0, 1)
-    warm_up()  # or the first method would be charged for it
     outcomes = []
     for name, (method, params) in plan.items():
         outcome = _outcome(name, method, params, problem, seed, _Named(name, progress), executor)

@@ -23,7 +23,6 @@ from tablecloak.attacker.oracle import (
 from tablecloak.attacker.presolve import (
     Component,
     Reduction,
-    is_ready,
     reduce,
     same_structure,
     structure_of,

@@ -39,7 +39,7 @@ from tablecloak.attacker.tolerances import (
     RELATIVE_NOISE,
 )
 from tablecloak.model import exact_number
-from tablecloak.solvers import Columns
+from tablecloak.solvers import Columns, kernels
 
 Amount = Fraction | float
 """A fraction, or infinity."""
@@ -96,10 +96,8 @@ class IntegralSystem:
 
         `base`: integers that were subtracted before the program was solved.
         """
-        from tablecloak.solvers.kernels import exact_deviations
-
         if self._integers is not None and isinstance(base, float) and not base:
-            found, integral = exact_deviations.rounded(
+            found, integral = kernels.rounded_deviation(
                 self._start, self._row, self._integers, self.rows, self._sum, amount, low, high
             )
             if found:
@@ -123,9 +121,7 @@ class IntegralSystem:
         slack = np.minimum(amount - low, high - amount)[moved]
         if (slack <= 0.0).any():
             return False
-        from tablecloak.solvers.kernels import exact_deviations
-
-        left, correction = exact_deviations.correction(
+        left, correction = kernels.least_correction(
             self._start,
             self._row,
             self._data,
@@ -144,12 +140,10 @@ class IntegralSystem:
 
     def keeps(self, numerator: Ints) -> bool:
         """Whether integral amounts of the columns satisfy every equation."""
-        from tablecloak.solvers.kernels import presolve
-
         most = self._widest[0] * self._largest * float(np.abs(numerator).max(initial=0))
         if self._integers is not None and most < EXACT_SUM:
             return bool(
-                presolve.balanced(
+                kernels.is_balanced(
                     self._start, self._row, self._integers, self.rows, np.ascontiguousarray(numerator)
                 )
             )
@@ -191,12 +185,10 @@ class IntegralSystem:
 
     def bound(self, column: int, sign: int, duals: Floats, low: Floats, high: Floats) -> Amount:
         """Upper bound of sign * d_column by the row duals of a program that minimises -sign * d_column."""
-        from tablecloak.solvers.kernels import exact_deviations
-
         best: Amount = math.inf
         for denominator in _denominators(duals):
             if denominator == 1 and self._integers is not None:
-                small, most = exact_deviations.whole_bound(
+                small, most = kernels.whole_bound(
                     self._start, self._row, self._integers, self._weight, duals, column, sign, low, high
                 )
                 if small:
@@ -226,12 +218,10 @@ class IntegralSystem:
 
     def _weights(self, factors: Floats, column: int, own: int) -> Ints | None:
         """w = own e_column + M'factors; None where the sums may leave int64."""
-        from tablecloak.solvers.kernels import presolve
-
         most = self._widest[1] * self._largest * (float(np.abs(factors).max(initial=0.0)) + abs(own))
         if self._integers is None or most >= EXACT_SUM:
             return None
-        weights = presolve.combined(self._start, self._row, self._integers, factors.astype(np.int64))
+        weights = kernels.combined_rows(self._start, self._row, self._integers, factors.astype(np.int64))
         weights[column] += own
         return np.asarray(weights)
 
@@ -273,9 +263,7 @@ def widest(weights: Ints, low: Floats, high: Floats) -> int | None:
 
 def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | None:
     """The mirror image of a deviation, as long as it fits within low..high; None where it cannot move."""
-    from tablecloak.solvers.kernels import exact_deviations
-
-    mirror, denominator = exact_deviations.mirrored(*deviation, low, high)
+    mirror, denominator = kernels.mirrored(*deviation, low, high)
     return Deviation(mirror, denominator) if denominator else None
 
 
@@ -284,9 +272,7 @@ def stretched(deviation: Deviation, low: Floats, high: Floats) -> Deviation | No
 
 def _denominators(amount: Floats) -> Iterator[int]:
     """Small denominators for which the amounts are nearly integral."""
-    from tablecloak.solvers.kernels import exact_deviations
-
-    integral, common = exact_deviations.common_denominator(
+    integral, common = kernels.common_denominator(
         amount, NEAR_RATIONAL, RELATIVE_NOISE, LARGEST_DENOMINATOR, LARGEST_COMMON_DENOMINATOR
     )
     if integral:

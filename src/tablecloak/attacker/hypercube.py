@@ -12,8 +12,7 @@ repeated until nothing changes, from several starts. Cells with tighter bounds, 
 violations, which weigh more than any price; places of a kind of marginal that the table does not have count nothing.
 The result is checked against the equations.
 
-The work is done by the compiled kernels of `tablecloak.solvers.kernels.hypercubes`, which are imported by the first
-call.
+The work is done by the compiled kernels of `hypercubes`.
 
 Reference: Giessing & Repsilber (2002), Tools and strategies to protect multiple tables with the GHQUAR cell suppression
 engine, for hypercubes; walks under hierarchies and the search by dimensions are extensions.
@@ -43,6 +42,7 @@ from tablecloak.attacker.grid import CodeGrid
 from tablecloak.attacker.inference import Tick
 from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.model import RequiredLevels, Table
+from tablecloak.solvers import kernels
 
 Signs = NDArray[np.int8]
 
@@ -73,41 +73,38 @@ class Cubes:
     def __init__(self, grid: CodeGrid, cells: Ints, columns: csc_array) -> None:
         trees = [_Tree.of(parents) for parents in grid.parents]
         shape = np.array(grid.shape, dtype=np.int64)
-        self._stride = _strides(shape)
-        self._kind_stride = _strides(np.array(grid.levels, dtype=np.int64) + 1)
+        stride, kind_stride = _strides(shape), _strides(np.array(grid.levels, dtype=np.int64) + 1)
         deep = [depth[np.argsort(tree.number)] for depth, tree in zip(grid.depth, trees, strict=True)]
         coordinates = np.stack([tree.number[grid.coordinates[:, d]] for d, tree in enumerate(trees)], axis=1)
-        kinds = sum(deep[d][coordinates[:, d]] * self._kind_stride[d] for d in range(shape.size))
+        kinds = sum(deep[d][coordinates[:, d]] * kind_stride[d] for d in range(shape.size))
         self._key = np.full(columns.shape[1], -1, dtype=np.int64)
-        self._key[cells] = coordinates @ self._stride
-        self._place = np.full(int(shape.prod()), -1, dtype=np.int32)
-        self._place[self._key[cells]] = cells
-        self._there = np.zeros(int(np.prod(np.array(grid.levels) + 1)), dtype=np.bool_)
-        self._there[kinds] = True
-        self._trees = (
+        self._key[cells] = coordinates @ stride
+        place = np.full(int(shape.prod()), -1, dtype=np.int32)
+        place[self._key[cells]] = cells
+        there = np.zeros(int(np.prod(np.array(grid.levels) + 1)), dtype=np.bool_)
+        there[kinds] = True
+        codes = (
             np.concatenate([[0], np.cumsum(shape)]).astype(np.int32),
             np.concatenate([tree.parent for tree in trees]).astype(np.int32),
             np.concatenate([tree.end for tree in trees]).astype(np.int32),
             np.concatenate(deep).astype(np.int32),
         )
-        self._columns = (
+        equations = (
             columns.indptr.astype(np.int32),
             columns.indices.astype(np.int32),
             columns.data.astype(np.float64),
-            np.zeros(columns.shape[0]),
         )
-        longest = int(shape.max())
-        self._scratch = np.zeros(longest), np.zeros(longest, dtype=np.int32)
+        self._arrays = kernels.HypercubeArrays(
+            stride, kind_stride, codes, place, there, equations, columns.shape[0]
+        )
 
     @staticmethod
     def fits(grid: CodeGrid, limits: CubeLimits = LIMITS) -> bool:
         """Whether the grid is within the limits of memory and of the kernels."""
-        from tablecloak.solvers.kernels.hypercubes import LONGEST
-
         places = 1
         for size in grid.shape:
             places *= size
-        return places <= limits.max_places and 2 * max(grid.levels) + 2 <= LONGEST
+        return places <= limits.max_places and 2 * max(grid.levels) + 2 <= kernels.LONGEST
 
     def cheapest(
         self, cell: int, level: float, price: Floats, up: Floats, down: Floats, starts: int, seed: int
@@ -117,28 +114,15 @@ class Cubes:
         `price` of hiding each cell, `FORBIDDEN` where that must not be; `up`, `down`: the deviation bounds of every
         cell. For a level below the cell exchange `up` and `down`.
         """
-        from tablecloak.solvers.kernels.hypercubes import MOST_CORNERS, search
-
         if self._key[cell] < 0:
             return None
-        corners, signs = np.zeros(MOST_CORNERS, dtype=np.int32), np.zeros(MOST_CORNERS, dtype=np.int8)
-        size = search(
-            self._key[cell],
-            level,
-            self._stride,
-            self._kind_stride,
-            self._trees,
-            (self._place, self._there),
-            (price, up, down),
-            self._columns,
-            self._scratch,
-            (starts, seed),
-            (corners, signs),
+        corners, signs = kernels.cheapest_hypercube(
+            self._arrays, int(self._key[cell]), level, price, up, down, starts, seed
         )
-        if size == 0:
+        if corners.size == 0:
             return None
-        order = np.argsort(corners[:size])
-        return Cube(corners[:size][order].astype(np.int64), signs[:size][order])
+        order = np.argsort(corners)
+        return Cube(corners[order].astype(np.int64), signs[order])
 
 
 def _strides(shape: Ints) -> Ints:

@@ -21,7 +21,7 @@ from tablecloak.attacker.inference import Extents, Tick
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution, kernels
 
 _END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
 """The bound at which a column lies, by those of its parts up and down, both from zero."""
@@ -171,11 +171,7 @@ class _Push:
 
     def _credit(self, witness: Deviation) -> None:
         """Raise the reach of every cell to its deviation in a witness, in integral units."""
-        from tablecloak.solvers.kernels import exact_deviations
-
-        exact_deviations.credit(
-            self.group, self.ratio, *witness, self.side[False].reach, self.side[True].reach
-        )
+        kernels.credit(self.group, self.ratio, *witness, self.side[False].reach, self.side[True].reach)
 
     def _remember(self, witness: Deviation) -> None:
         """Credit a witness and its mirror image, and keep them."""
@@ -293,12 +289,8 @@ class _Push:
 
     def _learn(self, solution: Solution) -> Deviation | None:
         """Credit the deviation of a solution: an exact one, which is returned, or one next to it."""
-        from tablecloak.solvers.kernels import exact_deviations
-
         low, high = self.attack.low, self.attack.high
-        amount = exact_deviations.folded(
-            solution.values, self.attack.system.count, self.target_columns, self.scale
-        )
+        amount = kernels.folded(solution.values, self.attack.system.count, self.target_columns, self.scale)
         witness = self.attack.system.deviation(amount, low, high)
         if witness is not None:
             self._remember(witness)

@@ -26,7 +26,8 @@ from scipy.sparse.linalg import splu
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.tolerances import EQUATION_MET, PROPORTIONAL
 from tablecloak.errors import SolverError
-from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, kernels
+from tablecloak.solvers.kernels import Ending
 
 
 @dataclass(frozen=True)
@@ -121,23 +122,19 @@ class NullSpaceProgram:
     """The null space of `matrix`, a column for each cell: a dense table and a simplex method on it."""
 
     def __init__(self, matrix: csc_array, settings: NullSpaceSettings = NullSpaceSettings()) -> None:
-        from tablecloak.solvers.kernels import null_space_simplex
-
-        self._kernels, self._matrix, self.settings = null_space_simplex, matrix, settings
+        self._matrix, self.settings = matrix, settings
         self._rescue: WarmDeviationProgram | None = None
         self._own_bound = False
         rows, count = matrix.shape
         work = np.ascontiguousarray(matrix.toarray())
-        self.rows, self.columns = null_space_simplex.independent(work)
+        self.rows, self.columns = kernels.independent_part(work)
         self.equations = rows
         nonbasic = np.ones(count, dtype=bool)
         nonbasic[self.columns] = False
         self._first_nonbasic: Ints = np.flatnonzero(nonbasic)
         by_row = matrix.tocsr()[self.rows]
         self._factors = splu(csc_array(by_row[:, self.columns])) if self.rows.size else None
-        self._first_table: Floats = null_space_simplex.substituted(
-            work, self.rows, self.columns, self._first_nonbasic
-        )
+        self._first_table: Floats = kernels.substituted(work, self.rows, self.columns, self._first_nonbasic)
         self._sparse_table = csr_array(self._first_table)
         self.count = count
         self.value = np.zeros(count)
@@ -175,12 +172,12 @@ class NullSpaceProgram:
 
     def _reach_below(self, cap: float, cell: int, upward: bool, enough: float) -> float:
         """The largest deviation where no cell exceeds the cap: against it small deviations are no noise."""
-        kernels, low, high = self._kernels, np.maximum(self._low, -cap), np.minimum(self._high, cap)
+        low, high = np.maximum(self._low, -cap), np.minimum(self._high, cap)
         if self._rescue is not None or np.abs(self.value).max(initial=0.0) > cap:
             self.value = np.zeros(self.count)
         self._rescue = None
         for _ in range(2):
-            ended, pivots = kernels.farthest(
+            ended, pivots = kernels.farthest_deviation(
                 self._table,
                 self._basic,
                 self._nonbasic,
@@ -193,11 +190,11 @@ class NullSpaceProgram:
                 enough,
             )
             self._pivots += pivots
-            if ended == kernels.ENDLESS:
+            if ended == Ending.ENDLESS:
                 return enough
-            if ended != kernels.LOST and self._satisfies_equations(enough):
-                self._own_bound = ended == kernels.OWN_BOUND
-                return enough if ended == kernels.MET else abs(float(self.value[cell]))
+            if ended != Ending.LOST and self._satisfies_equations(enough):
+                self._own_bound = ended == Ending.OWN_BOUND
+                return enough if ended == Ending.MET else abs(float(self.value[cell]))
             self._restart()
             self.value = np.zeros(self.count)
         self._rescue = WarmDeviationProgram(self._matrix)

@@ -8,12 +8,11 @@ M d = 0 and low - a <= d <= high - a, so that the right-hand side is exactly zer
 3. components that are networks (every cell in at most two equations, signs consistent) go to the flow kernels;
    in the others, equations with two unknowns *merge* them: d_i = ratio * d_j.
 
-The work is done by the compiled kernels of `tablecloak.solvers.kernels.presolve`, which are imported by the first call.
+The work is done by the compiled kernels of `presolve`.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +24,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker.structure import Orientation, Structure, recognise
 from tablecloak.model import Table
-from tablecloak.solvers import Columns
+from tablecloak.solvers import Columns, kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +70,6 @@ def working_columns(table: Table) -> csc_array:
     return _known(table).columns
 
 
-def is_ready() -> bool:
-    """Whether the kernels are loaded (else the first reduction waits for them)."""
-    return "tablecloak.solvers.kernels.presolve" in sys.modules
-
-
 @dataclass(frozen=True, eq=False)
 class Component:
     """Cells that can deviate together: equations[:, cells] @ d = 0, low <= d <= high (low <= 0 <= high).
@@ -93,10 +87,8 @@ class Component:
     @cached_property
     def columns(self) -> Columns:
         """The equations restricted to these cells, without empty ones."""
-        from tablecloak.solvers.kernels import presolve
-
         rows = self.equations.shape[0]
-        start, row, data, used = presolve.take(*_arrays(self.equations), rows, self.cells)
+        start, row, data, used = kernels.take_columns(*_arrays(self.equations), rows, self.cells)
         return Columns(data, row, start, (used, self.cells.size))
 
     @cached_property
@@ -123,12 +115,10 @@ class Reduction:
 
 def reduce(equations: csc_array, low: Floats, high: Floats, unit: float) -> Reduction:
     """Unpick and split the system equations @ d = 0, low <= d <= high."""
-    from tablecloak.solvers.kernels import presolve
-
     start, row, data = _arrays(equations)
     free = np.flatnonzero(low < high)
-    cells = free[presolve.unpick(start, row, equations.shape[0], free)]
-    label, is_network, *_ = parts = presolve.split(start, row, data, equations.shape[0], cells)
+    cells = free[kernels.unpick(start, row, equations.shape[0], free)]
+    label, is_network, *_ = parts = kernels.split_components(start, row, data, equations.shape[0], cells)
     orientation = Orientation(*parts[2:]) if is_network.any() else None
     groups = [] if orientation is None else [np.flatnonzero(is_network[label])]
     groups += _grouped(label, np.flatnonzero(~is_network))
@@ -145,10 +135,8 @@ def reduce(equations: csc_array, low: Floats, high: Floats, unit: float) -> Redu
 
 def unpicked(columns: csc_array) -> Bools:
     """Which cells remain after removing, again and again, those alone in an equation."""
-    from tablecloak.solvers.kernels import presolve
-
     start, row, _ = _arrays(columns)
-    return presolve.unpick(start, row, columns.shape[0], np.arange(columns.shape[1]))
+    return kernels.unpick(start, row, columns.shape[0], np.arange(columns.shape[1]))
 
 
 class Merged(NamedTuple):
@@ -162,27 +150,21 @@ class Merged(NamedTuple):
 
 def merged(columns: Columns) -> Merged:
     """Merge cells that are tied by equations with two unknowns."""
-    from tablecloak.solvers.kernels import presolve
-
     arrays = columns.indptr, columns.indices, columns.data, columns.shape[0]
-    group, ratio = presolve.tie(*arrays)
+    group, ratio = kernels.tie_columns(*arrays)
     groups = int(group.max(initial=-1)) + 1
-    start, row, data, rows = presolve.merge(*arrays, group, ratio, groups)
+    start, row, data, rows = kernels.merge_columns(*arrays, group, ratio, groups)
     return Merged(group, ratio, Columns(data, row, start, (rows, groups)))
 
 
 def group_bounds(ties: Merged, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Deviation bounds of each group: all its cells stay within low..high."""
-    from tablecloak.solvers.kernels import presolve
-
-    return presolve.confine(ties.group, ties.ratio, ties.columns.shape[1], low, high)
+    return kernels.group_bounds(ties.group, ties.ratio, ties.columns.shape[1], low, high)
 
 
 def unfolded(columns: Columns, targets: Ints) -> Columns:
     """The matrix [A, -A, B, -B], B being the target columns of A."""
-    from tablecloak.solvers.kernels import presolve
-
-    start, row, data, count = presolve.unfold(columns.indptr, columns.indices, columns.data, targets)
+    start, row, data, count = kernels.unfold(columns.indptr, columns.indices, columns.data, targets)
     return Columns(data, row, start, (columns.shape[0], count))
 
 

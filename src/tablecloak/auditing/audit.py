@@ -24,7 +24,6 @@ from tablecloak.attacker import (
     Reduction,
     Tick,
     cubes_of,
-    is_ready,
     reduce,
     working_columns,
 )
@@ -47,7 +46,6 @@ from tablecloak.model import (
     whole_units,
 )
 from tablecloak.progress import Progress, silent
-from tablecloak.solvers.graphs import is_loaded, warm_up
 
 
 @dataclass(frozen=True)
@@ -228,8 +226,6 @@ class _Auditor:
     ) -> None:
         self.problem, self.view, self.cells = problem, view, cells
         self.mode, self.progress, self.settings = mode, progress, settings
-        if not is_ready():
-            progress("loading the kernels", 0, 1)
         self.low, self.high = deviation_bounds(problem, view, 0)
         self.reduction: Reduction = reduce(
             working_columns(problem.table), self.low, self.high, problem.table.unit
@@ -314,9 +310,6 @@ class _Auditor:
         known = self.attacks.get(number)
         if same and known is not None:
             return known
-        if own.orientation is not None and not is_loaded():
-            self.progress("loading the network kernels", 0, 1)
-            warm_up()
         if self.mode.integer:
             attack: Inference = IntegerAttack(own, self.settings.integer)
         elif isinstance(known, LinearAttack):

@@ -28,6 +28,7 @@ from tablecloak.methods.base import Proposal
 from tablecloak.methods.rounding import IntegerTable, check_marks, integer_table
 from tablecloak.model import Problem, Rounding, Status
 from tablecloak.progress import Progress
+from tablecloak.solvers.graphs import round_residues
 
 NAME = "round-random"
 INSTEAD = ("round-controlled",)
@@ -84,8 +85,6 @@ def _check_sums(units: IntegerTable) -> None:
 
 def _drawn(problem: Problem, units: IntegerTable, rng: np.random.Generator) -> tuple[Ints, int]:
     """The shown values in data units, and the number of cycles."""
-    from tablecloak.solvers.kernels.unbiased_rounding import round_residues
-
     graph = CellNetwork(problem)
     residue = units.values % units.base
     draws, seed = rng.random(np.count_nonzero(residue)), int(rng.integers(2**62))

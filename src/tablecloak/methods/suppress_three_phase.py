@@ -47,7 +47,7 @@ from tablecloak.methods.heuristics import NetworkConstruction, floored_weights
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
-from tablecloak.solvers.graphs import PathOpeningNetwork
+from tablecloak.solvers.graphs import Network, PathOpeningNetwork
 
 
 @dataclass(frozen=True)
@@ -219,15 +219,10 @@ class _Solver:
 
         Where these find none the audit has the last word.
         """
-        from tablecloak.solvers.kernels import bottleneck_paths
-
         graph, cells = self.search.graph, np.flatnonzero(hidden)
         down, up = (room[cells] for room in self.search.boxes[0])
-        met = bottleneck_paths.levels_met(
-            graph.nodes,
-            (graph.tail[cells], graph.head[cells]),
-            up,
-            down,
+        network = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
+        met = network.meets(
             np.searchsorted(cells, [requirement.cell for requirement in requirements]).astype(np.int32),
             np.array([requirement.side is Side.UP for requirement in requirements], dtype=bool),
             np.array([requirement.level for requirement in requirements], dtype=float),

@@ -1,10 +1,10 @@
 """Linear, mixed-integer and quadratic programs: HiGHS, SCIP, sifting. They know arrays, not tables.
 
-Networks are in `solvers.graphs`. Compiled code is in `solvers.kernels`, which is entered by its files, inside
-functions: importing one compiles it.
+Networks are in `solvers.graphs`, compiled code is in `solvers.kernels`.
 """
 
 from tablecloak.solvers import scip
+from tablecloak.solvers.annealing import balanced_senses
 from tablecloak.solvers.highs import (
     DUAL,
     PRIMAL,

@@ -21,7 +21,7 @@ from tablecloak.methods.heuristics import (
 )
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers.kernels import null_space_simplex
+from tablecloak.solvers import kernels
 from tablecloak.testing import KINDS, random_problem
 
 OPTIONS = {
@@ -147,7 +147,7 @@ def test_general_programs_in_the_place_of_elimination(fixture, monkeypatch):
         start_of(problem),
         settings=WitnessSettings(null_space=NullSpaceSettings(max_table_entries=0)),
     )
-    monkeypatch.setattr(null_space_simplex, "farthest", lambda *_: (null_space_simplex.LOST, 0))
+    monkeypatch.setattr(kernels, "farthest_deviation", lambda *_: (kernels.Ending.LOST, 0))
     check(problem, start_of(problem))
     assert usual.sum() < start_of(problem).sum()
 

@@ -16,7 +16,6 @@ from tablecloak.methods.heuristics import FIRST_KEPT, CubeSearch, first_pattern
 from tablecloak.model import Status, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs import load_kernels
 from tablecloak.solvers.highs.running import Abandoned
 from tablecloak.testing import assert_protected
 
@@ -92,7 +91,6 @@ def test_an_interrupt_within_it_leaves_a_safe_pattern_or_none(count):
 @pytest.mark.parametrize("method", STOPPED)
 def test_an_interrupted_run_falls_back_on_it(method):
     """The interrupt comes at the first report after the one that told the first pattern."""
-    load_kernels()
     problem, first = FIXTURES["three way"](), []
 
     def once(phase, done, total, incumbent=None, bound=None):

@@ -15,7 +15,6 @@ from tablecloak.methods.intervals.initial_intervals import initial_intervals
 from tablecloak.model import EVERYTHING, Status
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
-from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing import assert_protected
 
 MONOTONE = [name for name, make in FIXTURES.items() if make().is_monotone]
@@ -47,7 +46,6 @@ def test_where_there_are_none():
 @pytest.mark.parametrize("fixture", ["two way several", "three way", "any equations"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_interrupted_after_them_keeps_them_and_lengthens_them_by_chance(method, fixture):
-    load_kernels()
     problem, first = FIXTURES[fixture](), []
 
     def once(phase, done, total, incumbent=None, bound=None):

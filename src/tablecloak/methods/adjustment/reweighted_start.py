@@ -1,7 +1,7 @@
 """A quick start for controlled tabular adjustment, at any size (see `model`).
 
 Sensitive cells move by exactly their levels, in senses for which the equations nearly hold, found by simulated
-annealing (`solvers.kernels.sign_annealing`); an equation that is out of balance is priced at what cells in it cost.
+annealing (`solvers.balanced_senses`); an equation that is out of balance is priced at what cells in it cost.
 Then, with these senses, the imbalance is spread over all cells by least squares, again and again with weights 1 / |d|,
 which concentrates it in few cells, and a linear program over these cells, and others worth having, ends it. Infeasible
 senses are repaired by a feasibility pump (`feasibility_pump`).
@@ -25,7 +25,7 @@ from tablecloak.methods.adjustment.model import Move
 from tablecloak.methods.adjustment.programs import Adjustment
 from tablecloak.methods.adjustment.reach import cost_of
 from tablecloak.progress import Progress
-from tablecloak.solvers import Outcome, least_squares
+from tablecloak.solvers import Outcome, balanced_senses, least_squares
 
 
 def quick_move(adjustment: Adjustment, rng: np.random.Generator, progress: Progress) -> Move | None:
@@ -58,8 +58,6 @@ def _rounded(adjustment: Adjustment, senses: Ints, near: Floats) -> Move | None:
 
 def annealed_senses(adjustment: Adjustment, rng: np.random.Generator) -> Ints:
     """Senses of the cells with a choice for which moves by exactly the levels are nearly additive."""
-    from tablecloak.solvers.kernels.sign_annealing import balanced_senses
-
     settings, ranges, choice, columns = (
         adjustment.settings.start,
         adjustment.ranges,

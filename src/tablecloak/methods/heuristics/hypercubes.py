@@ -26,6 +26,7 @@ from tablecloak.methods.heuristics.deviation import floored_weights, outsider_fi
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers import kernels
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,14 @@ class CubeSearch:
         settings: CubeSearchSettings = CubeSearchSettings(),
     ) -> None:
         from tablecloak.attacker import Cubes
-        from tablecloak.solvers.kernels.hypercubes import FORBIDDEN
 
         block = _block(problem)
         assert block is not None and block.grid is not None
         self.problem, self.progress, self.deadline, self.settings = problem, progress, deadline, settings
         self._cubes = Cubes(block.grid, block.cells, working_columns(problem.table))
         self._seed = int(rng.integers(2**31))
-        self._asked, self._forbidden, weights = 0, FORBIDDEN, problem.weights
-        self._price = np.where(allowed, floored_weights(weights), FORBIDDEN)
+        self._asked, self._forbidden, weights = 0, kernels.FORBIDDEN, problem.weights
+        self._price = np.where(allowed, floored_weights(weights), kernels.FORBIDDEN)
         self._price[problem.must_hide] = 0.0
         self._queue = outsider_first(requirements)
         self._requirements_of: dict[int, list[Requirement]] = {}

@@ -2,7 +2,7 @@
 
 A leaf that is no multiple of the base b goes to the next multiple below or above; totals are added up anew, so the
 table is additive whatever is chosen. Total t is then off by  e_t = sum over its leaves of (b - r_i or -r_i),  r_i the
-residue of leaf i. Sought are choices with a small  sum_t |e_t|  (`solvers.kernels.sign_annealing`); then every total is
+residue of leaf i. Sought are choices with a small  sum_t |e_t|  (`solvers.balanced_senses`); then every total is
 off by a base or two, where rounding leaves to the nearest multiple lets totals drift away by thousands of them.
 
 Where leaves are linearly dependent (linked tables), or a forced cell would move, free cells take the place of leaves:
@@ -31,6 +31,7 @@ from tablecloak.methods.rounding.integral_basis import IntegralBasis
 from tablecloak.methods.rounding.settings import AnnealingSettings
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers import balanced_senses
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +154,6 @@ class _Annealing:
 
     def _round(self, penalty: Floats, rng: np.random.Generator) -> Ints:
         """The moves of all cells after one annealing with penalties of the dependent ones."""
-        from tablecloak.solvers.kernels.sign_annealing import balanced_senses
-
         base, basis, settings = self.units.base, self.basis, self.settings
         depends = np.ones(self.units.values.size, dtype=bool)
         depends[basis.cells] = False

@@ -1,12 +1,10 @@
-"""Networks: maximum flows, minimum-cost flows, shortest paths. The typed interfaces of the kernels.
-
-A kernel is imported when the first network is made, so that importing this package compiles nothing.
-"""
+"""Networks: maximum flows, minimum-cost flows, shortest paths, rounding. The typed interfaces of their kernels."""
 
 from tablecloak.solvers.graphs.min_cost import MinCostNetwork
-from tablecloak.solvers.graphs.network import Network, is_loaded, load_kernels, warm_up
+from tablecloak.solvers.graphs.network import Network
 from tablecloak.solvers.graphs.path_opening import Capacities, PathOpeningNetwork
 from tablecloak.solvers.graphs.stratified import StratifiedNetwork
+from tablecloak.solvers.graphs.unbiased_rounding import round_residues
 
 __all__ = [
     "Capacities",
@@ -14,7 +12,5 @@ __all__ = [
     "Network",
     "PathOpeningNetwork",
     "StratifiedNetwork",
-    "is_loaded",
-    "load_kernels",
-    "warm_up",
+    "round_residues",
 ]

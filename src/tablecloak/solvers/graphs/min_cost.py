@@ -11,20 +11,18 @@ the cheapest of its amount at every time (Ahuja, Magnanti & Orlin 1993, chapter 
 capacities that need not be integral. `slide` does the same for two deviations at once, f up and g down, whose distance
 on the arc is required: a sliding level.
 
-The typed interface of `kernels.min_cost_flow`.
+The work is done by the compiled kernels of `min_cost_flow`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tablecloak.arrays import Codes, Floats
-from tablecloak.solvers.graphs.adjacency import adjacency, arc_ends
-
-if TYPE_CHECKING:
-    from tablecloak.solvers.kernels.min_cost_flow import ArcLimits
+from tablecloak.solvers import kernels
+from tablecloak.solvers.graphs.adjacency import arc_ends
 
 
 class MinCostDeviation(NamedTuple):
@@ -44,39 +42,15 @@ class MinCostNetwork:
     """Arcs ``tail -> head`` between nodes. It has scratch memory: use it from one thread at a time."""
 
     def __init__(self, nodes: int, tail: Codes, head: Codes) -> None:
-        from tablecloak.solvers.kernels import min_cost_flow as kernels
-
         tail, head = np.ascontiguousarray(tail, dtype=np.int32), np.ascontiguousarray(head, dtype=np.int32)
         ends = np.concatenate([tail, head])
         if tail.shape != head.shape:
             raise ValueError("tail and head differ in length")
         if ends.size and (ends.min() < 0 or ends.max() >= nodes):
             raise ValueError("tail and head must be nodes")
-        lists = adjacency(nodes, tail, head, arc_ends(tail, head))
-        queue = lists.arc.size + 1
-        self._kernels = kernels
-        self._net = kernels.MinCostArrays(
-            first=lists.first,
-            target=lists.target,
-            arc=lists.arc,
-            forward=lists.forward,
-            tail=tail.copy(),
-            head=head.copy(),
-            flow=np.zeros(tail.size),
-            potential=np.zeros(nodes),
-            distance=np.zeros(nodes),
-            steps=np.zeros(nodes, dtype=np.int32),
-            arrived=np.full(nodes, kernels.NONE, dtype=np.int32),
-            done=np.zeros(nodes, dtype=np.bool_),
-            keys=np.zeros(queue),
-            hops=np.zeros(queue, dtype=np.int32),
-            heap=np.zeros(queue, dtype=np.int32),
-        )
-
-    @property
-    def arcs(self) -> int:
+        self.arcs = int(tail.size)
         """Number of arcs."""
-        return self._net.tail.size
+        self._net = kernels.MinCostArrays(nodes, tail.copy(), head.copy(), arc_ends(tail, head))
 
     def send(
         self,
@@ -94,8 +68,8 @@ class MinCostNetwork:
         `need` is finite.
         """
         limits = self._checked(arc, need, up, down, price_up, price_down)
-        amount, paths = self._kernels.send(self._net, limits, arc, upward, need)
-        return _sent(self._net.flow, limits, amount, paths)
+        amount, paths = kernels.send(self._net, kernels.ArcLimits(*limits), arc, upward, need)
+        return _sent(self._net.flow_array, limits, amount, paths)
 
     def slide(
         self,
@@ -116,13 +90,11 @@ class MinCostNetwork:
         limits = self._checked(arc, need, up, down, price_up, price_down)
         if not all(0.0 <= part < np.inf for part in least):
             raise ValueError("least parts must be finite and not negative")
-        names = ("flow", "potential", "distance", "steps", "arrived", "done")
-        fall = self._net._replace(**{name: getattr(self._net, name).copy() for name in names})
-        rise = self._net
-        high, low, paths = self._kernels.slide(rise, fall, limits, arc, need, *least)
-        return _sent(rise.flow, limits, high, paths), _sent(fall.flow, limits, low, paths)
+        rise, fall = self._net, self._net.another_flow()
+        high, low, paths = kernels.slide(rise, fall, kernels.ArcLimits(*limits), arc, need, *least)
+        return _sent(rise.flow_array, limits, high, paths), _sent(fall.flow_array, limits, low, paths)
 
-    def _checked(self, arc: int, need: float, *sides: Floats) -> ArcLimits:
+    def _checked(self, arc: int, need: float, *sides: Floats) -> list[Floats]:
         """Capacities and prices as the kernels need them."""
         arrays = [np.ascontiguousarray(side, dtype=np.float64) for side in sides]
         if not 0 <= arc < self.arcs:
@@ -131,11 +103,12 @@ class MinCostNetwork:
             raise ValueError("capacities and prices must be numbers by arc, not negative")
         if not 0.0 <= need < np.inf:
             raise ValueError("need must be finite and not negative")
-        return self._kernels.ArcLimits(*arrays)
+        return arrays
 
 
-def _sent(flow: Floats, limits: ArcLimits, amount: float, paths: float) -> MinCostDeviation:
+def _sent(flow: Floats, limits: list[Floats], amount: float, paths: int) -> MinCostDeviation:
     """The deviations of a flow, with their cost."""
     used = np.flatnonzero(flow)
-    price = np.where(flow[used] > 0, limits.price_up[used], limits.price_down[used])
-    return MinCostDeviation(flow.copy(), amount, float(np.abs(flow[used]) @ price), int(paths))
+    _, _, price_up, price_down = limits
+    price = np.where(flow[used] > 0, price_up[used], price_down[used])
+    return MinCostDeviation(flow.copy(), amount, float(np.abs(flow[used]) @ price), paths)

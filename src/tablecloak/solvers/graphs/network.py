@@ -10,34 +10,22 @@ every equation satisfied are its circulations: at each node, as much leaves as e
 where an arc carries flow from tail to head up to its `up` and from head to tail up to its `down`; the
 other side likewise. An infinite capacity is allowed and an unbounded range is ``inf``.
 
-The work is done by `tablecloak.solvers.kernels.max_flow`, which needs numba and some seconds of compilation in
-the first process that uses it; it is imported when the first `Network` is made, or by `warm_up`.
+The work is done by the compiled kernels of `max_flow`, `connectivity`, `min_cuts` and `bottleneck_paths`.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tablecloak.arrays import Bools, Codes, Floats
+from tablecloak.solvers import kernels
 from tablecloak.solvers.tolerances import CUT_RESIDUAL
-
-if TYPE_CHECKING:
-    from tablecloak.solvers.kernels.max_flow import Net
-
-KERNELS = (
-    "max_flow", "presolve", "connectivity", "min_cost_flow", "hypercubes", "sign_annealing", "min_cuts",
-    "augmenting_paths", "null_space_simplex", "stratified_paths", "bottleneck_paths", "unbiased_rounding",
-    "exact_deviations",
-)  # fmt: skip
-"""The files of compiled code."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +88,8 @@ class Network:
         capacity[0::2], capacity[1::2] = up, down
         if not (capacity >= 0.0).all():
             raise ValueError("capacities must not be negative or nan")
-        from tablecloak.solvers.kernels import max_flow
-
-        self._net: Net = max_flow.compose(self.nodes, self.tail, self.head, capacity)
-        linked = np.flatnonzero(self._net.place >= 0)
-        entries = self._net.place[linked]
-        self._entries = linked, entries, self._net.mirror[entries]
+        self._capacity = capacity
+        self._net = kernels.FlowArrays(self.nodes, self.tail, self.head, capacity)
         self.tail.flags.writeable = self.head.flags.writeable = False
 
     def __repr__(self) -> str:
@@ -119,7 +103,7 @@ class Network:
     @property
     def capacity(self) -> Floats:
         """The capacities now, two an arc: up at ``2 * arc``, down at ``2 * arc + 1``. Read-only."""
-        view = self._net.capacity.view()
+        view = self._capacity.view()
         view.flags.writeable = False
         return view
 
@@ -129,9 +113,7 @@ class Network:
             raise IndexError(f"no arc {arc} in {self!r}")
         if not (up >= 0.0 and down >= 0.0):
             raise ValueError("capacities must not be negative or nan")
-        from tablecloak.solvers.kernels import max_flow
-
-        max_flow.set_capacity(self._net, arc, up, down)
+        kernels.set_capacity(self._net, arc, up, down)
 
     def reach(
         self,
@@ -145,16 +127,16 @@ class Network:
 
         A side stops as soon as its limit is reached and then gives the limit itself; with an infinite
         limit it gives the exact range, ``inf`` if unbounded. A limit of zero or less: not computed, 0.
-        `on_chunk` is called with the number of arcs done so far.
+        `on_chunk` is called with the number of arcs done so far, now and then within long computations too; what it
+        raises ends them.
         """
-        from tablecloak.solvers.kernels import max_flow
-
         queries = _numbers(arcs, self.arcs, "arcs")
         up, down = _limits(limit_up, queries), _limits(limit_down, queries)
         chunk = self.settings.chunk
         for start in range(0, queries.size, chunk):
             part = slice(start, start + chunk)
-            max_flow.reach(self._net, queries[part], up[part], down[part], self.eps)
+            stop = None if on_chunk is None else partial(on_chunk, start)
+            kernels.reach(self._net, queries[part], up[part], down[part], self.eps, stop)
             if on_chunk is not None:
                 on_chunk(min(start + chunk, queries.size))
         return up, down
@@ -169,17 +151,17 @@ class Network:
     ) -> tuple[Floats, Floats, int]:
         """The ranges of `reach`, by `probe` where that suffices; last the number of maximum flows computed.
 
-        A limit of zero or less is given back as it is. `on_chunk` is called with the number of arcs of each chunk.
+        A limit of zero or less is given back as it is. `on_chunk` is called with the number of arcs of each chunk, and
+        with 0 now and then within long computations; what it raises ends them.
         """
-        from tablecloak.solvers.kernels import connectivity
-
+        stop = None if on_chunk is None else partial(on_chunk, 0)
         queries = _numbers(arcs, self.arcs, "arcs")
         up, down = _limits(limit_up, queries), _limits(limit_down, queries)
         flows, chunk = 0, self.settings.chunk
         for start in range(0, queries.size, chunk):
             part = slice(start, start + chunk)
-            flows += connectivity.settle(
-                self._net, queries[part], up[part], down[part], self.eps, self.settings.probe_steps
+            flows += kernels.settle(
+                self._net, queries[part], up[part], down[part], self.eps, self.settings.probe_steps, stop
             )
             if on_chunk is not None:
                 on_chunk(queries[part].size)
@@ -193,36 +175,24 @@ class Network:
         True is a proof that the arc reaches the limit; false says nothing. A limit of zero or less is
         true, an infinite one false. `budget`: replaces `probe_steps` of the settings.
         """
-        from tablecloak.solvers.kernels import connectivity
-
         queries = _numbers(arcs, self.arcs, "arcs")
         budget = self.settings.probe_steps if budget is None else budget
-        return connectivity.probe(
+        return kernels.probe(
             self._net, queries, _limits(limit_up, queries), _limits(limit_down, queries), budget
         )
 
     def max_deviation(self, arc: int, upward: bool, limit: float = np.inf) -> MaxDeviation:
         """The deviations behind one answer of `reach`, and the cut that bounds it."""
-        from tablecloak.solvers.kernels import max_flow
-
         if not 0 <= arc < self.arcs:
             raise IndexError(f"no arc {arc} in {self!r}")
         if limit != limit:
             raise ValueError("a limit is nan")
-        net = self._net
-        limit = min(float(limit), float(net.capacity[2 * arc + (not upward)]))
+        limit = min(float(limit), float(self._capacity[2 * arc + (not upward)]))
         limit = limit if limit > self.eps else 0.0
-        deviation, source_side = np.zeros(self.arcs), np.zeros(self.nodes, np.bool_)
-        entry = int(net.place[arc])
-        if entry >= 0:
-            pushed = np.zeros(net.target.size)
-            start = entry if upward else int(net.mirror[entry])
-            value = float(max_flow.close(net, start, limit, self.eps, pushed, source_side))
-            linked, entries, mirrored = self._entries
-            deviation[linked] = pushed[entries] - pushed[mirrored]
-        else:
-            value = limit
-            source_side[self.tail[arc]] = True
+        found = kernels.max_deviation(self._net, arc, upward, limit, self.eps)
+        if found is None:  # a self loop
+            found = limit, np.zeros(self.arcs), np.arange(self.nodes) == self.tail[arc]
+        value, deviation, source_side = found
         amount = 1.0 if value == np.inf else value
         deviation[arc] = amount if upward else -amount
         return MaxDeviation(value, deviation, source_side)
@@ -248,16 +218,13 @@ class Network:
         nearest to the source and the one nearest to the sink. A residual capacity of at most the share `noise` of
         the limit counts as zero: 0 is exact for integers. The capacities of the network itself are overwritten.
         """
-        from tablecloak.solvers.kernels import min_cuts
-
-        flows = np.zeros(arcs.size)
-        near, far = np.zeros((2, arcs.size, self.nodes), dtype=np.bool_)
         up, down = (np.ascontiguousarray(side) for side in boxes)
         part = cap if part is None else part
-        min_cuts.least_cuts(
-            self._net, arcs, upward, limits, cap, part, attacker, up, down, x, noise, flows, near, far
-        )
-        return flows, near, far
+        return kernels.least_cuts(self._net, arcs, upward, limits, cap, part, attacker, up, down, x, noise)
+
+    def meets(self, arcs: Codes, upward: Bools, need: Floats) -> Bools:
+        """Whether each of the arcs can deviate by `need`: by paths of maximum capacity, mostly a single short one."""
+        return kernels.levels_met(self._net, arcs, upward, need)
 
     def undetermined(self) -> Bools:
         """By arc: can it deviate at all? Linear time (after Gusfield 1988), the same answer as ``reach > 0``.
@@ -267,40 +234,11 @@ class Network:
         seen as undirected, it is no bridge. These two also suffice: were the arc the only connection in
         either direction, it would part its component in two, so be a bridge.
         """
-        from tablecloak.solvers.kernels import connectivity
-
-        return connectivity.undetermined(self._net, self.eps)
+        return kernels.undetermined(self._net, self.eps)
 
     def bridges(self) -> Bools:
         """By arc: has it capacity and is it the only connection between two parts of the network?"""
-        from tablecloak.solvers.kernels import connectivity
-
-        return connectivity.bridges(self._net, connectivity.open_arcs(self._net, self.eps))
-
-
-def is_loaded() -> bool:
-    """Whether the kernels are loaded already; otherwise the first network loads them."""
-    return "tablecloak.solvers.kernels.max_flow" in sys.modules
-
-
-def warm_up() -> float:
-    """Compile the kernels of audits, or load them from the cache; gives the seconds this took."""
-    start = time.perf_counter()
-    importlib.import_module("tablecloak.solvers.kernels.presolve")
-    network = Network(2, [0, 0], [1, 1], [1, 1], [1, 1])
-    network.set_capacity(0, 2, 2)
-    network.reach([0])
-    network.probe([0], 1, 1)
-    network.max_deviation(0, True)
-    network.undetermined()
-    return time.perf_counter() - start
-
-
-def load_kernels() -> None:
-    """Compile all kernels, also those that only some methods use, or load them from the cache."""
-    warm_up()
-    for name in KERNELS:
-        importlib.import_module(f"tablecloak.solvers.kernels.{name}")
+        return kernels.bridges(self._net, self.eps)
 
 
 def _numbers(values: ArrayLike, below: int, name: str) -> Codes:

@@ -1,4 +1,4 @@
-"""A network whose arcs are opened at a price along shortest augmenting paths; see `kernels.augmenting_paths`."""
+"""A network whose arcs are opened at a price along shortest augmenting paths; the kernels of `augmenting_paths`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Bools, Codes, Floats
-from tablecloak.solvers.graphs.adjacency import adjacency, arc_ends, least_step
+from tablecloak.solvers import kernels
+from tablecloak.solvers.graphs.adjacency import arc_ends, least_step
 from tablecloak.solvers.tolerances import HALF_UNIT, LEVEL_NOISE
 
 Capacities = tuple[Floats, Floats]
@@ -44,42 +45,17 @@ class PathOpeningNetwork:
         is_open: Bools,
         settings: PathOpeningSettings = PathOpeningSettings(),
     ) -> None:
-        from tablecloak.solvers.kernels import augmenting_paths
-
         ends = arc_ends(tail, head)
-        lists = adjacency(nodes, tail, head, ends[np.argsort(price[ends >> 1], kind="stable")])
-        count, none = tail.size, augmenting_paths.NONE
-        queue = lists.arc.size + nodes + 2
-        self._open_paths: Callable[..., float] = augmenting_paths.open_paths
-        self._clear_flow: Callable[..., None] = augmenting_paths.clear_flow
-        self._net = augmenting_paths.PathOpeningArrays(
-            first=lists.first,
-            target=lists.target,
-            arc=lists.arc,
-            forward=lists.forward,
-            price=price.astype(np.float64),
-            is_open=np.zeros(count, dtype=np.bool_),
-            opened=np.full(nodes, none, dtype=np.int32),
-            before=np.full(lists.arc.size, none, dtype=np.int32),
-            entries=lists.entries,
-            flow=np.zeros(count),
-            used=np.zeros(count, dtype=np.int32),
-            in_flow=np.zeros(count, dtype=np.bool_),
-            distance=np.zeros(nodes),
-            arrived=np.zeros(nodes, dtype=np.int32),
-            done=np.zeros(nodes, dtype=np.bool_),
-            keys=np.zeros(queue),
-            heap=np.zeros(queue, dtype=np.int32),
-            length=np.zeros(1, dtype=np.int32),
-        )
+        cheapest_first = ends[np.argsort(price[ends >> 1], kind="stable")]
+        price = price.astype(np.float64)
+        self._net = kernels.PathOpeningArrays(nodes, tail, head, cheapest_first, price)
         self._step, self._settings = least_step(price), settings
-        for each in np.flatnonzero(is_open).tolist():
-            augmenting_paths.open_arc(self._net, each)
+        kernels.open_all(self._net, np.flatnonzero(is_open))
 
     @property
     def is_open(self) -> Bools:
         """The arcs that are open now."""
-        return self._net.is_open.copy()
+        return self._net.open_array.copy()
 
     def route(self, arc: int, upward: bool, need: float, capacities: Capacities, stop: Stop = never) -> bool:
         """Open arcs so that `arc` can deviate by `need` within the capacities; False if that is impossible."""
@@ -99,10 +75,8 @@ class PathOpeningNetwork:
             blocking = left < before and before < np.inf  # not again if that brought nothing
             before = left
             searches = self._settings.blocking_flows if blocking else self._settings.paths
-            left = float(
-                self._open_paths(self._net, up, down, arc, upward, left, self._step, searches, blocking)
-            )
+            left = kernels.open_paths(self._net, up, down, arc, upward, left, self._step, searches, blocking)
             if left < 0:
                 break
-        self._clear_flow(self._net)
+        kernels.clear_flow(self._net)
         return 0.0 if abs(left) <= noise else abs(left)
