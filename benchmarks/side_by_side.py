@@ -37,7 +37,7 @@ PATTERNS = RESULTS / "audit-patterns"
 
 def mixed_scales(size: int, seed: int = 0) -> Problem:
     """A three-way table with cells of 1 to 60 beside cells of 1e8 to 1e12; a tenth of both kinds is sensitive."""
-    from tablecloak.testing.random_tables import flat, table_of_leaves
+    from tablecloak.testing.random_cases import flat, table_of_leaves
 
     rng = np.random.default_rng(seed)
     shape = (size, size, size)

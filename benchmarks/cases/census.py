@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablecloak import Dimension, Hierarchy, Levels, Problem
-from tablecloak.testing.random_tables import table_of_leaves
+from tablecloak.testing.random_cases import table_of_leaves
 
 Floats = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from tablecloak import Dimension, Levels, Problem, TablecloakError, audit, prote
 from tablecloak.methods import METHODS
 from tablecloak.model import Result, Suppression
 from tablecloak.testing.instances import nested
-from tablecloak.testing.random_tables import flat, table_of_leaves
+from tablecloak.testing.random_cases import flat, table_of_leaves
 
 LIMITS, LONG_LIMIT = (2.0, 10.0), 60.0
 INTERRUPTED = 3.0

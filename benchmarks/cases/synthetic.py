@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cases.real_data import DATA
 from tablecloak import Dimension, Hierarchy, Levels, PPercent, Problem, assess, tabulate
 from tablecloak.testing.instances import nested
-from tablecloak.testing.random_tables import table_of_leaves
+from tablecloak.testing.random_cases import table_of_leaves
 
 MIX = {"two-way": 155, "two-way, one hierarchy": 137, "two-way, both nested": 1, "three-way": 20}
 """The paper's Table 2: how many tables of each shape."""

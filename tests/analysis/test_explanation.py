@@ -55,14 +55,16 @@ def check(problem: Problem, pattern: Pattern, found: Explanation) -> None:
     assert sorted([*found.protects, *found.determined.tolist()]) == free
     for cell in free:
         assert found.protects.get(cell, ()) == opened(problem, pattern, cell), problem.table.label(cell)
-    for cell, routes in found.protectors.items():
-        for route in routes:
-            assert cell not in route.cells
-            assert touched[list(route.cells)].all()
-            check_route(problem, pattern, cell, route.attacker, route.cells)
+    for cell, witnesses in found.protectors.items():
+        for witness in witnesses:
+            assert cell not in witness.cells
+            assert touched[list(witness.cells)].all()
+            check_witness(problem, pattern, cell, witness.attacker, witness.cells)
 
 
-def check_route(problem: Problem, pattern: Pattern, cell: int, attacker: int, cells: tuple[int, ...]) -> None:
+def check_witness(
+    problem: Problem, pattern: Pattern, cell: int, attacker: int, cells: tuple[int, ...]
+) -> None:
     """With nothing hidden but the cell and its protectors the attacker is still held off."""
     view = checked_view(problem, pattern)
     low, high = problem.table.values.copy(), problem.table.values.copy()
@@ -113,7 +115,7 @@ def test_an_insider_may_be_the_only_reason() -> None:
     openings = [opening for several in found.protects.values() for opening in several]
     assert any(opening.attackers == (0,) for opening in openings)
     assert any(0 not in opening.attackers for opening in openings)
-    assert any(route.attacker > 0 for routes in found.protectors.values() for route in routes)
+    assert any(witness.attacker > 0 for witnesses in found.protectors.values() for witness in witnesses)
     assert set(found.protectors) == set(np.flatnonzero(problem.sensitive).tolist())
 
 
@@ -177,7 +179,7 @@ def test_progress_is_told() -> None:
 
     found = explain(problem, pattern, progress=progress)
     assert order.count("explaining") == len(found.protects)
-    assert "routes" in order
+    assert "witnesses" in order
 
 
 def test_the_costliest_cells_come_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Routes: both engines find deviations that keep the equations, and find none where there is none."""
+"""Witness deviations: both engines find deviations that keep the equations, and find none where there is none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fixtures import FIXTURES
-from tablecloak.analysis.explanation import Block, OutOfTime, Router, blocks_of
+from tablecloak.analysis.explanation import Block, BlockWitnessFinder, OutOfTime, blocks_of
 from tablecloak.attacker import reduce, working_columns
 from tablecloak.auditing import checked_view
 from tablecloak.model import Suppression
@@ -27,44 +27,46 @@ def block_of(fixture: str) -> Block:
 @pytest.mark.parametrize(
     "fixture", ["two way", "three way", "mixed sizes", "decimals", "tiny decimals", "huge values"]
 )
-def test_a_route_moves_its_cell_and_keeps_the_equations(fixture: str) -> None:
+def test_a_witness_moves_its_cell_and_keeps_the_equations(fixture: str) -> None:
     block = block_of(fixture)
     for question, place in enumerate(block.questions):
         for upward in (True, False):
             amount = float(block.needs[upward][0, question])
-            route = block.router.route(place, upward, amount, NOTHING)
-            assert route is not None
-            assert route[place] == pytest.approx(
+            witness = block.finder.find(place, upward, amount, NOTHING)
+            assert witness is not None
+            assert witness[place] == pytest.approx(
                 amount if upward else -amount, rel=1e-6, abs=block.problem.table.unit
             )
             equations = working_columns(block.problem.table)
-            assert np.abs(equations @ route).max() <= 1e-6 * amount
-            assert (route >= block.low - 1e-9 * amount).all()
-            assert (route <= block.high + 1e-9 * amount).all()
+            assert np.abs(equations @ witness).max() <= 1e-6 * amount
+            assert (witness >= block.low - 1e-9 * amount).all()
+            assert (witness <= block.high + 1e-9 * amount).all()
 
 
 @pytest.mark.parametrize("fixture", ["two way", "three way"])
-def test_no_route_without_room(fixture: str) -> None:
+def test_no_witness_without_room(fixture: str) -> None:
     block = block_of(fixture)
     place = block.questions[0]
     others = np.setdiff1d(np.arange(block.cells.size), [place])
     shut = others, np.zeros(others.size), np.zeros(others.size)
     amount = float(block.needs[True][0, 0])
-    assert block.router.route(place, True, amount, shut) is None
+    assert block.finder.find(place, True, amount, shut) is None
     assert not [
-        found for found in block.router.push([(place, True)], [amount], shut) if found[place] >= amount
+        found for found in block.finder.push([(place, True)], [amount], shut) if found[place] >= amount
     ]
-    found = block.router.push([(place, True)], [amount], NOTHING)
+    found = block.finder.push([(place, True)], [amount], NOTHING)
     assert max(deviation[place] for deviation in found) >= amount * (1 - 1e-7)
-    assert block.router.route(place, True, amount, NOTHING) is not None, "the room is restored"
+    assert block.finder.find(place, True, amount, NOTHING) is not None, "the room is restored"
 
 
-def test_insiders_who_can_exclude_a_route_get_their_own() -> None:
+def test_insiders_who_can_exclude_a_witness_get_their_own() -> None:
     block = block_of("fifty attackers")
     assert len(block.numbers) == 58
     for question in range(len(block.questions)):
-        block.find_routes(question, NEVER)
-    excluded = {who for routes in block.routes.values() for route in routes for who in route.excluded}
+        block.find_witnesses(question, NEVER)
+    excluded = {
+        who for witnesses in block.witnesses.values() for witness in witnesses for who in witness.excluded
+    }
     assert excluded
     assert not block.unsettled
 
@@ -72,16 +74,16 @@ def test_insiders_who_can_exclude_a_route_get_their_own() -> None:
 def test_time_is_kept() -> None:
     block = block_of("three way")
     with pytest.raises(OutOfTime):
-        block.find_routes(0, Deadline.after(0.0))
+        block.find_witnesses(0, Deadline.after(0.0))
     with pytest.raises(OutOfTime):
         block.openings(int(np.flatnonzero(~block.problem.sensitive)[0]), Deadline.after(0.0))
 
 
-def test_a_router_takes_any_component() -> None:
+def test_a_finder_takes_any_component() -> None:
     problem = FIXTURES["any equations"]()
     value = problem.table.values
     (component,) = reduce(working_columns(problem.table), -value, value, 1.0).components
-    route = Router(component).route(1, True, 1.0, NOTHING)
-    assert route is not None
-    assert route[1] == pytest.approx(1.0)
-    assert np.abs(problem.table.equations @ route).max() < 1e-9
+    witness = BlockWitnessFinder(component).find(1, True, 1.0, NOTHING)
+    assert witness is not None
+    assert witness[1] == pytest.approx(1.0)
+    assert np.abs(problem.table.equations @ witness).max() < 1e-9

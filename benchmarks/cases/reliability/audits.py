@@ -11,8 +11,7 @@ from cases.reliability.findings import Fault, Findings, message_of
 from tablecloak import Audit, audit
 from tablecloak.errors import TablecloakError
 from tablecloak.testing import Oracle, oracle_verdict
-from tablecloak.testing.random_cases import Case, near_threshold, random_case
-from tablecloak.testing.random_tables import Size
+from tablecloak.testing.random_cases import Case, Size, near_threshold, random_case
 from tablecloak.testing.simplex import Number
 
 AUDITS, ENDS = "audits", "ends"

@@ -16,8 +16,7 @@ from cases.reliability.findings import Fault, Findings, message_of
 from cases.reliability.methods import params_of
 from tablecloak import NotApplicable, Problem, Result, protect
 from tablecloak.methods import METHODS
-from tablecloak.testing.random_cases import random_bare_problem, random_levels
-from tablecloak.testing.random_tables import SHAPES, random_scaled_table
+from tablecloak.testing.random_cases import SHAPES, random_bare_problem, random_levels, random_scaled_table
 
 BUSY = "busy"
 LOOPS = 3

@@ -62,7 +62,7 @@ class OutOfTime(Exception):
 
 
 @dataclass(frozen=True)
-class Route:
+class BlockWitness:
     """A deviation that is possible: the cells it moves, how far it takes its own, and who can exclude it."""
 
     moved: frozenset[int]
@@ -98,16 +98,16 @@ class Block:
         )
         self.view = View(values, view.low[cells], view.high[cells])
         self.low, self.high = deviation_bounds(self.problem, self.view, 0)
-        self.router = Router(reduce(matrix, self.low, self.high, whole.table.unit).components[0])
+        self.finder = BlockWitnessFinder(reduce(matrix, self.low, self.high, whole.table.unit).components[0])
         self.boxes = [self._box(attacker) for attacker in range(len(self.numbers))]
         self.known = _stacked(self.boxes)
-        self.routes: dict[Side, list[Route]] = {}
+        self.witnesses: dict[Side, list[BlockWitness]] = {}
         self.users: dict[int, set[Side]] = {}
-        """By cell: the (question, upward) of routes that pass it."""
+        """By cell: the (question, upward) of witnesses that move it."""
         self._judge()
         sides = ((q, upward) for q in range(len(self.questions)) for upward in (True, False))
         self.unsettled = {(q, upward) for q, upward in sides if self.needs[upward][:, q].any()}
-        """Levels that have no route yet against some attacker: any cell may matter to them."""
+        """Levels that have no witness yet against some attacker: any cell may matter to them."""
 
     def _box(self, attacker: int) -> Box:
         """Where an attacker knows more than the outsider."""
@@ -141,10 +141,10 @@ class Block:
         """Cells of the whole table that are open against some attacker already."""
         return self.cells[np.array(self.questions, dtype=np.int64)[self.open.any(axis=0)]]
 
-    # ------------------------------------------------------------------ routes
+    # ------------------------------------------------------------------ witnesses
 
-    def find_routes(self, question: int, deadline: Deadline) -> None:
-        """Routes of one question for every attacker and side, as far as there is time."""
+    def find_witnesses(self, question: int, deadline: Deadline) -> None:
+        """Witnesses of one question for every attacker and side, as far as there is time."""
         for upward in (True, False):
             side = question, upward
             failed: set[int] = set()
@@ -154,7 +154,7 @@ class Block:
                 attacker = min(left)
                 amount = float(self.needs[upward][attacker, question])
                 place = self.questions[question]
-                found = self.router.route(place, upward, amount, self.boxes[attacker])
+                found = self.finder.find(place, upward, amount, self.boxes[attacker])
                 self._keep([side], attacker, [] if found is None else [found])
                 if attacker in self._uncovered(side, None):
                     failed.add(attacker)
@@ -162,31 +162,31 @@ class Block:
                 self.unsettled.discard(side)
 
     def protectors(self, question: int) -> Iterator[tuple[int, Ints]]:
-        """(attacker, cells) in numbers of the whole: the outsider's routes, then those only insiders need."""
+        """(attacker, cells) in numbers of the whole: the outsider's witnesses, then those only insiders need."""
         place, seen = self.questions[question], set()
         for attacker, number in enumerate(self.numbers):
             moved: set[int] = set()
             for upward in (True, False):
                 need = self.needs[upward][attacker, question]
-                routes = self.routes.get((question, upward), [])
-                fits = (r for r in routes if r.amount >= need and attacker not in r.excluded)
-                if need > 0 and (route := next(fits, None)) is not None:
-                    moved |= route.moved
+                witnesses = self.witnesses.get((question, upward), [])
+                fits = (r for r in witnesses if r.amount >= need and attacker not in r.excluded)
+                if need > 0 and (witness := next(fits, None)) is not None:
+                    moved |= witness.moved
             cells = frozenset(moved - {place})
             if cells and cells not in seen:
                 seen.add(cells)
                 yield number, np.sort(self.cells[list(cells)])
 
     def _uncovered(self, side: Side, closed: int | None) -> set[int]:
-        """Attackers against whom no known route is left without the closed cell."""
+        """Attackers against whom no known witness is left without the closed cell."""
         question, upward = side
         need = self.needs[upward][:, question]
         left = set(np.flatnonzero(need > 0).tolist())
-        for route in self.routes.get(side, []):
+        for witness in self.witnesses.get(side, []):
             if not left:
                 break
-            if closed not in route.moved:
-                left = {k for k in left if k in route.excluded or need[k] > route.amount}
+            if closed not in witness.moved:
+                left = {k for k in left if k in witness.excluded or need[k] > witness.amount}
         return left
 
     def _keep(self, sides: Sequence[Side], attacker: int, deviations: Sequence[Floats]) -> None:
@@ -203,8 +203,8 @@ class Block:
             deviation, amount = deviations[first[column]], float(amounts[first[column], column])
             moved = frozenset(np.flatnonzero(deviation).tolist())
             excluded = self._excluding(deviation, amount) - {attacker}
-            route = Route(moved, max(amount, float(needs[column])), excluded)
-            self.routes.setdefault(sides[column], []).append(route)
+            witness = BlockWitness(moved, max(amount, float(needs[column])), excluded)
+            self.witnesses.setdefault(sides[column], []).append(witness)
             for cell in moved:
                 self.users.setdefault(cell, set()).add(sides[column])
 
@@ -236,7 +236,7 @@ class Block:
         ]
 
     def _suspects(self, closed: int, deadline: Deadline) -> dict[int, set[int]]:
-        """Attackers by question against whom no route is found without the closed cell."""
+        """Attackers by question against whom no witness is found without the closed cell."""
         sides = sorted(self.users.get(closed, set()) | self.unsettled)
         left = {side: self._uncovered(side, closed) for side in sides if self.questions[side[0]] != closed}
         lost: set[int] = set()
@@ -247,7 +247,7 @@ class Block:
             if todo:
                 needs = [float(self.needs[upward][attacker, question]) for question, upward in todo]
                 places = [(self.questions[question], upward) for question, upward in todo]
-                self._keep(todo, attacker, self.router.push(places, needs, self._without(attacker, closed)))
+                self._keep(todo, attacker, self.finder.push(places, needs, self._without(attacker, closed)))
                 left.update({side: self._uncovered(side, closed) for side in todo})
             if attacker == 0:
                 lost = {side[0] for side in todo if 0 in left[side]}
@@ -318,8 +318,8 @@ def _stacked(boxes: list[Box]) -> tuple[Ints, Ints, Floats, Floats]:
 # ---------------------------------------------------------------------- the two engines
 
 
-class Router:
-    """Finds routes in one component: flows where it is a network, else linear programs."""
+class BlockWitnessFinder:
+    """Finds witnesses in one component: flows where it is a network, else linear programs."""
 
     def __init__(self, component: Component) -> None:
         self.component = component
@@ -327,7 +327,7 @@ class Router:
         self.program = None if self.network else CheapestDeviationProgram(component.matrix)
         self.attack: LinearAttack | None = None
 
-    def route(self, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
+    def find(self, cell: int, upward: bool, amount: float, box: Box) -> Floats | None:
         """A deviation that moves the cell by the amount, within a box that is tighter on some cells; or None."""
         if self.network is not None:
             return _flow(self.network, cell, upward, amount, box)
@@ -415,7 +415,7 @@ class Explanation:
     protects: Mapping[int, tuple[Opening, ...]]
     """For each complementary cell that was explained: what would be open if it alone were published."""
     protectors: Mapping[int, tuple[Protectors, ...]]
-    """For each cell with a level: its routes, the outsider's first, then those of insiders who need others."""
+    """For each cell with a level: its witnesses, the outsider's first, then those of insiders who need others."""
     determined: Ints
     """Complementary cells whose value follows from what is published: hiding them does nothing."""
     unexplained: Ints
@@ -494,7 +494,7 @@ def explain(
     view = checked_view(problem, pattern)
     asked = frozen((view.low < view.high) & (True if cells is None else mask(cells, len(problem.table))))
     blocks = _Blocks(problem, view, asked)
-    blocks.find_routes(early, progress)
+    blocks.find_witnesses(early, progress)
     free = np.flatnonzero(asked & ~problem.must_hide)
     stays = blocks.label[free] < 0
     order = free[~stays][np.argsort(-problem.weights[free[~stays]], kind="stable")]
@@ -541,10 +541,10 @@ class _Blocks:
             self.made[number] = Block(self.problem, self.view, self._cells[number], insiders)
         return self.made[number]
 
-    def find_routes(self, deadline: Deadline, progress: Progress) -> None:
-        """The first routes of each level, as far as there is time."""
+    def find_witnesses(self, deadline: Deadline, progress: Progress) -> None:
+        """The first witnesses of each level, as far as there is time."""
         for done, number in enumerate(self.wanted.tolist()):
-            progress("routes", done, self.wanted.size)
+            progress("witnesses", done, self.wanted.size)
             if deadline.passed():
                 return
             block = self.of(number)
@@ -553,7 +553,7 @@ class _Blocks:
             with suppress(OutOfTime):
                 for question, place in enumerate(block.questions):
                     if every or asked[place]:
-                        block.find_routes(question, deadline)
+                        block.find_witnesses(question, deadline)
 
     def openings(self, cell: int, deadline: Deadline) -> tuple[Opening, ...] | None:
         """What would be open if the cell were published; None if the time is over."""
@@ -567,14 +567,16 @@ class _Blocks:
         return tuple(Opening(*one) for one in found)
 
     def protectors(self) -> dict[int, tuple[Protectors, ...]]:
-        """The routes found for each cell asked about."""
+        """The witnesses found for each cell asked about."""
         found = {}
         for block in self.made.values():
             for question, place in enumerate(block.questions):
                 cell = int(block.cells[place])
-                routes = [Protectors(who, tuple(cells.tolist())) for who, cells in block.protectors(question)]
-                if routes and self.asked[cell]:
-                    found[cell] = tuple(routes)
+                witnesses = [
+                    Protectors(who, tuple(cells.tolist())) for who, cells in block.protectors(question)
+                ]
+                if witnesses and self.asked[cell]:
+                    found[cell] = tuple(witnesses)
         return dict(sorted(found.items()))
 
     def already_open(self) -> Ints:

@@ -4,8 +4,8 @@
 outputs at once; `plan` says what a run would do. See docs/jobs.md.
 """
 
+from tablecloak.job.hierarchies import code_labels, read_labels
 from tablecloak.job.job import Job
-from tablecloak.job.labels import code_labels, read_labels
 from tablecloak.job.run import (
     JobResult,
     chosen_weights,

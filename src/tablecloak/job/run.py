@@ -14,10 +14,9 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InputError, UnsafePublication, counted
 from tablecloak.files import check_writable, write_files
 from tablecloak.formats import write_cloak, write_pattern
-from tablecloak.job.hierarchies import is_csv, make_dimension, needs_codes
+from tablecloak.job.hierarchies import code_labels, is_csv, make_dimension, needs_codes, read_labels
 from tablecloak.job.inspect import codes_in, columns_in
 from tablecloak.job.job import Job
-from tablecloak.job.labels import code_labels, read_labels
 from tablecloak.job.record import (
     changed_inputs,
     check_unchanged,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tablecloak.errors import InputError
+from tablecloak.job.hierarchies import code_labels
 from tablecloak.job.infer import InferredColumns, digits_of, hierarchy_beside, infer_columns, total_of
 from tablecloak.job.inspect import Column, Look, look_at
-from tablecloak.job.labels import code_labels
 
 
 def starter(data: str | Path, folder: str | Path = ".") -> str:

@@ -14,9 +14,17 @@ from tablecloak.testing.enumeration import (
     safe_by_enumeration,
 )
 from tablecloak.testing.oracle import Oracle, OracleRow, OracleVerdict, exact_intervals, oracle_verdict
-from tablecloak.testing.random_cases import PATTERNS, Case, near_threshold, random_case, random_levels
+from tablecloak.testing.random_cases import (
+    PATTERNS,
+    SCALES,
+    SHAPES,
+    Case,
+    near_threshold,
+    random_case,
+    random_levels,
+    random_scaled_table,
+)
 from tablecloak.testing.random_problems import KINDS, random_problem, random_suppression, random_table
-from tablecloak.testing.random_tables import SCALES, SHAPES, random_scaled_table
 
 __all__ = [
     "KINDS",

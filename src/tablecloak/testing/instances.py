@@ -10,7 +10,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.model import Dimension, Hierarchy, Levels, Problem, Table
-from tablecloak.testing.random_tables import table_of_leaves
+from tablecloak.testing.random_cases import table_of_leaves
 
 CLASSES = {"I": 1, "II": 2, "II+": 3}
 """The classes by their number in seeds; II+ is Class II in which the grand total may be sensitive too."""

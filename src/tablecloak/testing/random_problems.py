@@ -6,7 +6,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.model import Attacker, Dimension, Hierarchy, Levels, Problem, Suppression, Table, link
-from tablecloak.testing.random_tables import flat, table_of_leaves
+from tablecloak.testing.random_cases import flat, table_of_leaves
 
 KINDS = ("two-way", "three-way", "hierarchical", "linked", "non-nested", "general")
 
