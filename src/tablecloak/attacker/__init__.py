@@ -8,7 +8,7 @@ from tablecloak.attacker.basis import RationalBasis, RationalBasisSettings
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes
 from tablecloak.attacker.hypercube_witnesses import HypercubeSettings, HypercubeWitnesses, cubes_of
-from tablecloak.attacker.inference import Extents, Inference, Tick
+from tablecloak.attacker.inference import Extents, Inference
 from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
 from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
 from tablecloak.attacker.network import NetworkAttack
@@ -83,7 +83,6 @@ __all__ = [
     "RationalBasis",
     "RationalBasisSettings",
     "Reduction",
-    "Tick",
     "TooMuchWork",
     "WitnessDeviation",
     "WitnessFinder",

@@ -21,6 +21,7 @@ engine, for hypercubes; walks under hierarchies and the search by dimensions are
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +95,14 @@ class Cubes:
         for size in grid.shape:
             places *= size
         return places <= limits.max_places and 2 * max(grid.levels) + 2 <= LONGEST
+
+    def alone(self) -> Cubes:
+        """The same grid with scratch memory of its own, for another thread."""
+        other, (start, row, data, sums) = copy(self), self._columns
+        other._columns = start, row, data, np.zeros_like(sums)
+        prices, codes = self._scratch
+        other._scratch = np.zeros_like(prices), np.zeros_like(codes)
+        return other
 
     def cheapest(
         self, cell: int, level: float, price: Floats, up: Floats, down: Floats, starts: int, seed: int

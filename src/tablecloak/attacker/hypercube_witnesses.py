@@ -10,19 +10,23 @@ other cells of it. That proves a level met; where there is no hypercube nothing 
 Where every hypercube through a cell is too narrow for its level (roundings leave tight bounds everywhere), several are
 added up: each is a part of the deviation within the bounds that those before it have left. Their sum satisfies all
 equations too.
+
+Cells are taken by decreasing level, in waves of a few chunks; what the chunks of a wave find counts for all later ones.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker.inference import Tick
 from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.model import RequiredLevels, Table
+from tablecloak.solvers import Tick, mapped
 
 if TYPE_CHECKING:
     from tablecloak.attacker.hypercube import Cubes
@@ -47,6 +51,11 @@ class HypercubeSettings:
     summed_starts: int = 3
     """Number of orders of the dimensions for each hypercube of a sum: fewer than for a single one, for there are many.
     Benchmark part `limits`, roundings of 30x30x10."""
+    chunk_size: int = 64
+    """Number of cells of a chunk: cells of nearly the same level often share a hypercube."""
+    chunks: int = 4
+    """Number of chunks of a wave, which know nothing of each other: more keep more workers busy, and find more
+    hypercubes twice."""
 
 
 SETTINGS = HypercubeSettings()
@@ -81,7 +90,11 @@ class HypercubeWitnesses:
         """The largest deviation found, by direction (0: down, 1: up) and cell."""
 
     def reach(
-        self, cells: Ints, levels: RequiredLevels, tick: Tick = lambda done: None
+        self,
+        cells: Ints,
+        levels: RequiredLevels,
+        tick: Tick = lambda done: None,
+        executor: Executor | None = None,
     ) -> tuple[Floats, Floats]:
         """Reach of the cells down and up, as far as their levels require; zero where no hypercube was found.
 
@@ -90,12 +103,33 @@ class HypercubeWitnesses:
         """
         lower, upper, sliding = levels
         rise = np.minimum(np.maximum(upper, sliding), self.bounds[1][cells])
-        for row in np.argsort(-np.maximum(lower, rise), kind="stable").tolist():
-            tick(0)
-            cell = int(cells[row])
-            self._push(cell, 1, float(rise[row]))
-            self._push(cell, 0, float(max(lower[row], sliding[row] - self.reached[1, cell])))
+        size, chunks = self.settings.chunk_size, self.settings.chunks
+        left = np.argsort(-np.maximum(lower, rise), kind="stable")
+        while (left := left[self._is_short(cells[left], rise[left], lower[left], sliding[left])]).size:
+            parts = [left[start : start + size] for start in range(0, min(left.size, size * chunks), size)]
+            tasks = [_Chunk(self, cells[rows], rise[rows], lower[rows], sliding[rows]) for rows in parts]
+            found = mapped(executor, _reached, tasks, tick)
+            for one in found:
+                np.maximum(self.reached, one, out=self.reached)
+            left = left[size * chunks :]
         return self.reached[0][cells], self.reached[1][cells]
+
+    def _is_short(self, cells: Ints, rise: Floats, lower: Floats, sliding: Floats) -> Bools:
+        """The cells that are not known to move as far as required, and that their own bounds let move so far."""
+        (below, above), (down, up) = (bound[cells] for bound in self.bounds), self.reached[:, cells]
+        fall = np.maximum(lower, sliding - up)
+        return np.asarray((up < rise) & (rise <= above) | (down < fall) & (fall <= below))
+
+    def alone(self) -> HypercubeWitnesses:
+        """What is known by now, with memory of its own."""
+        other = copy(self)
+        other.cubes, other.reached = self.cubes.alone(), self.reached.copy()
+        return other
+
+    def push(self, cell: int, rise: float, lower: float, sliding: float) -> None:
+        """Seek hypercubes that move a cell up by `rise`, and down as far as is required then."""
+        self._push(cell, 1, rise)
+        self._push(cell, 0, max(lower, sliding - float(self.reached[1, cell])))
 
     def single(self, cell: int, need: float, way: int) -> bool:
         """Whether one hypercube moves a cell up (`way` 1) or down (0) by its need; it counts for all its cells."""
@@ -141,3 +175,23 @@ class HypercubeWitnesses:
         reached = self.reached
         reached[1, cells] = np.maximum(reached[1, cells], np.where(rises, forward, backward))
         reached[0, cells] = np.maximum(reached[0, cells], np.where(rises, backward, forward))
+
+
+class _Chunk(NamedTuple):
+    """Some cells of a wave, and what is required of them."""
+
+    witnesses: HypercubeWitnesses
+    cells: Ints
+    rise: Floats
+    lower: Floats
+    sliding: Floats
+
+
+def _reached(chunk: _Chunk, tick: Tick) -> Floats:
+    """The largest deviations known after a chunk."""
+    witnesses, *columns = chunk
+    own = witnesses.alone()
+    for cell, rise, lower, sliding in zip(*(column.tolist() for column in columns), strict=True):
+        tick(0)
+        own.push(cell, rise, lower, sliding)
+    return own.reached

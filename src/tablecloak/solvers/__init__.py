@@ -40,6 +40,7 @@ from tablecloak.solvers.tolerances import (
     STATED_NOISE,
     UNIT_NOISE,
 )
+from tablecloak.solvers.workers import Stopped, Tick, mapped
 
 __all__ = [
     "ACTIVE_DUAL",
@@ -72,10 +73,13 @@ __all__ = [
     "SimplexOptions",
     "Solution",
     "SolverCut",
+    "Stopped",
+    "Tick",
     "TreeOptions",
     "branch_and_cut",
     "independent",
     "least_squares",
+    "mapped",
     "scip",
     "sift",
     "solve_mip",

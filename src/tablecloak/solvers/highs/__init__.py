@@ -3,7 +3,15 @@
 from tablecloak.solvers.highs.integer_programs import GrowingProgram, MipOptions, solve_mip
 from tablecloak.solvers.highs.linear_programs import LinearProgram, RestrictedMaster, SimplexOptions
 from tablecloak.solvers.highs.program import Columns, HighsProgram, read_solution
-from tablecloak.solvers.highs.running import DUAL, PRIMAL, WARM_SIMPLEX, HighsSettings, run_linear, watched
+from tablecloak.solvers.highs.running import (
+    DUAL,
+    PRIMAL,
+    WARM_SIMPLEX,
+    HighsSettings,
+    check_watch,
+    run_linear,
+    watched,
+)
 
 __all__ = [
     "DUAL",
@@ -17,6 +25,7 @@ __all__ = [
     "MipOptions",
     "RestrictedMaster",
     "SimplexOptions",
+    "check_watch",
     "read_solution",
     "run_linear",
     "solve_mip",

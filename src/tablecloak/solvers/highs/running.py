@@ -10,7 +10,7 @@ moment, and whose solver is not used again, is abandoned: its thread ends at its
 that before it exits.
 
 Work without a time limit of its own (an audit) can be watched: the function given to `watched` is called while a long
-program runs, and an exception that it raises ends the solve in the same way.
+program runs, and an exception that it raises ends the solve in the same way, in any thread.
 """
 
 from __future__ import annotations
@@ -141,6 +141,13 @@ def watched(watch: Callable[[], None]) -> Iterator[None]:
         _WATCH.reset(token)
 
 
+def check_watch() -> None:
+    """Call the function given to `watched`, if there is one: for whoever waits for programs of other threads."""
+    watch = _WATCH.get()
+    if watch is not None:
+        watch()
+
+
 def new_highs(**options: Any) -> Any:
     """A silent single-threaded HiGHS with these options."""
     import highspy
@@ -188,7 +195,7 @@ def run(
         most = max(settings.least_iterations, settings.iterations_per_line * lines)
         highs.setOptionValue("simplex_iteration_limit", most if iterations is None else iterations)
     long = integer or highs.getNumNz() > settings.long_run
-    if long and threading.current_thread() is threading.main_thread():
+    if long and (threading.current_thread() is threading.main_thread() or _WATCH.get() is not None):
         patience = settings.interrupt_patience if patience is None else patience
         _run_interruptibly(highs, seconds if may_abandon else None, patience, settings)
     else:
