@@ -40,7 +40,7 @@ from tablecloak.solvers.tolerances import (
     STATED_NOISE,
     UNIT_NOISE,
 )
-from tablecloak.solvers.workers import Stopped, Tick, mapped
+from tablecloak.solvers.workers import InterruptibleProcesses, Stop, Stopped, Tick, mapped
 
 __all__ = [
     "ACTIVE_DUAL",
@@ -65,6 +65,7 @@ __all__ = [
     "Callbacks",
     "Columns",
     "GrowingProgram",
+    "InterruptibleProcesses",
     "LinearProgram",
     "MipOptions",
     "Outcome",
@@ -73,6 +74,7 @@ __all__ = [
     "SimplexOptions",
     "Solution",
     "SolverCut",
+    "Stop",
     "Stopped",
     "Tick",
     "TreeOptions",

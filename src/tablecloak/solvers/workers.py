@@ -5,17 +5,18 @@ of the tasks: they are the same whatever the executor and however many workers i
 their time in HiGHS or in compiled kernels, which let other threads run; processes suit whole methods.
 
 An exception in the calling thread (Ctrl-C, a passed deadline) or in a task cancels the tasks that wait and stops those
-under way at their next check. Workers of other processes share no memory with the caller: their tasks under way end
-when a signal reaches them, or by themselves, and are not waited for.
+under way at their next check. Other processes share no memory with the caller: `InterruptibleProcesses` are told by an
+event; tasks under way in a plain pool of processes end by themselves, and are not waited for.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tablecloak.solvers.highs import check_watch, watched
 
@@ -40,23 +41,74 @@ class Stopped(Exception):
     """The caller of a task does not want its result any more."""
 
 
-class Stop:
-    """Whether the tasks of one call should end. A copy in another process never says so."""
+_INTERRUPT: ContextVar[Any] = ContextVar("interrupt")
+"""In a worker process: the event by which its parent interrupts all of them."""
 
-    def __init__(self) -> None:
-        self._event = threading.Event()
+
+class Stop:
+    """Whether the tasks of one call should end. A copy in another process goes by the event of its parent."""
+
+    def __init__(self, event: Any = None) -> None:
+        self._event = threading.Event() if event is None else event
 
     def set(self) -> None:
         """End the tasks at their next check."""
         self._event.set()
 
+    def is_set(self) -> bool:
+        """Whether they should end."""
+        return bool(self._event.is_set())
+
     def check(self) -> None:
-        """Raise `Stopped` if the tasks should end."""
-        if self._event.is_set():
+        """Raise `Stopped` if they should end."""
+        if self.is_set():
             raise Stopped
 
-    def __reduce__(self) -> tuple[type[Stop], tuple[()]]:
-        return Stop, ()
+    def __reduce__(self) -> tuple[Callable[[], Stop], tuple[()]]:
+        return _elsewhere, ()
+
+
+def _elsewhere() -> Stop:
+    """What a worker process takes for the caller's `Stop`."""
+    return Stop(_INTERRUPT.get(None))
+
+
+class InterruptibleProcesses(ProcessPoolExecutor):
+    """Processes whose tasks end at their next check after `interrupt`, and that end with the process that made them.
+
+    They pass over Ctrl-C: whoever made them gets it, and decides.
+    """
+
+    def __init__(self, count: int) -> None:
+        from multiprocessing import get_context
+
+        context = get_context("spawn")
+        self._interrupt = context.Event()
+        super().__init__(count, context, initializer=_begin, initargs=(self._interrupt,))
+
+    def interrupt(self) -> None:
+        """End all tasks under way; there is no way back."""
+        self._interrupt.set()
+
+
+def _begin(interrupt: Any) -> None:
+    """The beginning of a worker process."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _INTERRUPT.set(interrupt)
+    threading.Thread(target=_end_with_parent, daemon=True, name="tablecloak-parent").start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, however that ended."""
+    import os
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def mapped(

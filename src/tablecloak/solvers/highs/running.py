@@ -133,8 +133,15 @@ _WATCH: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None
 
 @contextmanager
 def watched(watch: Callable[[], None]) -> Iterator[None]:
-    """Call `watch` at intervals while long programs run; an exception that it raises ends them."""
-    token = _WATCH.set(watch)
+    """Call `watch` at intervals while long programs run, after that of whoever called; what it raises ends them."""
+    outer = _WATCH.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        watch()
+
+    token = _WATCH.set(both)
     try:
         yield
     finally:
