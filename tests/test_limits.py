@@ -338,10 +338,12 @@ def test_an_interrupted_run_has_the_time_of_one_audit(share, engine):
     assert first is not None and first.status is Status.INTERRUPTED
     last = Proposal(wider, Status.INTERRUPTED, "last", earlier=first)
     settings = RunSettings(last_audit=share)
-    proposal, verdict = best_audited(problem, last, silent, settings)
+    proposal, verdict = best_audited(problem, last, silent, settings=settings)
     assert proposal.engine == engine and verdict.subject == (problem, proposal.pattern)
     finished = replace(last, status=Status.FEASIBLE)
-    assert best_audited(problem, finished, silent, settings)[0] is finished, "only after an interrupt"
+    assert best_audited(problem, finished, silent, settings=settings)[0] is finished, (
+        "only after an interrupt"
+    )
 
 
 def test_a_first_proposal_is_audited_at_once_only_without_a_limit():

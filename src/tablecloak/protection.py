@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -58,8 +58,8 @@ def protect(
     `method` is a name in `METHODS` or a `Method`; `params` its parameters by name (``seconds`` where time matters).
     The pattern is judged by the audit, which does not trust the method. An unsafe one is never returned, but by methods
     that cannot always protect every cell (rounding, perturbation): then the audit of the result names the cells left
-    open, and `publish` refuses it unless told otherwise in writing. `executor` has no effect yet: no method divides its
-    work among workers.
+    open, and `publish` refuses it unless told otherwise in writing. `executor` is handed to the audit; methods do
+    not divide their work.
     """
     check_kind("Protection", "problem", problem, Problem, "Make one with assess(table, rules).")
     name, chosen = _chosen(method)
@@ -70,9 +70,10 @@ def protect(
     watch = _Watch(progress, start)
     proposal = chosen.function(problem, params=settings, rng=np.random.default_rng(seed), progress=watch)
     _check_sums(name, problem, proposal.pattern)
-    proposal, verdict = best_audited(problem, proposal, progress)
+    judge = partial(audit, problem, progress=progress, executor=executor)
+    proposal, verdict = best_audited(problem, proposal, progress, executor)
     if not (verdict.safe or proposal.may_leave_open):
-        proposal, verdict = _repaired(problem, proposal, verdict, progress)
+        proposal, verdict = _repaired(problem, proposal, verdict, judge)
     if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
         largest_pattern(replace(problem, most_touched=None), progress)  # refuses where nothing can protect
         raise SolverError(
@@ -99,10 +100,9 @@ def protect(
 
 
 def _repaired(
-    problem: Problem, proposal: Proposal, verdict: Audit, progress: Progress
+    problem: Problem, proposal: Proposal, verdict: Audit, judge: Callable[[Pattern], Audit]
 ) -> tuple[Proposal, Audit]:
     """The proposal widened where the audit found it open; a claim of optimality does not survive that."""
-    judge = partial(audit, problem, progress=progress)
     pattern, verdict = repair(problem, proposal.pattern, verdict, judge)
     more = int((pattern.touched(problem) & ~proposal.pattern.touched(problem)).sum())
     note = f"the audit rejected what the method proposed; it was repaired ({counted(more, 'further cell')})"

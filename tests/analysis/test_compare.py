@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -13,10 +16,12 @@ from fixtures import FIXTURES
 from tablecloak.analysis import Comparison, MethodOutcome, compare, measures
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
-from tablecloak.methods import METHODS
-from tablecloak.model import Problem
+from tablecloak.methods import METHODS, Proposal
+from tablecloak.model import Problem, Status, Suppression
 from tablecloak.protection import protect
+from tablecloak.publication import publish
 from tablecloak.reports import to_json
+from tablecloak.solvers import InterruptibleProcesses
 from ways import FAILURES, WAYS, failing
 
 REAL = ["suppress-greedy", "suppress-compact"]
@@ -299,3 +304,89 @@ def test_the_record_is_strict_json(more_ways: None) -> None:
 def test_an_outcome_that_there_is_not() -> None:
     with pytest.raises(InputError, match="did you mean 'suppress-greedy'"):
         compare(two_way(), ["suppress-greedy"])["supress-greedy"]
+
+
+# ---------------------------------------------------------------------- workers
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[InterruptibleProcesses]:
+    with InterruptibleProcesses(2) as executor:
+        yield executor
+
+
+def told(found: Comparison) -> list[dict[str, Any]]:
+    """The rows and the patterns, without what the clock says."""
+    patterns = [outcome.result and outcome.result.pattern.view(found.problem) for outcome in found.outcomes]
+    return [
+        {
+            **row,
+            "seconds": None,
+            "view": view and [part.tobytes() for part in (view.shown, view.low, view.high)],
+        }
+        for row, view in zip(found.table(), patterns, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", ["two way", "three way"])
+def test_workers_give_the_same_bytes(name: str, processes: InterruptibleProcesses) -> None:
+    problem = FIXTURES[name]()
+    methods = [*REAL, "round-random", "suppress-kelly"]  # in three dimensions the last two are refused
+    alone = compare(problem, methods, seed=3, intervals=True)
+    assert told(compare(problem, methods, seed=3, intervals=True, executor=processes)) == told(alone)
+    with ThreadPoolExecutor(3) as threads:
+        side_by_side = compare(problem, methods, seed=3, intervals=True, executor=threads)
+    assert told(side_by_side) == told(alone)
+    first = side_by_side.outcomes[0].result
+    assert first is not None and publish(problem, first), "its audit is about the caller's own problem"
+
+
+class Interrupting(ThreadPoolExecutor):
+    """Threads; the calling one is interrupted once a method has begun, which waits for that."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.begun, self.asked = threading.Event(), threading.Event()
+
+    def progress(self, phase: str, done: int, total: int, *figures: float | None) -> None:
+        if phase == "methods side by side" and self.begun.wait(60):
+            raise KeyboardInterrupt
+
+
+def waiting(executor: Interrupting, monkeypatch: pytest.MonkeyPatch, found: bool) -> None:
+    """A method that waits for an interrupt, and then has a result or none."""
+
+    def method(problem: Problem, *, params: Any, rng: Any, progress: Any) -> Proposal:
+        executor.begun.set()
+        try:
+            while True:
+                progress("waiting", 0, 1)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+        everything = Suppression.copy_of(~problem.forced)
+        return Proposal(everything, Status.INTERRUPTED, "everything")
+
+    monkeypatch.setitem(METHODS, "waits", replace(METHODS["suppress-cox"], function=method))
+
+
+def test_after_an_interrupt_methods_under_way_end_and_others_do_not_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Interrupting() as executor:
+        waiting(executor, monkeypatch, found=True)
+        found = compare(two_way(), ["waits", *REAL], progress=executor.progress, executor=executor)
+    assert [outcome.status for outcome in found.outcomes] == ["interrupted", "not-run", "not-run"]
+
+
+def test_an_interrupt_before_any_result_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Interrupting() as executor, pytest.raises(KeyboardInterrupt):
+        waiting(executor, monkeypatch, found=False)
+        compare(two_way(), ["waits", *REAL], progress=executor.progress, executor=executor)
+
+
+def test_what_an_executor_raises_is_raised() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        compare(two_way(), REAL, executor=executor)

@@ -1,19 +1,19 @@
 """`compare`: several methods on one problem, side by side, for a choice between the ways to publish.
 
-Each method runs as `protect` would run it, one after the other, so that their seconds are comparable. A method that
-refuses the problem is an outcome too, with its message. Costs are in the unit of a pattern's own loss (weights of
-hidden cells; weights times widths; weights times changes): compare them between patterns of one kind only. The
-`measures` are the same for all kinds. `summary` prints how methods did, what readers lose and what is proven.
-Everything here is confidential.
+Each method runs as `protect` would run it, one after the other, so that their seconds are comparable; or all of them
+on the workers of an executor, where they share the machine. A method that refuses the problem is an outcome too, with
+its message. Costs are in the unit of a pattern's own loss (weights of hidden cells; weights times widths; weights times
+changes): compare them between patterns of one kind only. The `measures` are the same for all kinds. `summary` prints
+how methods did, what readers lose and what is proven. Everything here is confidential.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from tablecloak.methods import METHODS
 from tablecloak.model import Problem, Result, Status, Suppression
 from tablecloak.progress import Progress, silent
 from tablecloak.protection import protect
+from tablecloak.solvers import InterruptibleProcesses, Stop, watched
 
 NOT_APPLICABLE, INFEASIBLE, WRONG_INPUT, FAILED = "not-applicable", "infeasible", "wrong-input", "failed"
 NOT_RUN = "not-run"
@@ -50,6 +51,8 @@ class ComparisonSettings:
     """Maximum number of characters of a message."""
     same_cost: float = 1e-9
     """Costs that differ by this share are the same."""
+    wait: float = 0.1
+    """Seconds between two reports while workers run the methods; signals are noticed between them."""
 
 
 SETTINGS = ComparisonSettings()
@@ -248,25 +251,16 @@ def compare(
     can be tried with several settings. `seconds` is a limit for each method that has such a parameter and is not given
     one of its own. `intervals=True` also computes the outsider's exact interval of every touched cell
     (`Measures.width`), which takes long on large tables. All faults in the names and the parameters are reported
-    before anything runs; a method that cannot take the problem is an outcome with its message. `executor` is handed to
-    `protect`, where it has no effect yet: the methods run one after the other.
+    before anything runs; a method that cannot take the problem is an outcome with its message. `executor`: its workers
+    run the methods side by side; processes suit them (a method holds Python's lock), and all that is sent can be
+    pickled. Without limits the results are the same as without it; with limits the methods share the machine.
     """
     check_kind("Comparison", "problem", problem, Problem, "Make one with assess(table, rules).")
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError("Seed", ["a seed is a whole number that is not negative"])
     plan = _plan(methods, seconds)
-    outcomes = []
-    for name, (method, params) in plan.items():
-        outcome = _outcome(name, method, params, problem, seed, _Named(name, progress), executor)
-        if outcome.result is not None:
-            outcome = _measured(problem, outcome, intervals, _Named(name, progress))
-        outcomes.append(outcome)
-        if outcome.status == Status.INTERRUPTED:  # the others are not run
-            left = list(plan.items())[len(outcomes) :]
-            outcomes += [
-                MethodOutcome(other, *given, NOT_RUN, 0.0, "interrupted before it") for other, given in left
-            ]
-            break
+    runs = [_Run(name, *given, problem, int(seed), intervals) for name, given in plan.items()]
+    outcomes = _one_by_one(runs, progress) if executor is None else _side_by_side(runs, progress, executor)
     return Comparison(problem, tuple(outcomes), int(seed), seconds)
 
 
@@ -342,24 +336,126 @@ class _Named:
         self.progress(f"{self.name}: {phase}", done, total, incumbent, bound)
 
 
-def _outcome(
-    name: str,
-    method: str,
-    params: Mapping[str, Any],
-    problem: Problem,
-    seed: int,
-    progress: Progress,
-    executor: Executor | None,
-) -> MethodOutcome:
-    """Run one method; a refusal or failure is an outcome, not raised."""
-    start = time.perf_counter()
+class _Run(NamedTuple):
+    """One method to be run, and all that it needs."""
+
+    name: str
+    method: str
+    params: dict[str, Any]
+    problem: Problem
+    seed: int
+    intervals: bool
+
+    def not_run(self) -> MethodOutcome:
+        """The outcome where the user interrupts before there is any."""
+        return MethodOutcome(self.name, self.method, self.params, NOT_RUN, 0.0, "interrupted before it")
+
+
+def _one_by_one(runs: list[_Run], progress: Progress) -> list[MethodOutcome]:
+    """The outcomes of all methods; after an interrupt the others are not run."""
+    outcomes = list[MethodOutcome]()
+    for run in runs:
+        outcomes.append(_outcome(run, progress))
+        if outcomes[-1].status == Status.INTERRUPTED:
+            return outcomes + [other.not_run() for other in runs[len(outcomes) :]]
+    return outcomes
+
+
+def _side_by_side(runs: list[_Run], progress: Progress, executor: Executor) -> list[MethodOutcome]:
+    """The same by workers; after an interrupt those under way end with what they have, the others are not run."""
+    stop, futures = Stop(), list[Future[MethodOutcome]]()
     try:
-        result = protect(problem, method, params=params, seed=seed, progress=progress, executor=executor)
+        futures += [executor.submit(_in_worker, run, stop) for run in runs]
+        _await_all(futures, progress)
+    except KeyboardInterrupt:
+        _end(futures, stop, executor)
+        outcomes = [_ended(run, future) for run, future in zip(runs, futures, strict=False)]
+        outcomes += [run.not_run() for run in runs[len(futures) :]]
+        if all(outcome.result is None for outcome in outcomes):
+            raise
+    except BaseException:
+        _end(futures, stop, executor)
+        raise
+    else:
+        outcomes = [future.result() for future in futures]
+    return [_received(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+
+
+def _await_all(futures: list[Future[MethodOutcome]], progress: Progress) -> None:
+    """Wait until all are done, in short steps: a signal is noticed between them on every system."""
+    left = set(futures)
+    while left:
+        progress("methods side by side", len(futures) - len(left), len(futures))
+        done, left = wait(left, SETTINGS.wait, FIRST_COMPLETED)
+        for future in done:
+            future.result()
+
+
+def _end(futures: list[Future[MethodOutcome]], stop: Stop, executor: Executor) -> None:
+    """End all methods; those that wait do not begin."""
+    stop.set()
+    if isinstance(executor, InterruptibleProcesses):
+        executor.interrupt()
+    for future in futures:
+        future.cancel()
+
+
+def _ended(run: _Run, future: Future[MethodOutcome]) -> MethodOutcome:
+    """What a method had when it was interrupted."""
+    try:
+        return future.result()
+    except (CancelledError, KeyboardInterrupt):
+        return run.not_run()
+
+
+def _in_worker(run: _Run, stop: Stop) -> MethodOutcome:
+    """Run one method in a worker; what would send the problem back is left out."""
+    interrupts = _InterruptOnce(stop)
+    with watched(interrupts.check):
+        outcome = _outcome(run, interrupts)
+    result = outcome.result
+    if result is None:
+        return outcome
+    return replace(outcome, result=replace(result, audit=replace(result.audit, subject=None)))
+
+
+def _received(run: _Run, outcome: MethodOutcome) -> MethodOutcome:
+    """The outcome of a worker, about the caller's own problem."""
+    result = outcome.result
+    if result is None or result.audit.subject is not None:
+        return outcome
+    verdict = replace(result.audit, subject=(run.problem, result.pattern))
+    return replace(outcome, result=replace(result, audit=verdict))
+
+
+class _InterruptOnce:
+    """Progress that tells nothing, and is interrupted once: methods then end with what they have."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop, self._raised = stop, False
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt, as Ctrl-C does in the main thread, if the methods should end."""
+        if not self._raised and self._stop.is_set():
+            self._raised = True
+            raise KeyboardInterrupt
+
+    def __call__(
+        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
+        self.check()
+
+
+def _outcome(run: _Run, progress: Progress) -> MethodOutcome:
+    """Run one method and measure what it gave; a refusal or failure is an outcome, not raised."""
+    start, named = time.perf_counter(), _Named(run.name, progress)
+    told = run.name, run.method, run.params
+    try:
+        result = protect(run.problem, run.method, params=run.params, seed=run.seed, progress=named)
     except TablecloakError as error:
-        return MethodOutcome(
-            name, method, params, _status(error), time.perf_counter() - start, _message(error)
-        )
-    return MethodOutcome(name, method, params, result.status.value, result.report.seconds, result=result)
+        return MethodOutcome(*told, _status(error), time.perf_counter() - start, _message(error))
+    outcome = MethodOutcome(*told, result.status.value, result.report.seconds, result=result)
+    return _measured(run.problem, outcome, run.intervals, named)
 
 
 def _measured(problem: Problem, outcome: MethodOutcome, intervals: bool, progress: Progress) -> MethodOutcome:

@@ -7,7 +7,7 @@ from tablecloak.attacker import tolerances
 from tablecloak.attacker.exact_oracle import RationalBasis, RationalBasisSettings, WitnessFinder
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes, HypercubeSettings, HypercubeWitnesses, cubes_of
-from tablecloak.attacker.inference import Extents, Inference, Tick
+from tablecloak.attacker.inference import Extents, Inference
 from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
 from tablecloak.attacker.linear import LinearAttack, LinearAttackSettings
 from tablecloak.attacker.network import NetworkAttack

@@ -31,7 +31,10 @@ equations too.
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
+from copy import copy
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +42,9 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 from tablecloak.attacker.grid import CodeGrid
-from tablecloak.attacker.inference import Tick
 from tablecloak.attacker.presolve import structure_of, working_columns
 from tablecloak.model import RequiredLevels, Table
-from tablecloak.solvers import kernels
+from tablecloak.solvers import Tick, kernels, mapped
 
 Signs = NDArray[np.int8]
 
@@ -94,9 +96,8 @@ class Cubes:
             columns.indices.astype(np.int32),
             columns.data.astype(np.float64),
         )
-        self._arrays = kernels.HypercubeArrays(
-            stride, kind_stride, codes, place, there, equations, columns.shape[0]
-        )
+        self._grid = stride, kind_stride, codes, place, there, equations, columns.shape[0]
+        self._arrays = kernels.HypercubeArrays(*self._grid)
 
     @staticmethod
     def fits(grid: CodeGrid, limits: CubeLimits = LIMITS) -> bool:
@@ -105,6 +106,14 @@ class Cubes:
         for size in grid.shape:
             places *= size
         return places <= limits.max_places and 2 * max(grid.levels) + 2 <= kernels.LONGEST
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._key, self._grid
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """A copy, here or in another process, has scratch memory of its own."""
+        self._key, self._grid = state
+        self._arrays = kernels.HypercubeArrays(*self._grid)
 
     def cheapest(
         self, cell: int, level: float, price: Floats, up: Floats, down: Floats, starts: int, seed: int
@@ -179,6 +188,11 @@ class HypercubeSettings:
     summed_starts: int = 3
     """Number of orders of the dimensions for each hypercube of a sum: fewer than for a single one, for there are many.
     Benchmark part `limits`, roundings of 30x30x10."""
+    chunk_size: int = 64
+    """Number of cells of a chunk: cells of nearly the same level often share a hypercube."""
+    chunks: int = 4
+    """Number of chunks of a wave, which know nothing of each other: more keep more workers busy, and find more
+    hypercubes twice."""
 
 
 def cubes_of(
@@ -193,8 +207,6 @@ def cubes_of(
     blocks = [block for block in structure_of(table).blocks if block.kind != "free"]
     if len(blocks) != 1 or blocks[0].grid is None or blocks[0].orientation is not None:
         return None
-    from tablecloak.attacker.hypercube import Cubes
-
     grid = blocks[0].grid
     return Cubes(grid, blocks[0].cells, working_columns(table)) if Cubes.fits(grid) else None
 
@@ -212,7 +224,11 @@ class HypercubeWitnesses:
         """The largest deviation found, by direction (0: down, 1: up) and cell."""
 
     def reach(
-        self, cells: Ints, levels: RequiredLevels, tick: Tick = lambda done: None
+        self,
+        cells: Ints,
+        levels: RequiredLevels,
+        tick: Tick = lambda done: None,
+        executor: Executor | None = None,
     ) -> tuple[Floats, Floats]:
         """Reach of the cells down and up, as far as their levels require; zero where no hypercube was found.
 
@@ -221,12 +237,33 @@ class HypercubeWitnesses:
         """
         lower, upper, sliding = levels
         rise = np.minimum(np.maximum(upper, sliding), self.bounds[1][cells])
-        for row in np.argsort(-np.maximum(lower, rise), kind="stable").tolist():
-            tick(0)
-            cell = int(cells[row])
-            self._push(cell, 1, float(rise[row]))
-            self._push(cell, 0, float(max(lower[row], sliding[row] - self.reached[1, cell])))
+        size, chunks = self.settings.chunk_size, self.settings.chunks
+        left = np.argsort(-np.maximum(lower, rise), kind="stable")
+        while (left := left[self._is_short(cells[left], rise[left], lower[left], sliding[left])]).size:
+            parts = [left[start : start + size] for start in range(0, min(left.size, size * chunks), size)]
+            tasks = [_Chunk(self, cells[rows], rise[rows], lower[rows], sliding[rows]) for rows in parts]
+            found = mapped(executor, _reached, tasks, tick)
+            for one in found:
+                np.maximum(self.reached, one, out=self.reached)
+            left = left[size * chunks :]
         return self.reached[0][cells], self.reached[1][cells]
+
+    def _is_short(self, cells: Ints, rise: Floats, lower: Floats, sliding: Floats) -> Bools:
+        """The cells that are not known to move as far as required, and that their own bounds let move so far."""
+        (below, above), (down, up) = (bound[cells] for bound in self.bounds), self.reached[:, cells]
+        fall = np.maximum(lower, sliding - up)
+        return np.asarray((up < rise) & (rise <= above) | (down < fall) & (fall <= below))
+
+    def alone(self) -> HypercubeWitnesses:
+        """What is known by now, with memory of its own."""
+        other = copy(self)
+        other.cubes, other.reached = copy(self.cubes), self.reached.copy()
+        return other
+
+    def push(self, cell: int, rise: float, lower: float, sliding: float) -> None:
+        """Seek hypercubes that move a cell up by `rise`, and down as far as is required then."""
+        self._push(cell, 1, rise)
+        self._push(cell, 0, max(lower, sliding - float(self.reached[1, cell])))
 
     def single(self, cell: int, need: float, way: int) -> bool:
         """Whether one hypercube moves a cell up (`way` 1) or down (0) by its need; it counts for all its cells."""
@@ -272,3 +309,23 @@ class HypercubeWitnesses:
         reached = self.reached
         reached[1, cells] = np.maximum(reached[1, cells], np.where(rises, forward, backward))
         reached[0, cells] = np.maximum(reached[0, cells], np.where(rises, backward, forward))
+
+
+class _Chunk(NamedTuple):
+    """Some cells of a wave, and what is required of them."""
+
+    witnesses: HypercubeWitnesses
+    cells: Ints
+    rise: Floats
+    lower: Floats
+    sliding: Floats
+
+
+def _reached(chunk: _Chunk, tick: Tick) -> Floats:
+    """The largest deviations known after a chunk."""
+    witnesses, *columns = chunk
+    own = witnesses.alone()
+    for cell, rise, lower, sliding in zip(*(column.tolist() for column in columns), strict=True):
+        tick(0)
+        own.push(cell, rise, lower, sliding)
+    return own.reached

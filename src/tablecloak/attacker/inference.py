@@ -8,17 +8,15 @@ need of zero is not pursued. Needs and bounds are integral data units; a farthes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.evidence import Amount
-
-Tick = Callable[[int], None]
+from tablecloak.solvers import Tick
 
 
 @dataclass(eq=False)
@@ -71,10 +69,26 @@ class Extents:
 
 
 class Inference(Protocol):
-    """Feasibility intervals of one component; cells are positions in the component."""
+    """Feasibility intervals of one component; cells are positions in the component.
+
+    Questions are asked in parts of a fixed size that share nothing, each through an inference of its own (`alone`), so
+    that their order does not matter and several threads can ask at the same time.
+    """
 
     engine: str
     solves: int
+
+    def parts(self, cells: Ints, size: Floats) -> list[Ints]:
+        """The places in `cells` of each part; `size` as in `reach`."""
+
+    def alone(self, number: int) -> Self:
+        """The inference for the part of this number: no solves yet, and scratch memory of its own."""
+
+    def learn(self, number: int, part: Self) -> None:
+        """Take over what the inference of a part found that can be of use to later questions, and count its solves."""
+
+    def work(self, questions: int) -> int:
+        """The work of this number of questions, by a rough measure: that of a flow in a network is 1."""
 
     def reach(
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats

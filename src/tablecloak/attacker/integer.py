@@ -8,17 +8,20 @@ counts as open.
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.evidence import IntegralSystem
-from tablecloak.attacker.inference import Extents, Tick
+from tablecloak.attacker.inference import Extents
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.presolve import Component
 from tablecloak.errors import NotApplicable
-from tablecloak.solvers import solve_mip
+from tablecloak.solvers import Tick, solve_mip
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class IntegerAttackSettings:
     max_cells: int = 2000
     """Maximum number of cells of a non-network component: more are refused, for each takes an integer program.
     Untested default."""
+    part_size: int = 10
+    """Number of cells of one part: each has up to two integer programs. Untested default."""
 
 
 SETTINGS = IntegerAttackSettings()
@@ -39,7 +44,7 @@ class IntegerAttack:
     engine = "integer programs"
 
     def __init__(self, component: Component, settings: IntegerAttackSettings = SETTINGS) -> None:
-        self.solves = 0
+        self.solves, self.settings = 0, settings
         self.flow = NetworkAttack(component) if component.orientation is not None else None
         if self.flow is not None:
             self.engine = f"{NetworkAttack.engine} (integral)"
@@ -57,21 +62,47 @@ class IntegerAttack:
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
     ) -> tuple[Extents, Extents]:
         if self.flow is not None:
-            return self.flow.reach(cells, need_down, need_up, tick, size)
+            found = self.flow.reach(cells, need_down, need_up, tick, size)
+            self.solves = self.flow.solves
+            return found
         component, down, up = self.component, Extents.of(cells.size), Extents.of(cells.size)
-        system, self.solves = IntegralSystem(component.columns), 0
         for row, cell in enumerate(cells):
             for side, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
                 if need > 0:
                     self.solves += 1
                     far, deviation = _farthest(component, int(cell), upward, need)
-                    possible = np.isinf(far) or system.keeps_cells(
+                    possible = np.isinf(far) or self._system.keeps_cells(
                         deviation.astype(np.int64), component.low, component.high
                     )
                     side.reach[row] = far if possible else 0.0
                     side.bound[row] = np.inf if far >= need else far
             tick(1)
         return down, up
+
+    def parts(self, cells: Ints, size: Floats) -> list[Ints]:
+        """A few integer programs each."""
+        if self.flow is not None:
+            return self.flow.parts(cells, size)
+        chunk = self.settings.part_size
+        return [np.arange(start, min(start + chunk, cells.size)) for start in range(0, cells.size, chunk)]
+
+    def alone(self, number: int) -> Self:
+        """The same component, and a count of programs of its own."""
+        part = copy(self)
+        part.solves, part.flow = 0, None if self.flow is None else self.flow.alone(number)
+        return part
+
+    def work(self, questions: int) -> int:
+        """The programs are as large as the component."""
+        return questions if self.flow is not None else self.component.cells.size
+
+    def learn(self, number: int, part: Self) -> None:
+        """Count its programs."""
+        self.solves += part.solves
+
+    @cached_property
+    def _system(self) -> IntegralSystem:
+        return IntegralSystem(self.component.columns)
 
 
 def _farthest(component: Component, cell: int, upward: bool, enough: float) -> tuple[float, Floats]:

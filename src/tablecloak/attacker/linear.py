@@ -10,18 +10,20 @@ that leaves open goes to the oracle, which settles a single cell at its own scal
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
 from tablecloak.attacker.evidence import Deviation, IntegralSystem, fits, stretched
 from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
-from tablecloak.attacker.inference import Extents, Tick
+from tablecloak.attacker.inference import Extents
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution, kernels
+from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution, Tick, kernels
 
 _END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
 """The bound at which a column lies, by those of its parts up and down, both from zero."""
@@ -85,33 +87,56 @@ class LinearAttack:
         self, cells: Ints, need_down: Floats, need_up: Floats, tick: Tick, size: Floats
     ) -> tuple[Extents, Extents]:
         down, up = Extents.of(cells.size), Extents.of(cells.size)
-        chunk_size = self.settings.chunk_size
-        for chunk, start in enumerate(range(0, cells.size, chunk_size)):
-            part = np.arange(start, min(start + chunk_size, cells.size))
-            pool = self.pools.setdefault(chunk, [])
-            for rows, scale in self._by_magnitude(cells[part], size[part]):
-                here = part[rows]
-                push = _Push(self, pool, scale, cells[here], need_down[here], need_up[here])
-                push.run(tick)
-                every = np.arange(here.size)
-                down.copy_from(push.side[False], here, every)
-                up.copy_from(push.side[True], here, every)
-            tick(part.size)
+        power = self._powers(cells, size)
+        for number, here in enumerate(self._divided(power)):
+            pool, scale = self.pools.setdefault(number, []), float(10.0 ** power[here].mean())
+            push = _Push(self, pool, scale, cells[here], need_down[here], need_up[here])
+            push.run(tick)
+            every = np.arange(here.size)
+            down.copy_from(push.side[False], here, every)
+            up.copy_from(push.side[True], here, every)
+            tick(here.size)
         return down, up
 
-    def _by_magnitude(self, cells: Ints, size: Floats) -> list[tuple[Ints, float]]:
-        """Cells of similar size with a common scale: a solver's tolerance must stay small beside every size."""
+    def parts(self, cells: Ints, size: Floats) -> list[Ints]:
+        """Chunks of cells of similar size: a solver's tolerance must stay small beside every size."""
+        return self._divided(self._powers(cells, size))
+
+    def alone(self, number: int) -> Self:
+        """The same equations, the witnesses of the part, and programs of its own."""
+        part = copy(self)
+        part.oracle = ExactOracle(self.system, self.low, self.high)
+        part.session, part.solves, part.pools = None, 0, {0: list(self.pools.get(number, []))}
+        return part
+
+    def work(self, questions: int) -> int:
+        """The programs are as large as the component, however many cells share them."""
+        return self.component.cells.size
+
+    def learn(self, number: int, part: Self) -> None:
+        """Keep its witnesses for later questions, and count its programs."""
+        self.pools[number] = part.pools[0]
+        self.solves += part.solves
+
+    def __getstate__(self) -> dict[str, Any]:  # programs stay where they are: another process makes its own
+        return self.__dict__ | {"session": None, "oracle": ExactOracle(self.system, self.low, self.high)}
+
+    def _divided(self, power: Floats) -> list[Ints]:
+        """The places of each part: chunks, and in a chunk a few powers of ten."""
+        found, most = list[Ints](), self.settings.chunk_size
+        for start in range(0, power.size, most):
+            decade = np.floor(power[start : start + most] / self.settings.decades)
+            found += [start + np.flatnonzero(decade == value) for value in sorted(set(decade.tolist()))]
+        return found
+
+    def _powers(self, cells: Ints, size: Floats) -> Floats:
+        """The logarithm of the size of each cell; where that is unknown, of its smaller bound."""
         component, sizes = self.component, size
         if not size.all():
             for amount in (-component.low[cells], component.high[cells]):
                 sizes = np.where(np.isfinite(amount) & (amount > 0) & (sizes == 0), amount, sizes)
             sizes = np.where(sizes == 0, 1.0, sizes)
-        power = np.log10(sizes)
-        decade = np.floor(power / self.settings.decades)
-        return [
-            (rows, float(10.0 ** power[rows].mean()))
-            for rows in (np.flatnonzero(decade == value) for value in sorted(set(decade.tolist())))
-        ]
+        return np.asarray(np.log10(sizes))
 
     def spread(self, witness: Deviation) -> Floats:
         """The deviation of every cell of the component."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +24,6 @@ from tablecloak.attacker import (
     LinearAttackSettings,
     NetworkAttack,
     Reduction,
-    Tick,
     cubes_of,
     reduce,
     working_columns,
@@ -46,6 +47,7 @@ from tablecloak.model import (
     whole_units,
 )
 from tablecloak.progress import Progress, silent
+from tablecloak.solvers import Tick, mapped
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,12 @@ class AuditSettings:
     exact_shortfall_cells: int = 1_000
     """In a verdict on a component of more cells no program is solved for a cell that its own bounds prove open: it
     stays open whatever its reach. In smaller ones it is, so that shortfalls are exact. Benchmark part `limits`."""
+    task_work: int = 1_000
+    """Parts of questions are asked together until they have this much work: cells of components with linear programs,
+    questions about networks. Less keeps more workers busy, more saves their answers. Untested default."""
+    attackers_together: int = 8
+    """Maximum number of insiders whose questions are asked together; each takes memory for two bounds a cell. Untested
+    default."""
     hypercubes: HypercubeSettings = field(default_factory=HypercubeSettings)
     """Hypercubes as witnesses on large grids."""
     linear: LinearAttackSettings = field(default_factory=LinearAttackSettings)
@@ -113,6 +121,7 @@ def audit(
     every_hidden: bool = False,
     integer: bool = False,
     progress: Progress = silent,
+    executor: Executor | None = None,
     settings: AuditSettings = SETTINGS,
 ) -> Audit:
     """Judge what each attacker can infer from a pattern.
@@ -120,14 +129,15 @@ def audit(
     By default the verdict only: extents are computed as far as the levels require. `intervals=True` computes exact
     feasibility intervals; `every_hidden=True` includes all touched cells, not only those with a requirement;
     `integer=True` assumes the knowledge that all values are integral numbers of data units (small tables only).
+    `executor`: its workers share the questions; threads suit it. The result is the same with any, and without.
     """
     check_kind("Audit", "problem", problem, Problem, "Make one with assess(table, rules).")
     start = time.perf_counter()
     view = checked_view(problem, pattern)
     touched = pattern.touched(problem)
     cells = _audited_cells(problem, touched, every_hidden)
-    auditor = _Auditor(problem, view, cells, _Mode(intervals, integer), progress, settings)
-    by_attacker = [auditor.extents(attacker) for attacker in range(len(problem.attacker_names))]
+    auditor = _Auditor(problem, view, cells, _Mode(intervals, integer), progress, settings, executor)
+    by_attacker = auditor.extents()
     met = _joined([found.met() for found in by_attacker])
     out_of_reach = _joined([found.open() for found in by_attacker])
     safe: Bools = np.asarray(met.all(axis=0))
@@ -212,6 +222,35 @@ class _Mode(NamedTuple):
     integer: bool
 
 
+class _Questions(NamedTuple):
+    """Some cells of one component against one attacker: a part that shares nothing with any other."""
+
+    attack: Inference
+    cells: Ints
+    """Positions in the component."""
+    levels: RequiredLevels | None
+    """How far the cells are pushed; None: as far as they go."""
+    size: Floats
+
+
+class _Answers(NamedTuple):
+    """The extents of the cells of some questions, and the attack with what it has learnt."""
+
+    down: Extents
+    up: Extents
+    attack: Inference
+
+
+class _Part(NamedTuple):
+    """Some questions, and where their answers go: rows of the extents of an attacker, a part of an attack."""
+
+    questions: _Questions
+    found: _AuditedExtents
+    rows: Ints
+    attack: Inference
+    number: int
+
+
 class _Auditor:
     """The outsider's system, reduced once; insiders re-open only the components that they have knowledge about."""
 
@@ -223,8 +262,9 @@ class _Auditor:
         mode: _Mode,
         progress: Progress,
         settings: AuditSettings,
+        executor: Executor | None,
     ) -> None:
-        self.problem, self.view, self.cells = problem, view, cells
+        self.problem, self.view, self.cells, self.executor = problem, view, cells, executor
         self.mode, self.progress, self.settings = mode, progress, settings
         self.low, self.high = deviation_bounds(problem, view, 0)
         self.reduction: Reduction = reduce(
@@ -233,7 +273,6 @@ class _Auditor:
         quick = not any(mode)
         self.cubes = cubes_of(problem.table, cells.size, settings.hypercubes) if quick else None
         self.attacks: dict[int, Inference] = {}
-        self.outsider: _AuditedExtents | None = None
         self.engines: set[str] = set()
         self.counters: dict[str, float] = {"solves": 0, "components": 0}
         self.done = 0
@@ -242,31 +281,41 @@ class _Auditor:
     def engine(self) -> str:
         return " + ".join(sorted(self.engines)) or "unpicking"
 
-    def extents(self, attacker: int) -> _AuditedExtents:
-        """Extents of all audited cells against one attacker."""
+    def extents(self) -> list[_AuditedExtents]:
+        """Extents of all audited cells against each attacker: the outsider's first, for insiders start from them."""
+        outsider = _AuditedExtents.none(required_units(self.problem, 0, self.cells))
+        every = np.ones(self.cells.size, dtype=bool)
+        self._ask(self._parts(outsider, every, self.low, self.high))
+        found, count = [outsider], len(self.problem.attacker_names)
+        for first in range(1, count, self.settings.attackers_together):
+            parts = list[_Part]()
+            for attacker in range(first, min(first + self.settings.attackers_together, count)):
+                insider, more = self._insider(attacker, outsider)
+                found.append(insider)
+                parts += more
+            self._ask(parts)
+        return found
+
+    def _insider(self, attacker: int, outsider: _AuditedExtents) -> tuple[_AuditedExtents, list[_Part]]:
+        """The extents of an insider as far as they are the outsider's, and the questions that are left."""
         found = _AuditedExtents.none(required_units(self.problem, attacker, self.cells))
-        if attacker == 0:
-            self._attack(found, np.ones(self.cells.size, dtype=bool), self.low, self.high)
-            self.outsider = found
-            return found
-        assert self.outsider is not None
         low, high = deviation_bounds(self.problem, self.view, attacker)
         tighter = (low > self.low) | (high < self.high)
         block = self.reduction.block
         reopened = np.isin(block[self.cells], np.unique(block[tighter])) & (block[self.cells] >= 0)
         again = reopened | tighter[self.cells]
         kept = np.flatnonzero(~again)
-        found.down.copy_from(self.outsider.down, kept, kept)
-        found.up.copy_from(self.outsider.up, kept, kept)
-        self._attack(found, again, low, high)
-        return found
+        found.down.copy_from(outsider.down, kept, kept)
+        found.up.copy_from(outsider.up, kept, kept)
+        return found, self._parts(found, again, low, high)
 
-    def _attack(self, found: _AuditedExtents, rows_left: Bools, low: Floats, high: Floats) -> None:
-        """Compute the extents of some rows within deviation bounds, component by component."""
+    def _parts(self, found: _AuditedExtents, rows_left: Bools, low: Floats, high: Floats) -> list[_Part]:
+        """The questions about some rows within deviation bounds, component by component."""
         where = self.reduction.component[self.cells]
         rows_left = rows_left & (where >= 0)
         if self.cubes is not None:
             rows_left = rows_left & ~self._met_by_cubes(found, np.flatnonzero(rows_left), low, high)
+        parts = list[_Part]()
         for number in np.flatnonzero(np.bincount(where[rows_left])):
             rows = np.flatnonzero(rows_left & (where == number))
             component = self.reduction.components[number]
@@ -274,22 +323,56 @@ class _Auditor:
                 component = component.with_bounds(low[component.cells], high[component.cells])
             attack = self._engine(int(number), component)
             self.engines.add(attack.engine)
-            before = attack.solves
-            places = self.reduction.position[self.cells[rows]]
-            levels = RequiredLevels(*(level[rows] for level in found.required))
-            large = component.cells.size > self.settings.exact_shortfall_cells
-            if large and isinstance(attack, LinearAttack) and not self.mode.intervals:
-                levels = _undecided(levels, -component.low[places], component.high[places])
-            _push(attack, places, found, rows, None if self.mode.intervals else levels, self._tick)
-            self.counters["solves"] += attack.solves - before
             self.counters["components"] += 1
+            parts += self._divided(attack, component, found, rows)
+        return parts
+
+    def _divided(
+        self, attack: Inference, component: Component, found: _AuditedExtents, rows: Ints
+    ) -> list[_Part]:
+        """The questions about the rows of one component, in the parts of its attack."""
+        places = self.reduction.position[self.cells[rows]]
+        levels = RequiredLevels(*(level[rows] for level in found.required))
+        large = component.cells.size > self.settings.exact_shortfall_cells
+        if large and isinstance(attack, LinearAttack) and not self.mode.intervals:
+            levels = _undecided(levels, -component.low[places], component.high[places])
+        size = np.zeros(rows.size) if isinstance(attack, NetworkAttack) else _sizes(*levels)
+        parts = list[_Part]()
+        for number, here in enumerate(attack.parts(places, size)):
+            pushed = None if self.mode.intervals else RequiredLevels(*(level[here] for level in levels))
+            questions = _Questions(attack.alone(number), places[here], pushed, size[here])
+            parts.append(_Part(questions, found, rows[here], attack, number))
+        return parts
+
+    def _ask(self, parts: list[_Part]) -> None:
+        """Ask all questions; answers are stored in their order."""
+        tasks = [[part.questions for part in batch] for batch in self._batches(parts)]
+        answers = (answer for some in mapped(self.executor, _asked, tasks, self._tick) for answer in some)
+        for part, (down, up, attack) in zip(parts, answers, strict=True):
+            every = np.arange(part.rows.size)
+            part.found.down.copy_from(down, part.rows, every)
+            part.found.up.copy_from(up, part.rows, every)
+            part.attack.learn(part.number, attack)
+            self.counters["solves"] += attack.solves
+
+    def _batches(self, parts: list[_Part]) -> Iterator[list[_Part]]:
+        """Parts that make a task together: those of small components, which take less time than a worker's answer."""
+        batch, work = list[_Part](), 0
+        for part in parts:
+            batch.append(part)
+            work += part.attack.work(part.rows.size)
+            if work >= self.settings.task_work:
+                yield batch
+                batch, work = [], 0
+        if batch:
+            yield batch
 
     def _met_by_cubes(self, found: _AuditedExtents, rows: Ints, low: Floats, high: Floats) -> Bools:
         """The rows whose requirements hypercubes meet; their reaches are stored."""
         assert self.cubes is not None
         lower, upper, sliding = levels = RequiredLevels(*(level[rows] for level in found.required))
         witnesses = HypercubeWitnesses(self.cubes, low, high, self.settings.hypercubes)
-        down, up = witnesses.reach(self.cells[rows], levels, self._tick)
+        down, up = witnesses.reach(self.cells[rows], levels, self._tick, self.executor)
         enough = (down >= lower) & (up >= upper) & (down + up >= sliding)
         met = np.zeros(self.cells.size, dtype=bool)
         met[rows[enough]] = True
@@ -334,31 +417,26 @@ def _undecided(levels: RequiredLevels, below: Floats, above: Floats) -> Required
     return RequiredLevels(*(np.where(decided, 0.0, level) for level in levels))
 
 
-def _push(
-    attack: Inference,
-    cells: Ints,
-    found: _AuditedExtents,
-    rows: Ints,
-    levels: RequiredLevels | None,
-    tick: Tick,
-) -> None:
-    """Extents of the given rows: exact ones (no levels), or only as far as these levels require."""
-    lower, upper, sliding = levels or (level[rows] for level in found.required)
-    every = np.arange(rows.size)
-    size = np.zeros(rows.size) if isinstance(attack, NetworkAttack) else _sizes(lower, upper, sliding)
+def _asked(batch: list[_Questions], tick: Tick) -> list[_Answers]:
+    """The answers to some questions, one part after the other."""
+    return [_Answers(*_extents(questions, tick), questions.attack) for questions in batch]
+
+
+def _extents(questions: _Questions, tick: Tick) -> tuple[Extents, Extents]:
+    """Extents of some cells: exact ones (no levels), or only as far as the levels require."""
+    attack, cells, levels, size = questions
     if levels is None:
-        everything = np.full(rows.size, np.inf)
-        down, up = attack.reach(cells, everything, everything, tick, size)
-    elif not sliding.any():
-        down, up = attack.reach(cells, lower, upper, tick, size)
-    else:
-        zero = np.zeros(rows.size)
-        _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
-        rest = sliding - np.minimum(np.floor(up.reach), sliding)
-        down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
-        _extend(attack, cells, _AuditedExtents(RequiredLevels(lower, upper, sliding), down, up), size)
-    found.down.copy_from(down, rows, every)
-    found.up.copy_from(up, rows, every)
+        everything = np.full(cells.size, np.inf)
+        return attack.reach(cells, everything, everything, tick, size)
+    lower, upper, sliding = levels
+    if not sliding.any():
+        return attack.reach(cells, lower, upper, tick, size)
+    zero = np.zeros(cells.size)
+    _, up = attack.reach(cells, zero, np.maximum(upper, sliding), tick, size)
+    rest = sliding - np.minimum(np.floor(up.reach), sliding)
+    down, _ = attack.reach(cells, np.maximum(lower, rest), zero, tick, size)
+    _extend(attack, cells, _AuditedExtents(levels, down, up), size)
+    return down, up
 
 
 def _extend(attack: Inference, cells: Ints, found: _AuditedExtents, size: Floats) -> None:

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli.exit_codes import UNSAFE, exit_codes
-from tablecloak.cli.options import Confidential, Instance, Json, PatternFile, Quiet, Widen, read_problem, say
+from tablecloak.cli.options import (
+    Confidential,
+    Instance,
+    Jobs,
+    Json,
+    PatternFile,
+    Quiet,
+    Widen,
+    read_problem,
+    say,
+)
 from tablecloak.cli.progress import drawing
+from tablecloak.cli.workers import threads
 from tablecloak.errors import SolverError
 
 if TYPE_CHECKING:
@@ -31,12 +42,13 @@ def audit(
         typer.Option("--certificates", metavar="DIR", help="Write exact proofs into this folder."),
     ] = None,
     json: Json = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     widen: Widen = False,
     show_confidential: Confidential = False,
 ) -> None:
     """Judge a pattern: what can each attacker work out? Exit code 4 if it is not safe."""
-    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress, threads(jobs) as executor:
         from tablecloak.auditing import audit as run
         from tablecloak.files import check_writable, make_folder, write_files
         from tablecloak.formats import read_pattern
@@ -48,7 +60,13 @@ def audit(
         if certificates:
             make_folder(certificates)
         verdict = run(
-            problem, given, intervals=intervals, every_hidden=every_hidden, integer=integer, progress=progress
+            problem,
+            given,
+            intervals=intervals,
+            every_hidden=every_hidden,
+            integer=integer,
+            progress=progress,
+            executor=executor,
         )
         files = {json: to_json(audit_record(problem, verdict, intervals))} if json else {}
         lines = [verdict.summary(problem)]

@@ -17,8 +17,9 @@ from tablecloak.cli.exit_codes import (
     end_interrupted,
     exit_codes,
 )
-from tablecloak.cli.options import Confidential, Instance, Json, Quiet, Widen, read_problem, say
+from tablecloak.cli.options import Confidential, Instance, Jobs, Json, Quiet, Widen, read_problem, say
 from tablecloak.cli.progress import drawing
+from tablecloak.cli.workers import processes
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def compare(
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Write the plot of cost over time here (.svg)."),
     ] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     widen: Widen = False,
     show_confidential: Confidential = False,
@@ -64,7 +66,9 @@ def compare(
             check_drawing()
         wanted = read_methods(methods, settings or [], seconds)
         problem = read_problem(instance, widen, quiet)
-        found = run(problem, wanted, seconds=seconds, seed=seed, intervals=intervals, progress=progress)
+        options: dict[str, Any] = {"seconds": seconds, "seed": seed, "intervals": intervals}
+        with processes(jobs, len(wanted), len(problem.table)) as executor:
+            found = run(problem, wanted, progress=progress, executor=executor, **options)
         texts = {json: to_json(found.record())} if json else {}
         if html:
             texts[html] = compare_html(found)

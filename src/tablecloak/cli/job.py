@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli.exit_codes import end_interrupted, exit_codes
-from tablecloak.cli.options import Confidential, Quiet, say
+from tablecloak.cli.options import Confidential, Jobs, Quiet, say
 from tablecloak.cli.progress import drawing
+from tablecloak.cli.workers import threads
 
 
 def run(
@@ -19,15 +20,16 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, and do nothing.")
     ] = False,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     show_confidential: Confidential = False,
 ) -> None:
     """Run a job from the data to the published table; all files are written at the end, or none."""
-    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress, threads(jobs) as executor:
         from tablecloak.job import Job, plan, run_job
 
         read = Job.read(job)
-        done = None if dry_run else run_job(read, progress, commit=interrupts.commit)
+        done = None if dry_run else run_job(read, progress, interrupts.commit, executor)
         told = plan(read, progress) if done is None else done.summary()
     say(told, quiet)
     if done is not None and (interrupts.seen or done.interrupted):

@@ -24,6 +24,16 @@ PatternFile = Annotated[
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write a JSON record here.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Widen = Annotated[bool, typer.Option("--widen", help="Widen bounds that are narrower than a level.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=1,
+        metavar="N",
+        help="Work on so many things at once.",
+        show_default="the number of cores",
+    ),
+]
 Confidential = Annotated[
     bool, typer.Option("--show-confidential", help="Show true figures in error messages.")
 ]

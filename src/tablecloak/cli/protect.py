@@ -11,6 +11,7 @@ from tablecloak.cli.exit_codes import end_interrupted, exit_codes
 from tablecloak.cli.options import (
     Confidential,
     Instance,
+    Jobs,
     Json,
     Quiet,
     Widen,
@@ -19,6 +20,7 @@ from tablecloak.cli.options import (
     say,
 )
 from tablecloak.cli.progress import drawing
+from tablecloak.cli.workers import threads
 
 
 def protect(
@@ -38,12 +40,13 @@ def protect(
     pattern: Annotated[
         Path | None, typer.Option("--pattern", metavar="FILE", help="Write the pattern here as CSV.")
     ] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     widen: Widen = False,
     show_confidential: Confidential = False,
 ) -> None:
     """Protect a table, audit the outcome, and write pattern and record."""
-    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress:
+    with exit_codes(show_confidential) as interrupts, drawing(quiet) as progress, threads(jobs) as executor:
         from tablecloak.files import check_writable, write_files
         from tablecloak.formats import write_pattern
         from tablecloak.model import Status
@@ -53,7 +56,7 @@ def protect(
         check_writable([path for path in (json, pattern) if path], inputs=[instance])
         params = read_params(settings or [], seconds)
         problem = read_problem(instance, widen, quiet)
-        result = run(problem, method, params=params, seed=seed, progress=progress)
+        result = run(problem, method, params=params, seed=seed, progress=progress, executor=executor)
         texts = {
             json: to_json(result_record(problem, result)),
             pattern: write_pattern(problem, result.pattern),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -81,13 +82,19 @@ def _always(publishing: bool) -> None:
     """Go on."""
 
 
-def run_job(job: Job, progress: Progress = silent, commit: Callable[[bool], None] = _always) -> JobResult:
+def run_job(
+    job: Job,
+    progress: Progress = silent,
+    commit: Callable[[bool], None] = _always,
+    executor: Executor | None = None,
+) -> JobResult:
     """Run the whole chain and write all outputs at once; `commit` is called right before, with whether any is public.
 
     Nothing is written if anything fails: wrong data, an infeasible problem, a pattern that does not pass. A job
     read back from its record must give the same public bytes as then; if not, an `InputError` says what differs.
     If the user interrupts the method and it has a safe pattern, nothing is published: pattern, problem and record
-    are written where the job asks for them, the report is not.
+    are written where the job asks for them, the report is not. `executor` is handed to `protect` and to the audits: the
+    tables of a job are one problem, whose tables DuckDB makes with all cores.
     """
     check_writable(job.outputs(), inputs=job.inputs())
     inputs = input_digests(job)
@@ -95,11 +102,13 @@ def run_job(job: Job, progress: Progress = silent, commit: Callable[[bool], None
     problem, labels = prepared(job, progress)
     given = job.section("protect")
     params = {name: given[name] for name in ("seconds",) if name in given} | dict(given.get("params", {}))
-    result = protect(problem, given.get("method", DEFAULT), params=params, seed=job.seed, progress=progress)
+    method = given.get("method", DEFAULT)
+    result = protect(problem, method, params=params, seed=job.seed, progress=progress, executor=executor)
     if result.status is Status.INTERRUPTED:
         return _interrupted(job, problem, result, inputs, notes, commit)
     _step(progress, "audit")
-    verdict = _judged(job, problem, result, progress)
+    judge = partial(audit, problem, result.pattern, progress=progress, executor=executor)
+    verdict = _judged(job, problem, result, judge)
     _step(progress, "publish")
     publication = _published(job, problem, result, verdict, labels)
     public = _public_files(job, publication) if publication else {}
@@ -284,12 +293,12 @@ def chosen_weights(table: Table, name: str, power: float | None) -> str | Floats
 # ---------------------------------------------------------------------- audit and publish
 
 
-def _judged(job: Job, problem: Problem, result: Result, progress: Progress) -> Audit:
+def _judged(job: Job, problem: Problem, result: Result, judge: Callable[..., Audit]) -> Audit:
     """The verdict of protect, or a closer one where the job asks for it; an unsafe one is an error."""
     options: dict[str, Any] = {name: bool(value) for name, value in job.section("audit").items()}
     if not any(options.values()):
         return result.audit
-    verdict = audit(problem, result.pattern, progress=progress, **options)
+    verdict = judge(**options)
     if not verdict.safe:
         raise UnsafePublication(
             f"The closer audit that the job asks for does not pass.\n{verdict.summary(problem)}"

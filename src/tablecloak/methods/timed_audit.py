@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 
@@ -31,7 +32,13 @@ def audited_first(
 
 
 def audit_within(
-    problem: Problem, pattern: Pattern, deadline: Deadline, progress: Progress, *, takes: float = 0.0
+    problem: Problem,
+    pattern: Pattern,
+    deadline: Deadline,
+    progress: Progress,
+    *,
+    takes: float = 0.0,
+    executor: Executor | None = None,
 ) -> Audit | None:
     """The verdict, or None if the deadline passes first; then programs of the audit are ended too.
 
@@ -42,13 +49,17 @@ def audit_within(
         return None
     try:
         with watched(deadline.check):
-            return audit(problem, pattern, progress=deadline.watched(progress))
+            return audit(problem, pattern, progress=deadline.watched(progress), executor=executor)
     except TimeUp:
         return None
 
 
 def best_audited(
-    problem: Problem, proposal: Proposal, progress: Progress, settings: RunSettings = RunSettings()
+    problem: Problem,
+    proposal: Proposal,
+    progress: Progress,
+    executor: Executor | None = None,
+    settings: RunSettings = RunSettings(),
 ) -> tuple[Proposal, Audit]:
     """A proposal and its audit, which an interrupt does not end: without it there is no result.
 
@@ -62,9 +73,10 @@ def best_audited(
     before = None if earlier is None else known_audit(problem, earlier.pattern)
     if earlier is not None and before is not None and proposal.status is Status.INTERRUPTED:
         within = Deadline.after(settings.last_audit * before.seconds)
-        last = audit_within(problem, proposal.pattern, within, progress)
+        last = audit_within(problem, proposal.pattern, within, progress, executor=executor)
         return (earlier, before) if last is None else (proposal, last)
-    verdict, interrupted = uninterrupted(partial(audit, problem, proposal.pattern, progress=progress))
+    judge = partial(audit, problem, proposal.pattern, progress=progress, executor=executor)
+    verdict, interrupted = uninterrupted(judge)
     if interrupted and proposal.status is not Status.OPTIMAL:
         proposal = replace(proposal, status=Status.INTERRUPTED)
     return proposal, verdict

@@ -41,3 +41,4 @@ from tablecloak.solvers.tolerances import (
     STATED_NOISE,
     UNIT_NOISE,
 )
+from tablecloak.solvers.workers import InterruptibleProcesses, Stop, Stopped, Tick, mapped

@@ -9,4 +9,12 @@ from tablecloak.solvers.highs.linear_programs import (
     SimplexOptions,
     read_solution,
 )
-from tablecloak.solvers.highs.running import DUAL, PRIMAL, WARM_SIMPLEX, HighsSettings, run_linear, watched
+from tablecloak.solvers.highs.running import (
+    DUAL,
+    PRIMAL,
+    WARM_SIMPLEX,
+    HighsSettings,
+    check_watch,
+    run_linear,
+    watched,
+)

@@ -10,7 +10,7 @@ moment, and whose solver is not used again, is abandoned: its thread ends at its
 that before it exits.
 
 Work without a time limit of its own (an audit) can be watched: the function given to `watched` is called while a long
-program runs, and an exception that it raises ends the solve in the same way.
+program runs, and an exception that it raises ends the solve in the same way, in any thread.
 """
 
 from __future__ import annotations
@@ -133,12 +133,26 @@ _WATCH: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None
 
 @contextmanager
 def watched(watch: Callable[[], None]) -> Iterator[None]:
-    """Call `watch` at intervals while long programs run; an exception that it raises ends them."""
-    token = _WATCH.set(watch)
+    """Call `watch` at intervals while long programs run, after that of whoever called; what it raises ends them."""
+    outer = _WATCH.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        watch()
+
+    token = _WATCH.set(both)
     try:
         yield
     finally:
         _WATCH.reset(token)
+
+
+def check_watch() -> None:
+    """Call the function given to `watched`, if there is one: for whoever waits for programs of other threads."""
+    watch = _WATCH.get()
+    if watch is not None:
+        watch()
 
 
 def new_highs(**options: Any) -> Any:
@@ -188,7 +202,7 @@ def run(
         most = max(settings.least_iterations, settings.iterations_per_line * lines)
         highs.setOptionValue("simplex_iteration_limit", most if iterations is None else iterations)
     long = integer or highs.getNumNz() > settings.long_run
-    if long and threading.current_thread() is threading.main_thread():
+    if long and (threading.current_thread() is threading.main_thread() or _WATCH.get() is not None):
         patience = settings.interrupt_patience if patience is None else patience
         _run_interruptibly(highs, seconds if may_abandon else None, patience, settings)
     else:
