@@ -10,7 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
@@ -44,11 +43,13 @@ def sources() -> list[Path]:
 
 
 def source_hash() -> str:
-    """What `tablecloak.solvers.kernels.SOURCES` says if it was compiled from these files."""
+    """What `SOURCES` of the kernels says if it was compiled from these files."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources())).hexdigest()
 
 
 if __name__ == "__main__":
+    from Cython.Build import cythonize
+
     extension = Extension(
         "tablecloak.solvers.kernels.compiled",
         [str(KERNELS / "compiled.pyx")],
@@ -59,5 +60,7 @@ if __name__ == "__main__":
     )
     setup(
         cmdclass={"build_ext": Build},
-        ext_modules=cythonize([extension], compiler_directives={"boundscheck": CHECK_BOUNDS}),
+        ext_modules=cythonize(
+            [extension], compiler_directives={"boundscheck": CHECK_BOUNDS}, force=CHECK_BOUNDS, quiet=True
+        ),
     )

@@ -215,7 +215,7 @@ def test_the_portfolio_imports_recipes_and_their_parameters_only(name: str) -> N
 
 @EVERY_FILE
 def test_packages_are_entered_through_their_door(name: str) -> None:
-    """From another package a file imports what its `__init__` exports; from its own package it imports files."""
+    """From another package a file imports the whole or what its `__init__` exports; from its own it imports files."""
     package = name if name in PACKAGES else name.rpartition(".")[0]
     for module, what in own_imports(name):
         target = target_of(module, what)
@@ -226,6 +226,8 @@ def test_packages_are_entered_through_their_door(name: str) -> None:
             assert target not in PACKAGES or target == "", f"{name} imports {what} from its own {module}"
             continue
         door = outside[1] if outside[0] in OPEN and len(outside) > 1 else outside[0]
+        if target == door and what == target.rpartition(".")[2]:
+            continue
         assert module == door, f"{name} imports {what} from {module}, not from {door}"
         known = exports_of(door) or {node.name for node in definitions(door)} | constants(door)
         assert what in known, f"{door} does not export {what}, which {name} imports"
@@ -246,6 +248,14 @@ def containing(name: str) -> list[str]:
 def test_doors_export_what_others_use() -> None:
     """No name is exported that nobody imports but the files of the package, the pages of the docs apart."""
     used = {(module, what) for name in FILES for module, what in own_imports(name)}
+    used |= {
+        (target_of(module, what), node.attr)
+        for name in FILES
+        for module, what in own_imports(name)
+        if target_of(module, what) in PACKAGES
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == what
+    }
     pages = "".join(
         page.read_text(encoding="utf-8") for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     )
@@ -287,11 +297,27 @@ def test_all_is_sorted_complete_and_there() -> None:
     assert names == sorted(names, key=_as_ruff_sorts)
     assert len(set(names)) == len(names)
     assert not [name for name in names if not hasattr(tablecloak, name)]
-    imported = set()
-    for node in tree_of("").body:
-        if isinstance(node, ast.ImportFrom):
-            imported |= {alias.asname or alias.name for alias in node.names}
-    assert set(names) == imported
+    assert set(names) == {what for _, what in own_imports("")}
+
+
+def test_what_is_imported_at_its_first_use_is_declared() -> None:
+    """What type checkers see is what `__getattr__` finds."""
+    import tablecloak
+
+    declared = {
+        (node.module, alias.name)
+        for block in tree_of("").body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert declared == {
+        (f"{PACKAGE}.{module}", name) for module, names in tablecloak._LAZY.items() for name in names
+    }
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tablecloak.nothing
+    assert set(tablecloak.__all__) <= set(dir(tablecloak))
 
 
 def test_nothing_has_the_name_of_a_public_function() -> None:
@@ -308,12 +334,7 @@ def _as_ruff_sorts(name: str) -> tuple[int, str]:
 @EVERY_FILE
 def test_every_all_tells_the_truth(name: str) -> None:
     body = tree_of(name).body
-    known = {
-        alias.asname or alias.name
-        for node in body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    known = {what for _, what in imports_of(name)}
     known |= {node.name for node in definitions(name)}
     known |= {target for node in body for target in _targets(node)}
     assert not exports_of(name) - known

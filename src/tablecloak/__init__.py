@@ -8,8 +8,12 @@ how well protected, against whom), `protect` it, `audit` any pattern, `publish` 
 audit into a proof that `verify` checks without a solver.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tablecloak import weights
-from tablecloak.analysis import Bound, Comparison, Explanation, bounds, compare, explain
 from tablecloak.assessment import (
     Dominance,
     Frequency,
@@ -23,7 +27,6 @@ from tablecloak.assessment import (
     assess,
     rule_of,
 )
-from tablecloak.auditing import Certificate, Exposure, Verification, audit, certify, exposure, verify
 from tablecloak.errors import (
     InfeasibleProblem,
     InputError,
@@ -33,7 +36,6 @@ from tablecloak.errors import (
     UnsafePublication,
 )
 from tablecloak.formats import read_jj, write_jj
-from tablecloak.methods import METHODS, Method
 from tablecloak.model import (
     Attacker,
     Audit,
@@ -59,11 +61,25 @@ from tablecloak.model import (
     link,
     link_responses,
 )
-from tablecloak.protection import protect
-from tablecloak.publication import Publication, publish
 from tablecloak.tabulation import CellData, Layout, Microdata, table_frame, tabulate, tabulate_linked
 
+if TYPE_CHECKING:
+    from tablecloak.analysis import Bound, Comparison, Explanation, bounds, compare, explain
+    from tablecloak.auditing import Certificate, Exposure, Verification, audit, certify, exposure, verify
+    from tablecloak.methods import METHODS, Method
+    from tablecloak.protection import protect
+    from tablecloak.publication import Publication, publish
+
 __version__ = "0.1.0"
+
+_LAZY = {
+    "analysis": ("Bound", "Comparison", "Explanation", "bounds", "compare", "explain"),
+    "auditing": ("Certificate", "Exposure", "Verification", "audit", "certify", "exposure", "verify"),
+    "methods": ("METHODS", "Method"),
+    "protection": ("protect",),
+    "publication": ("Publication", "publish"),
+}
+"""What is imported at its first use: attackers, methods and solvers are three quarters of the package."""
 
 __all__ = [
     "METHODS",
@@ -134,3 +150,15 @@ __all__ = [
     "weights",
     "write_jj",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for package, names in _LAZY.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{package}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tablecloak.errors import InputError
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 KINDS = ("pandas", "polars", "pyarrow")
 _ADVICE = "Give a pandas, polars or pyarrow table, or a dict of columns."
@@ -63,6 +65,8 @@ def make_frame(columns: Mapping[str, ArrayLike], kind: str | None) -> Any:
     if find_spec(kind) is None:
         raise InputError("Frame", [f"{kind} is not installed"], advice=f"Run: pip install {kind}")
     plain = {name: array.tolist() if array.dtype.kind in "OU" else array for name, array in arrays.items()}
+    import narwhals as nw
+
     return nw.from_dict(plain, backend=cast(Any, kind)).to_native()
 
 
@@ -92,6 +96,8 @@ def scannable(data: Any, names: Sequence[str]) -> Any:
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
     try:
         frame = nw.from_native(data)
     except TypeError:

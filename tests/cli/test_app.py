@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -367,6 +368,21 @@ def test_version_and_help(run: Run) -> None:
     for command in ("protect", "audit", "exposure", "methods", "demo"):
         assert command in listed
         assert run(command, "-h").code == 0
+
+
+def test_completion_of_the_shell_can_be_installed(tmp_path: Path) -> None:
+    home = {**os.environ, "HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    program = [str(Path(sys.executable).with_name("tablecloak"))]
+    subprocess.run([*program, "--install-completion", "bash"], check=True, capture_output=True, env=home)
+    assert "tablecloak" in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+    asked = {
+        **home,
+        "_TABLECLOAK_COMPLETE": "complete_bash",
+        "COMP_WORDS": "tablecloak pro",
+        "COMP_CWORD": "1",
+    }
+    found = subprocess.run(program, check=False, capture_output=True, text=True, env=asked).stdout
+    assert "protect" in found
 
 
 def test_help_loads_no_data_frames() -> None:

@@ -21,7 +21,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
-from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.tolerances import EQUATION_MET, PROPORTIONAL
@@ -122,6 +121,8 @@ class NullSpaceProgram:
     """The null space of `matrix`, a column for each cell: a dense table and a simplex method on it."""
 
     def __init__(self, matrix: csc_array, settings: NullSpaceSettings = NullSpaceSettings()) -> None:
+        from scipy.sparse.linalg import splu
+
         self._matrix, self.settings = matrix, settings
         self._rescue: WarmDeviationProgram | None = None
         self._own_bound = False

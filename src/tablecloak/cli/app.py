@@ -26,7 +26,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 failed, 2 wrong input, 3 infeasible, 4 unsafe, 5 not applicable, "
     "6 interrupted and the pattern found so far written, 130 interrupted and nothing written.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

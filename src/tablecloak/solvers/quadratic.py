@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.solvers.tolerances import EQUATION_RESIDUAL
@@ -111,4 +110,6 @@ def _newton(matrix: csr_array, weights: Floats, inside: Bools, slope: Floats, sm
     if mean <= 0:
         mean = float((1.0 / (2 * weights)).mean())
     damping = mean * small + np.where(hessian.diagonal() <= 1e-14 * mean, mean, 0.0)
+    from scipy.sparse.linalg import splu
+
     return np.asarray(splu((hessian + diags_array(damping)).tocsc()).solve(slope))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,6 +91,13 @@ class Network:
         self._capacity = capacity
         self._net = kernels.FlowArrays(self.nodes, self.tail, self.head, capacity)
         self.tail.flags.writeable = self.head.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_net"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._net = kernels.FlowArrays(self.nodes, self.tail, self.head, self._capacity)
 
     def __repr__(self) -> str:
         return f"Network(nodes={self.nodes}, arcs={self.arcs}, eps={self.eps:g})"

@@ -7,7 +7,6 @@ them are compiled into one module.
 from tablecloak.solvers.kernels.compiled import (
     FORBIDDEN,
     LONGEST,
-    SOURCES,
     AnnealingState,
     ArcLimits,
     Ending,
@@ -59,7 +58,6 @@ from tablecloak.solvers.kernels.compiled import (
 __all__ = [
     "FORBIDDEN",
     "LONGEST",
-    "SOURCES",
     "AnnealingState",
     "ArcLimits",
     "Ending",
