@@ -35,9 +35,6 @@ NOISE = 1e-7
 """Relative differences of costs and bounds that are rounding only."""
 COLUMNS = ("fixture", "method", "status", "cost", "bound")
 
-FALSE_OPTIMUM = ("mixed sizes", "suppress-compact")
-"""Known fault of the method: weights that differ by a factor of 1e10 let it prove too much. The optimum is stored."""
-
 
 def stored() -> dict[tuple[str, str], tuple[str, float, float]]:
     """Status, cost and bound by fixture and method."""
@@ -49,9 +46,7 @@ def stored() -> dict[tuple[str, str], tuple[str, float, float]]:
 
 
 @pytest.mark.parametrize(("fixture", "method"), list(stored()), ids=map(", ".join, stored()))
-def test_optima_are_proven_again(fixture, method, request):
-    if (fixture, method) == FALSE_OPTIMUM:
-        request.applymarker(pytest.mark.xfail(strict=False, reason="reports 297 as optimal; 192 is safe"))
+def test_optima_are_proven_again(fixture, method):
     status, cost, bound = stored()[fixture, method]
     result = protect(FIXTURES[fixture](), method, params=PARAMS.get(method), seed=1)
     assert str(result.status) == status

@@ -161,9 +161,7 @@ def audit(
         intervals,
         auditor.engine,
         time.perf_counter() - start,
-        np.flatnonzero(pattern.too_close(problem))
-        if isinstance(pattern, Perturbation | Mixed | Printed)
-        else cells[:0],
+        _too_close(problem, pattern),
         problem.most_touched is not None and int(touched.sum()) > problem.most_touched,
         problem.against_marks(touched),
         auditor.counters,
@@ -175,6 +173,12 @@ def audit(
     )
     default = settings is SETTINGS and not (intervals or every_hidden or integer)
     return remember(problem, pattern, view, found) if default else found
+
+
+def _too_close(problem: Problem, pattern: Pattern) -> Ints:
+    """Sensitive cells whose shown number is too near to the truth."""
+    judged = isinstance(pattern, Perturbation | Mixed | Printed)
+    return np.flatnonzero(pattern.too_close(problem)) if judged else np.zeros(0, dtype=np.int64)
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:

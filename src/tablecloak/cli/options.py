@@ -30,7 +30,7 @@ Jobs = Annotated[
         "--jobs",
         min=1,
         metavar="N",
-        help="Work on so many things at once.",
+        help="Number of workers that share the work.",
         show_default="the number of cores",
     ),
 ]
