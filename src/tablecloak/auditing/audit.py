@@ -177,8 +177,9 @@ def audit(
 
 def _too_close(problem: Problem, pattern: Pattern) -> Ints:
     """Sensitive cells whose shown number is too near to the truth."""
-    judged = isinstance(pattern, Perturbation | Mixed | Printed)
-    return np.flatnonzero(pattern.too_close(problem)) if judged else np.zeros(0, dtype=np.int64)
+    if isinstance(pattern, Perturbation | Mixed | Printed):
+        return np.flatnonzero(pattern.too_close(problem))
+    return np.zeros(0, dtype=np.int64)
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
