@@ -7,6 +7,7 @@ from cases import (
     castro,
     castro_2002,
     core,
+    cores,
     fronts,
     grid,
     growth,
@@ -45,6 +46,7 @@ PARTS: dict[str, Part] = {
         *serpell.PARTS,
         *methods.PARTS,
         *million.PARTS,
+        *cores.PARTS,
     )
 }
 """All parts in the order in which they are run."""
