@@ -17,6 +17,7 @@ from cases import (
     models,
     rounding,
     serpell,
+    small,
     study,
     tabulating,
     ways,
@@ -43,6 +44,7 @@ PARTS: dict[str, Part] = {
         *castro.PARTS,
         *castro_2002.PARTS,
         *serpell.PARTS,
+        *small.PARTS,
         *methods.PARTS,
         *million.PARTS,
     )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-
-from tablecloak.methods.cuts import Cut
 
 
 @dataclass
@@ -26,11 +23,10 @@ class SolveStatistics:
     numerical_failures: int = 0
     """Relaxations that could not be solved."""
 
-    def counters(self, levels: int, pool: Iterable[Cut]) -> Mapping[str, float]:
+    def counters(self, levels: int, cuts: Mapping[str, int]) -> Mapping[str, float]:
         """All of them by name, with the number of requirements and of the cuts of each kind."""
-        kinds = Counter(cut.kind for cut in pool)
         return {
             "levels": levels,
             **{name.replace("_", " "): number for name, number in asdict(self).items()},
-            **{f"{kind} cuts": kinds[kind] for kind in sorted(kinds)},
+            **{f"{kind} cuts": cuts[kind] for kind in sorted(cuts)},
         }
