@@ -9,6 +9,7 @@ from tablecloak.solvers.highs import (
     DUAL,
     PRIMAL,
     Columns,
+    DenseProgram,
     GrowingProgram,
     LinearProgram,
     MipOptions,
