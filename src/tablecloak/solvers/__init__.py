@@ -9,7 +9,6 @@ from tablecloak.solvers.highs import (
     DUAL,
     PRIMAL,
     Columns,
-    DenseProgram,
     GrowingProgram,
     LinearProgram,
     MipOptions,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.cuts import Cut, matrix_of, rounded_up
@@ -37,15 +37,6 @@ class SafePatterns:
         invalid = ((right - matrix_of(cuts, self._size) @ points) > CUT_VIOLATION).any(axis=1)
         self.excluded += int(invalid.sum())
         return [cut for cut, is_invalid in zip(cuts, invalid.tolist(), strict=True) if not is_invalid]
-
-    def valid_rows(self, rows: Floats, cells: Ints) -> Floats:
-        """The same for cuts of right-hand side 1 that are rows over some of the cells."""
-        if len(rows) == 0 or not self._points:
-            return rows
-        points = np.array([point[cells] for point in self._points], dtype=np.float64)
-        invalid = (rows @ points.T < 1.0 - CUT_VIOLATION).any(axis=1)
-        self.excluded += int(invalid.sum())
-        return rows[~invalid]
 
 
 class Incumbent:

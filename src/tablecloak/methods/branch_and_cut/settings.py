@@ -222,44 +222,6 @@ class EdgeExchangeSettings:
 
 
 @dataclass(frozen=True)
-class SmallSettings:
-    """Small networks, which are solved by dense arrays and a tree of our own. Benchmark part `small`."""
-
-    max_cells: int = 600
-    """Larger tables are solved with sparse cuts, priced columns and SCIP: rounds of few steps against larger ones."""
-    max_work: int = 40_000
-    """Maximum number of cells times flows (the sides of requirements)."""
-    shifts: Sequence[float] = (0.1, 0.01)
-    """Extents to which published cells are hidden at the separation points of the root, before the point itself."""
-    covers: Sequence[tuple[float, float]] = ((0.7, 0.4), (0.5, 0.2))
-    """Kinds of covers at the root: cells hidden to more than this, and the first estimate of the rest in levels."""
-    max_nodes: int = 80
-    """Maximum number of nodes: what is not proven by then is hard, and SCIP's tree is better."""
-    node_rounds: int = 1
-    """Maximum number of rounds at a node whose point is fractional."""
-    min_violation: float = 1e-3
-    """Violation from which a cut of right-hand side 1 is added, at fractional points."""
-    max_requirements: int = 60
-    """Maximum number of requirements that get cuts in one round."""
-    max_rows: int = 40
-    """Maximum number of cuts that are added in one round, the most violated ones."""
-    tailing_off: float = 1e-3
-    """A round at the root that raises the value by less than this share has stalled."""
-    stalled_rounds: int = 3
-    """Maximum number of stalled rounds in a row before branching."""
-    slack_rows: int = 200
-    """Cuts that are slack are dropped when there are more than this number."""
-    min_rest: float = 1e-6
-    """Residual of a cover, as a fraction of the cut, below which it is not used: its coefficients would be noise."""
-    max_covered: int = 12
-    """Maximum number of cells in a cover."""
-    max_divisors: int = 6
-    """Maximum number of divisors of a rounding."""
-    largest_cost: float = 1e7
-    """Costs above this are scaled down in the linear programs."""
-
-
-@dataclass(frozen=True)
 class ExactSettings:
     """All tuning of exact suppression."""
 
@@ -271,7 +233,6 @@ class ExactSettings:
     restricted: RestrictedSettings = RestrictedSettings()
     iterated_greedy: IteratedGreedySettings = IteratedGreedySettings()
     edge_exchange: EdgeExchangeSettings = EdgeExchangeSettings()
-    small: SmallSettings = SmallSettings()
     network_limits: GapLimitSettings = GapLimitSettings(0.02, 2.5)
     """Gap limits on networks. Supported by benchmark part study."""
     general_limits: GapLimitSettings = GapLimitSettings(0.05, 1.0, 0.05)

@@ -26,7 +26,6 @@ constraints; Salazar-Gonzalez (2010) for cutting at the root and then handing ov
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -46,8 +45,6 @@ from tablecloak.methods.branch_and_cut.root import RootLoop
 from tablecloak.methods.branch_and_cut.search import SearchContext, SolveStatistics
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator, Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.small import SmallTree
-from tablecloak.methods.branch_and_cut.strategy import ExactStrategy, choose_strategy
 from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
@@ -117,10 +114,9 @@ class BranchAndCut:
         self.model = SuppressionModel.of(problem, hide_everything(problem, progress), progress, settings)
         self.incumbent = Incumbent(self.model, self.limits.deadline, settings.safe_patterns)
         self.gap = Gap(self.incumbent, self.model.unit, params.gap)
+        none = np.zeros_like(self.model.free)
+        self.relaxation = Relaxation(self.model.prices, self.model.representatives, none, settings.relaxation)
         self.statistics = SolveStatistics()
-        self.pool: list[Cut] = []
-        self.dense_cuts = 0
-        """The cuts found: those of the general recipe, and the number of those on small networks."""
 
     def run(self) -> Proposal:
         """Solve to optimality, a limit or an interrupt; return the incumbent and the bound."""
@@ -132,8 +128,6 @@ class BranchAndCut:
         """The steps of the recipe, until the gap is closed or a limit is reached."""
         if self.model.is_trivial:
             self.gap.raise_bound(self.incumbent.cost)
-            return
-        if self.strategy is ExactStrategy.SMALL and self.solve_small():
             return
         self.construct()
         search = self.begin_search()
@@ -155,31 +149,6 @@ class BranchAndCut:
 
     # ------------------------------------------------------------------ steps
 
-    def solve_small(self) -> bool:
-        """Solve a small network with dense arrays; False if it is too hard for that: the other steps go on."""
-        tree = SmallTree(
-            self.model,
-            self.incumbent,
-            self.gap,
-            self.limits.deadline,
-            self.settings.small,
-            self.statistics,
-            self.report,
-        )
-        try:
-            return tree.run()
-        finally:
-            self.dense_cuts = tree.cuts
-
-    @property
-    def strategy(self) -> ExactStrategy:
-        """The recipe: the general one where an engine, a limit of nodes or plugins are asked for."""
-        params = self.params
-        asked = params.engine != "auto" or params.nodes is not None or self.plugins != Plugins()
-        if asked or self.start.best is not None:
-            return ExactStrategy.GENERAL
-        return choose_strategy(self.model, self.settings.small)
-
     def construct(self) -> None:
         """The first incumbent: a pattern that is given, or one that is constructed."""
         model, deadline = self.model, self.limits.deadline
@@ -196,10 +165,7 @@ class BranchAndCut:
 
     def begin_search(self) -> SearchContext:
         """The separators, and the relaxation with its first columns and no cuts but the one on touched cells."""
-        model, deadline = self.model, self.limits.deadline
-        none = np.zeros_like(model.free)
-        relaxation = Relaxation(model.prices, model.representatives, none, self.settings.relaxation)
-        self.pool = relaxation.pool
+        model, relaxation, deadline = self.model, self.relaxation, self.limits.deadline
         separation = Separation(
             model,
             self.incumbent,
@@ -318,16 +284,13 @@ class BranchAndCut:
                 "the time was up before any pattern within the bound on touched cells was found"
             )
         self.statistics.cuts_against_safe_patterns = self.incumbent.safe_patterns.excluded
-        early, engine = status is not Status.OPTIMAL, "SCIP" if self.uses_scip and self.pool else "HiGHS"
-        cuts = Counter(cut.kind for cut in self.pool)
-        if self.dense_cuts:
-            cuts["dense"] = self.dense_cuts
+        early, engine = status is not Status.OPTIMAL, "SCIP" if self.uses_scip else "HiGHS"
         return Proposal(
             Suppression.copy_of(pattern),
             status,
             f"branch and cut ({engine}) on {structure_of(model.problem.table).description}",
             bound=self.gap.bound if early else self.incumbent.cost,
-            counters=self.statistics.counters(len(model.requirements), cuts),
+            counters=self.statistics.counters(len(model.requirements), self.relaxation.pool),
             notes=(HIDES_EVERYTHING,) if early and (pattern == model.allowed).all() else (),
             stopped_by=stopped_by,
         )

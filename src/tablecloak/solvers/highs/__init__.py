@@ -1,6 +1,5 @@
 """The boundary to HiGHS: warm linear programs, growing programs, mixed-integer programs."""
 
-from tablecloak.solvers.highs.dense_programs import DenseProgram
 from tablecloak.solvers.highs.integer_programs import GrowingProgram, MipOptions, solve_mip
 from tablecloak.solvers.highs.linear_programs import (
     Columns,
