@@ -10,6 +10,7 @@ from cases import (
     fronts,
     grid,
     growth,
+    kernels,
     library,
     limits,
     methods,
@@ -17,6 +18,7 @@ from cases import (
     models,
     rounding,
     serpell,
+    start,
     study,
     tabulating,
     ways,
@@ -45,6 +47,8 @@ PARTS: dict[str, Part] = {
         *serpell.PARTS,
         *methods.PARTS,
         *million.PARTS,
+        *kernels.PARTS,
+        *start.PARTS,
     )
 }
 """All parts in the order in which they are run."""
