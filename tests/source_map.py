@@ -1,4 +1,4 @@
-"""docs/source-map.md: the tree of the source with what each file is, made from the first lines of its docstrings."""
+"""docs/source-map.md: the tree of the source with what each file is, made from its docstring or first comment."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ ORDER = (
 
 
 def first_sentence(path: Path) -> str:
-    """What a file is: the first paragraph of its docstring, up to its first full stop."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    """What a file is: the first paragraph of its docstring, or of the comment of a kernel, up to its first full stop."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        text = ast.get_docstring(ast.parse(text)) or ""
+    else:
+        text = re.sub(r"(?m)^# ?", "", text)
     paragraph = " ".join(text.split("\n\n")[0].split())
     sentence = re.match(r".*?[.](?=\s|$)", paragraph)
     return (sentence.group() if sentence else paragraph).rstrip(".").replace("|", "\\|")
@@ -35,7 +39,7 @@ def tree() -> str:
     for folder in sorted(
         folders, key=lambda each: (ORDER.index(each) if each in ORDER else len(ORDER), each)
     ):
-        files = sorted((SOURCE / folder).glob("*.py"))
+        files = sorted([*(SOURCE / folder).glob("*.py"), *(SOURCE / folder).glob("*.pxi")])
         door = next(path for path in files if path.name == "__init__.py")
         rows = [f"| `{path.name}` | {first_sentence(path)} |" for path in files if path != door]
         title = f"### `{folder}`" if folder else "### `tablecloak`"

@@ -11,6 +11,7 @@ from cases import (
     fronts,
     grid,
     growth,
+    kernels,
     library,
     limits,
     methods,
@@ -18,6 +19,7 @@ from cases import (
     models,
     rounding,
     serpell,
+    start,
     study,
     tabulating,
     ways,
@@ -47,6 +49,8 @@ PARTS: dict[str, Part] = {
         *methods.PARTS,
         *million.PARTS,
         *cores.PARTS,
+        *kernels.PARTS,
+        *start.PARTS,
     )
 }
 """All parts in the order in which they are run."""

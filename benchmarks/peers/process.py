@@ -15,16 +15,19 @@ SCRIPTS = Path(__file__).resolve().parent
 ENVIRONMENTS = SCRIPTS.parent / ".peers"
 
 
-def environment(name: str) -> Path:
-    """The Python of a peer's environment; made with venv and pip if it is not there."""
+def environment(name: str, installed: str = "") -> Path:
+    """The Python of a peer's environment; made with venv and pip if it is not there.
+
+    `installed`: what pip installs, by default the package of this name.
+    """
     ENVIRONMENTS.mkdir(exist_ok=True)
     python = ENVIRONMENTS / name / "bin" / "python"
     with (ENVIRONMENTS / f"{name}.lock").open("w") as lock:  # several workers may come at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (ENVIRONMENTS / name / "installed").exists():
             subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENTS / name)], check=True)
-            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", name]
-            subprocess.run(pip, check=True)
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*pip, installed or name], check=True)
             (ENVIRONMENTS / name / "installed").touch()
     return python
 

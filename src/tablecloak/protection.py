@@ -34,6 +34,8 @@ from tablecloak.progress import Progress, silent
 DEFAULT = "suppress-auto"
 PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "pyscipopt")
 """What results depend on, as far as it is installed."""
+_VERSIONS: dict[str, str] = {}
+"""The versions of these packages, once they were looked up: that takes longer than to protect a small table."""
 
 STOPPED_BY = {
     Status.OPTIMAL: "proven",
@@ -156,11 +158,13 @@ class _Watch:
 
 def versions() -> dict[str, str]:
     """What a result depends on, for its record."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        with suppress(PackageNotFoundError):  # an extra
-            found[name] = version(name)
-    return found
+    if not _VERSIONS:
+        found = {"python": platform.python_version()}
+        for name in PACKAGES:
+            with suppress(PackageNotFoundError):  # an extra
+                found[name] = version(name)
+        _VERSIONS.update(found)
+    return dict(_VERSIONS)
 
 
 def _chosen(method: str | Method) -> tuple[str, Method]:

@@ -51,21 +51,26 @@ cdef bint short_cycle(FlowArrays net, int own, double limit, int64_t budget) noe
     return found
 
 
+cdef inline bint is_certified(FlowArrays net, int arc, int side, double limit, int64_t budget) noexcept nogil:
+    """Is a limit zero, or does a cycle of at most four arcs certify it?"""
+    cdef int entry = net.place[arc]
+    if limit <= 0.0:
+        return True
+    if not (limit < INFINITY and limit <= net.capacity[2 * arc + side]):
+        return False
+    return entry < 0 or short_cycle(net, net.mirror[entry] if side else entry, limit, budget)
+
+
 cdef void probe_all(
     FlowArrays net, const int[::1] arcs, const double[::1] limits, int side, int64_t budget, uint8_t[::1] certified,
     Watch watch,
 ) noexcept nogil:
-    """For each queried arc: is its limit zero, or does a cycle of at most four arcs certify it?"""
+    """For each queried arc in one direction: is its limit certified?"""
     cdef Py_ssize_t k
-    cdef int entry
     for k in range(arcs.shape[0]):
-        entry = net.place[arcs[k]]
-        if limits[k] <= 0.0:
-            certified[k] = True
-        elif limits[k] < INFINITY and limits[k] <= net.capacity[2 * arcs[k] + side]:
-            if stopped(watch, budget):
-                return
-            certified[k] = entry < 0 or short_cycle(net, net.mirror[entry] if side else entry, limits[k], budget)
+        if stopped(watch, budget):
+            return
+        certified[k] = is_certified(net, arcs[k], side, limits[k], budget)
 
 
 def probe(
@@ -82,16 +87,32 @@ def probe(
     return upward, downward
 
 
+cdef int64_t settle_all(
+    FlowArrays net, const int[::1] arcs, double[::1] limits, int side, double eps, int64_t budget, Watch watch
+) noexcept nogil:
+    """Replace the limits that are not certified by what is reached; the number of these."""
+    cdef Py_ssize_t k
+    cdef int64_t flows = 0
+    for k in range(arcs.shape[0]):
+        if stopped(watch, budget):
+            break
+        if not is_certified(net, arcs[k], side, limits[k], budget):
+            limits[k] = reach_one(net, arcs[k], side, limits[k], eps, watch)
+            flows += 1
+    return flows
+
+
 def settle(
     FlowArrays net, const int[::1] arcs, double[::1] up, double[::1] down, double eps, int64_t budget, stop=None
 ):
     """Replace limits by what is reached, the cheap way where the probe certifies it; gives the number of flows."""
-    certified_up, certified_down = probe(net, arcs, up, down, budget, stop)
-    left_up, left_down = np.where(certified_up, 0.0, up), np.where(certified_down, 0.0, down)
-    reach(net, arcs, left_up, left_down, eps, stop)
-    np.copyto(np.asarray(up), left_up, where=~certified_up)
-    np.copyto(np.asarray(down), left_down, where=~certified_down)
-    return 2 * arcs.shape[0] - np.count_nonzero(certified_up) - np.count_nonzero(certified_down)
+    cdef Watch watch = Watch(stop)
+    cdef int64_t flows
+    with nogil:
+        flows = settle_all(net, arcs, up, 0, eps, budget, watch)
+        flows += settle_all(net, arcs, down, 1, eps, budget, watch)
+    watch.end()
+    return flows
 
 
 cdef void find_strong_components(
@@ -170,28 +191,35 @@ cdef void find_bridges(
                 break
 
 
-cdef mark_bridges(FlowArrays net, is_usable):
+cdef mark_bridges(FlowArrays net, const uint8_t[::1] usable):
     """By arc: is it a bridge among the usable arcs? A self loop is never one."""
-    place, mirror = np.asarray(net.place), np.asarray(net.mirror)
-    linked = place >= 0
-    usable, marked = np.zeros((2, net.target.shape[0]), np.bool_)
-    entries = place[is_usable & linked]
-    usable[entries] = usable[mirror[entries]] = True
-    nodes = net.first.shape[0] - 1
-    cdef uint8_t[::1] usable_entry = usable, bridge = marked
-    cdef int[::1] order = np.full(nodes, UNSEEN, np.int32), way_back = np.full(nodes, UNSEEN, np.int32)
-    cdef int[::1] low = np.empty(nodes, np.int32), cursor = np.array(net.first[:nodes])
+    cdef Py_ssize_t arc, nodes = net.first.shape[0] - 1, entries = net.target.shape[0]
+    cdef uint8_t[:, ::1] marks = np.zeros((2, entries), np.uint8)  # usable entries, bridges
+    cdef int[:, ::1] scratch = np.full((4, nodes), UNSEEN, np.int32)
+    cdef int entry
+    result = np.zeros(usable.shape[0], np.bool_)
+    cdef uint8_t[::1] is_bridge = result
     with nogil:
-        find_bridges(net, usable_entry, bridge, order, low, way_back, cursor)
-    result = np.zeros(place.size, np.bool_)
-    result[linked] = marked[place[linked]]
+        for arc in range(usable.shape[0]):
+            entry = net.place[arc]
+            if usable[arc] and entry >= 0:
+                marks[0, entry] = marks[0, net.mirror[entry]] = True
+        scratch[3, :] = net.first[:nodes]
+        find_bridges(net, marks[0], marks[1], scratch[0], scratch[1], scratch[2], scratch[3])
+        for arc in range(usable.shape[0]):
+            entry = net.place[arc]
+            is_bridge[arc] = entry >= 0 and marks[1, entry]
     return result
 
 
 cdef open_arcs(FlowArrays net, double eps):
     """By arc: has it capacity?"""
-    capacity = np.asarray(net.capacity)
-    return (capacity[0::2] > eps) | (capacity[1::2] > eps)
+    result = np.empty(net.place.shape[0], np.bool_)
+    cdef uint8_t[::1] is_open = result
+    cdef Py_ssize_t arc
+    for arc in range(is_open.shape[0]):
+        is_open[arc] = net.capacity[2 * arc] > eps or net.capacity[2 * arc + 1] > eps
+    return result
 
 
 def bridges(FlowArrays net, double eps):
@@ -201,16 +229,17 @@ def bridges(FlowArrays net, double eps):
 
 def undetermined(FlowArrays net, double eps):
     """By arc: has it capacity, are its ends strongly connected, and is it no bridge among such arcs?"""
-    nodes = net.first.shape[0] - 1
-    cdef int[::1] component = np.full(nodes, UNSEEN, np.int32), order = np.full(nodes, UNSEEN, np.int32)
-    cdef int[::1] low = np.empty(nodes, np.int32), stack = np.empty(nodes, np.int32)
-    cdef int[::1] caller = np.full(nodes, UNSEEN, np.int32), cursor = np.array(net.first[:nodes])
+    cdef Py_ssize_t arc, nodes = net.first.shape[0] - 1
+    cdef int[:, ::1] scratch = np.full((6, nodes), UNSEEN, np.int32)
+    cdef int[::1] component = scratch[0]
+    cdef int entry
     inside = open_arcs(net, eps)
     cdef uint8_t[::1] is_inside = inside
-    cdef Py_ssize_t arc
-    cdef int entry
     with nogil:
-        find_strong_components(net, eps, component, order, low, stack, caller, cursor)
+        scratch[5, :] = net.first[:nodes]
+        find_strong_components(
+            net, eps, component, scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+        )
         for arc in range(is_inside.shape[0]):
             entry = net.place[arc]
             if entry >= 0 and component[net.target[entry]] != component[net.target[net.mirror[entry]]]:

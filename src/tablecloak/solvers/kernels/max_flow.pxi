@@ -33,27 +33,29 @@ cdef class FlowArrays:
     def __init__(
         self, Py_ssize_t nodes, const int[::1] tail, const int[::1] head, double[::1] capacity, notes=None
     ):
-        cdef int[::1] ends = np.empty(2 * np.count_nonzero(np.not_equal(tail, head)), np.int32)
+        cdef int[::1] ends = np.empty(2 * tail.shape[0], np.int32)
         cdef Adjacency by_arc, lists
         cdef Py_ssize_t arc, entry, count = 0
         for arc in range(tail.shape[0]):
             if tail[arc] != head[arc]:
                 ends[count], ends[count + 1] = 2 * arc, 2 * arc + 1
                 count += 2
+        ends = ends[:count]
         by_arc = Adjacency(nodes, tail, head, ends)
         for entry in range(count):  # enter the nodes, in order, into the lists of their neighbours
             ends[entry] = by_arc.end[entry] ^ 1
         lists = Adjacency(nodes, tail, head, ends)  # these come out sorted
         self.first, self.target, self.capacity = lists.first, lists.target, capacity
         self.mirror, self.place = np.empty(count, np.int32), np.empty(tail.shape[0], np.int32)
-        self.entry_capacity, self.residual = np.empty((2, count))
+        self.entry_capacity, self.residual = np.empty(count), np.empty(count)
         for entry in range(count):
             self.mirror[entry] = lists.entry[lists.end[entry] ^ 1]
             self.entry_capacity[entry] = self.residual[entry] = capacity[lists.end[entry]]
         for arc in range(tail.shape[0]):
             self.place[arc] = lists.entry[2 * arc]
+        cdef int[:, ::1] scratch = np.zeros((4, nodes + 1), np.int32)
         self.level = np.full(nodes, UNSEEN, np.int32)
-        self.cursor, self.stop, self.queue, self.path = np.zeros((4, nodes + 1), np.int32)
+        self.cursor, self.stop, self.queue, self.path = scratch[0], scratch[1], scratch[2], scratch[3]
         self.touched = np.zeros(count + 1 if notes is None else notes, np.int32)
 
 
@@ -284,25 +286,28 @@ cdef double close(
     return limit if flow >= limit - eps else flow
 
 
+cdef double reach_one(
+    FlowArrays net, int arc, int side, double limit, double eps, Watch watch
+) noexcept nogil:
+    """What an arc can reach upward (side 0) or downward (side 1), at most `limit`."""
+    cdef int entry = net.place[arc]
+    limit = min(limit, net.capacity[2 * arc + side])
+    if limit <= eps:
+        return 0.0
+    if entry < 0:
+        return limit
+    return close(net, net.mirror[entry] if side else entry, limit, eps, NO_FLOWS, NO_NODES, watch)
+
+
 cdef void reach_all(
     FlowArrays net, const int[::1] arcs, double[::1] limits, int side, double eps, Watch watch
 ) noexcept nogil:
-    """Replace the limits of the queried arcs by what they can reach upward (side 0) or downward (side 1)."""
+    """Replace the limits of the queried arcs by what they can reach in one direction."""
     cdef Py_ssize_t k
-    cdef int entry
-    cdef double limit
     for k in range(arcs.shape[0]):
-        limit = min(limits[k], net.capacity[2 * arcs[k] + side])
-        entry = net.place[arcs[k]]
-        if limit <= eps:
-            limits[k] = 0.0
-        elif entry < 0:
-            limits[k] = limit
-        else:
-            entry = net.mirror[entry] if side else entry
-            limits[k] = close(net, entry, limit, eps, NO_FLOWS, NO_NODES, watch)
         if watch.over:
             return
+        limits[k] = reach_one(net, arcs[k], side, limits[k], eps, watch)
 
 
 def reach(FlowArrays net, const int[::1] arcs, double[::1] up, double[::1] down, double eps, stop=None):

@@ -14,8 +14,9 @@ def unpick(const int[::1] start, const int[::1] row, Py_ssize_t rows, const int6
     """
     result = np.ones(columns.shape[0], np.bool_)
     cdef uint8_t[::1] alive = result
-    cdef int64_t[::1] count, sums, waiting  # a row is waiting once: when it is down to one unknown
-    count, sums, waiting = np.zeros((3, rows), np.int64)
+    cdef int64_t[:, ::1] scratch = np.zeros((3, rows), np.int64)
+    cdef int64_t[::1] count = scratch[0], sums = scratch[1]
+    cdef int64_t[::1] waiting = scratch[2]  # a row comes here once: when it is down to one unknown
     cdef Py_ssize_t place, entry, equation, height = 0, gone
     with nogil:
         for place in range(columns.shape[0]):
@@ -184,8 +185,8 @@ def split_components(
     `tablecloak.attacker.structure`) of all columns of networks together; its nodes are their rows, in order.
     """
     cdef int[::1] parent = np.arange(rows, dtype=np.int32)
-    cdef uint8_t[::1] turned, odd, network
-    turned, odd = np.zeros((2, rows), np.uint8)
+    cdef uint8_t[:, ::1] marks = np.zeros((2, rows), np.uint8)
+    cdef uint8_t[::1] turned = marks[0], odd = marks[1], network
     part, is_network = np.empty(columns.shape[0], np.int64), np.ones(columns.shape[0], np.bool_)
     cdef int64_t[::1] part_of = part, known = np.full(rows, NONE, np.int64)
     cdef Py_ssize_t parts
