@@ -21,7 +21,7 @@ ORDER = (
 
 
 def first_sentence(path: Path) -> str:
-    """What a file is: the first paragraph of its docstring, or of the comment of a kernel, to its first full stop."""
+    """What a file is: the first sentence of its docstring, or of the comment that a kernel begins with."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(text)) or ""
