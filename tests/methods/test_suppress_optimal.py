@@ -341,7 +341,9 @@ def test_general_programs_prove_the_same_as_elimination(engine, fixture, monkeyp
     """Systems too large for elimination use a general solver; so do those on which the kernel loses its way."""
     problem = FIXTURES[fixture]()
     usual = optimum_of(problem, engine)
-    monkeypatch.setattr(oracle, "deviation_program", null_space.WarmDeviationProgram)
+    monkeypatch.setattr(
+        oracle, "deviation_program", lambda matrix, *_: null_space.WarmDeviationProgram(matrix)
+    )
     assert optimum_of(problem, engine) == pytest.approx(usual)
     monkeypatch.undo()
     if fixture != "fifty attackers":
