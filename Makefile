@@ -43,10 +43,10 @@ format: $(STAMP)
 wheel: $(STAMP)
 	$(BIN)/python -m build
 
-# What running needs; again when a kernel changed: an editable install does not notice that.
+# What running the demonstration needs; again when a kernel changed: an editable install does not notice that.
 $(RUNS): pyproject.toml setup.py $(KERNELS)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e ".[excel,report]"
 	touch $(RUNS)
 
 # The tools of developers.
