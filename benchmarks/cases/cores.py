@@ -22,7 +22,6 @@ from cases.synthetic import tau_problem
 from runner import Case, Row, code_facts
 from tablecloak import Audit, Problem, Result, Suppression, audit, compare, protect
 from tablecloak.solvers import InterruptibleProcesses
-from tablecloak.solvers.graphs import load_kernels
 from tablecloak.testing.instances import class_two
 
 ROUNDS = 5
@@ -55,7 +54,6 @@ def cores(seconds: float | None) -> Iterator[Case]:
 def _audit_row(make: Make, intervals: bool) -> Row:
     problem = make()
     pattern = Suppression.copy_of(problem.must_hide if intervals else ~problem.forced)
-    load_kernels()
     audit(problem, pattern)
 
     def work(executor: Executor | None) -> bytes:
@@ -66,7 +64,6 @@ def _audit_row(make: Make, intervals: bool) -> Row:
 
 def _protect_row(make: Make) -> Row:
     problem = make()
-    load_kernels()
 
     def work(executor: Executor | None) -> bytes:
         result = protect(problem, "suppress-auto", executor=executor)
@@ -77,7 +74,6 @@ def _protect_row(make: Make) -> Row:
 
 def _compare_row() -> Row:
     problem = csplib_problem("hier13x7x7d")
-    load_kernels()
 
     def work(executor: Executor | None) -> bytes:
         found = compare(problem, FIVE, executor=executor)
