@@ -172,7 +172,7 @@ def test_an_audit_within_a_method_ends_with_the_deadline(monkeypatch):
     """Between reports of progress too, where a long program runs: the solver is watched."""
     problem, looked = FIXTURES["three way"](), []
 
-    def slow(problem, pattern, *, progress):
+    def slow(problem, pattern, *, progress, executor):
         with pytest.raises(TimeUp):
             highs._WATCH.get()()
         looked.append(pattern)

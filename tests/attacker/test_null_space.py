@@ -11,12 +11,12 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from fixtures import FIXTURES
-from tablecloak.attacker import deviation_program
 from tablecloak.attacker.null_space import (
     DeviationProgram,
     NullSpaceProgram,
     NullSpaceSettings,
     WarmDeviationProgram,
+    deviation_program,
 )
 from tablecloak.solvers import kernels
 
