@@ -18,7 +18,7 @@ from tablecloak.methods.branch_and_cut.improvement import guided_construction, i
 from tablecloak.methods.branch_and_cut.separation import ShiftedCapacity
 from tablecloak.methods.branch_and_cut.settings import NO_SHIFT, Shift
 from tablecloak.methods.cuts import Aggregation
-from tablecloak.methods.heuristics import NullSpaceWitnesses, witnesses
+from tablecloak.methods.heuristics import NullSpaceWitnesses
 from tablecloak.solvers import scip
 from tablecloak.testing import instances
 
@@ -167,7 +167,7 @@ def test_shifts_and_engines_are_replaced_wherever_the_package_looks_them_up() ->
     assert settings.root.shifts == (NO_SHIFT,)
     assert all(effort.shifts == (NO_SHIFT,) for effort in efforts)
     with study.replaced(*study.VARIANTS["linear programs instead of elimination"].changes):
-        assert oracle.deviation_program is witnesses.deviation_program is null_space.WarmDeviationProgram
+        assert oracle.deviation_program is study.warm_program
 
 
 def test_a_run_that_ends_at_the_root_has_its_bound_there() -> None:
