@@ -416,13 +416,31 @@ def of_problems() -> Iterator[Case]:
     yield Case("find a code", lambda p: table().find(region="n"), code)
     name = ("no dimension called 'regoin'", "did you mean 'region'?")
     yield Case("find a dimension", lambda p: table().find(regoin="N"), name)
-    yield Case("method", protected("supress-greedy"), ("no method 'supress-greedy'", "suppress-greedy,"))
+    yield Case("method", protected("supress-greedy"), ("'supress-greedy'; did you mean 'suppress-greedy'?",))
     yield Case("parameter", protected(params={"secs": 3}), ("unknown parameter 'secs'", "seconds"))
-    yield Case("seconds", protected(params={"seconds": "1 min"}), ("'seconds'", "float", "'1 min'"))
+    close = ("unknown parameter 'second'", "did you mean 'seconds'?")
+    yield Case("near parameter", protected(params={"second": 3}), close)
+    yield Case(
+        "array of seconds", protected(params={"seconds": np.array([1, 2])}), ("'seconds'", "not ndarray")
+    )
+    yield Case(
+        "true for a number", protected(params={"seconds": True}), ("takes a number or none", "not True")
+    )
+    yield Case("rounds and a half", protected("suppress-greedy", params={"reweight": 2.5}), ("takes a whole number", "not 2.5"))
+    yield Case(
+        "array of bases",
+        protected("round-controlled", params={"base": np.ones(9)}),
+        ("'base'", "not ndarray"),
+    )
+    ways = ("'ways'", "a sequence", "not 'vague'")
+    yield Case("text for a sequence", protected("mixed-joint", params={"ways": "vague"}), ways)
+    yield Case(
+        "seconds", protected(params={"seconds": "1 min"}), ("'seconds'", "takes a number or none", "'1 min'")
+    )
     yield Case("NaN seconds", protected(params={"seconds": float("nan")}), ("'seconds'",))
     yield Case("seed", protected(seed="x"), ("seed", "whole number"))
     exactly = lambda **params: protected("suppress-optimal", params={"seconds": 2, **params})  # noqa: E731
-    yield Case("engine", exactly(engine="gurobi"), ("engine 'gurobi' is not", "auto, scip or highs"))
+    yield Case("engine", exactly(engine="gurobi"), ("'engine' takes one of auto, scip, highs", "'gurobi'"))
     yield Case("no rows", exactly(rows_a_round=0), ("rows_a_round",))
     yield Case("negative gap", exactly(gap=-0.1), ("gap",))
     yield Case("NaN gap", exactly(gap=float("nan")), ("gap",))

@@ -227,20 +227,40 @@ except SystemExit:
 """
 
 
+LIMITED = """
+import sys
+from tablecloak.methods.base import Run
+before = set(sys.modules)
+Run(None)
+assert set(sys.modules) == before
+Run(1.0)
+print(*sys.modules)
+"""
+
+
+def test_a_time_limit_begins_when_libraries_are_loaded() -> None:
+    from tablecloak.solvers.loading import LIBRARIES
+
+    loaded = _printed_modules(LIMITED)
+    assert set(LIBRARIES) <= set(loaded)
+    assert "scipy.optimize" not in loaded
+
+
+def _printed_modules(program: str) -> list[str]:
+    """The modules that a program in a fresh process prints on its last line."""
+    environment = {"PYTHONPATH": str(SOURCE.parent)}
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return ended.stdout.splitlines()[-1].split()
+
+
 @pytest.mark.parametrize(
     "program, light",
     [("import sys, tablecloak; print(*sys.modules)", LIGHT), (VERSION, LIGHT | COMMAND_LINE)],
     ids=["import", "version"],
 )
 def test_starting_loads_nothing_heavy(program: str, light: set[str]) -> None:
-    output = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(SOURCE.parent)},
-    ).stdout
-    loaded = output.splitlines()[-1].split()
+    loaded = _printed_modules(program)
     assert not [name for name in loaded if name.split(".")[0] in HEAVY or name in HEAVY_PARTS]
     outside = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
     assert {name for name in outside if not name.startswith("_")} - {"tablecloak", "sitecustomize"} <= light

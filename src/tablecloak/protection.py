@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.auditing import audit
-from tablecloak.errors import InputError, SolverError, check_kind, counted
+from tablecloak.errors import InputError, SolverError, check_kind, counted, near
 from tablecloak.methods import METHODS, Method, Proposal, best_audited, largest_pattern
 from tablecloak.methods.heuristics import repair
 from tablecloak.model import (
@@ -171,7 +171,6 @@ def _chosen(method: str | Method) -> tuple[str, Method]:
     if isinstance(method, Method):
         return getattr(method.function, "__name__", "custom").replace("_", "-"), method
     if method not in METHODS:
-        raise InputError(
-            "Method", [f"there is no method {method!r}"], advice=f"Methods: {', '.join(METHODS)}."
-        )
+        fault = f"there is no method {method!r}{near(method, list(METHODS))}"
+        raise InputError("Method", [fault], advice=f"Methods: {', '.join(METHODS)}.")
     return method, METHODS[method]

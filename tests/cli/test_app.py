@@ -257,7 +257,7 @@ def test_a_table_that_does_not_add_up(run: Run, table: Path) -> None:
     [
         (["--method", "magic"], "there is no method 'magic'"),
         (["--set", "depth=3"], "unknown parameter 'depth'"),
-        (["--set", "nodes=many"], "parameter 'nodes' takes int"),
+        (["--set", "nodes=many"], "parameter 'nodes' takes a whole number"),
         (["--set", "reweight"], "--set reweight: write it as KEY=VALUE"),
         (["--set", "=3"], "write it as KEY=VALUE"),
         (["--set", "seconds=3", "--seconds", "4"], "seconds is set twice"),

@@ -709,7 +709,7 @@ ONE_FAULT: list[tuple[str, list[tuple[str, str]], str]] = [
     (
         "wrong parameter",
         [("seed = 7", 'params = { reweight = "many" }')],
-        "line 33, protect.params.reweight: suppress-greedy: parameter 'reweight' takes int",
+        "line 33, protect.params.reweight: suppress-greedy: parameter 'reweight' takes a whole number",
     ),
     (
         "seconds twice",

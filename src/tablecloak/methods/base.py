@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network
-from tablecloak.errors import InputError, NotApplicable, check_kind
+from tablecloak.errors import NotApplicable
+from tablecloak.methods.parameters import parameters_from
 from tablecloak.model import EVERYTHING, Pattern, Problem, Status
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers import load_libraries
 
 Found = TypeVar("Found")
 HIDES_EVERYTHING = f"stopped before a pattern was built: {EVERYTHING}"
@@ -60,6 +62,7 @@ class Run:
 
     def __init__(self, seconds: float | None, settings: RunSettings = RunSettings()) -> None:
         if seconds is not None:
+            load_libraries()  # the limit begins after it
             seconds -= min(settings.reserve * seconds, settings.reserve_seconds)
         self.deadline = Deadline.after(seconds)
         self.stoppable = self.deadline.stoppable
@@ -153,60 +156,4 @@ class Method:
 
     def make_params(self, given: Mapping[str, Any]) -> Any:
         """The parameters from a mapping; unknown names and wrong kinds are one clear error."""
-        check_kind("Method parameters", "params", given, Mapping, 'Write them like {"seconds": 60}.')
-        hints = get_type_hints(self.params)
-        known = {
-            item.name: getattr(hints[item.name], "__name__", str(hints[item.name]))
-            for item in fields(self.params)
-        }
-        faults = [
-            f"unknown parameter {name!r}; there are: {', '.join(known) or 'none'}"
-            for name in given
-            if name not in known
-        ]
-        values = {}
-        for name, value in given.items():
-            if name in known:
-                try:
-                    values[name] = _converted(value, known[name])
-                except ValueError:
-                    faults.append(f"parameter {name!r} takes {known[name]}, not {value!r}")
-        if not (values.get("seconds") or 0.0) >= 0:
-            faults.append("parameter 'seconds' must not be negative")
-        if faults:
-            raise InputError("Method parameters", faults)
-        return self.params(**values)
-
-
-def _converted(value: Any, kind: str) -> Any:
-    """A value of the kind a parameter declares, also from text (command line)."""
-    if value is None or (isinstance(value, str) and value.lower() in ("none", "null")):
-        if "None" in kind:
-            return None
-        if value is None:
-            raise ValueError
-    converters: dict[str, Callable[[Any], Any]] = {"bool": _boolean, "int": int, "float": float, "str": str}
-    return converters.get(kind.split(" | ")[0], lambda given: given)(value)
-
-
-def _boolean(value: Any) -> bool:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in words:
-        return words[str(value).lower()]
-    raise ValueError
-
-
-def wrong_words(params: Any) -> list[str]:
-    """A fault for each parameter that is none of the words (or numbers) its `Literal` names."""
-    allowed = {
-        name: get_args(hint)
-        for name, hint in get_type_hints(type(params)).items()
-        if get_origin(hint) is Literal
-    }
-    return [
-        f"{name} {getattr(params, name)!r} is not one of {', '.join(map(str, words))}"
-        for name, words in allowed.items()
-        if getattr(params, name) not in words
-    ]
+        return parameters_from(self.params, given)

@@ -51,6 +51,7 @@ from tablecloak.methods.base import Proposal, Run
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers import load_libraries
 
 NAME = "perturb-cta"
 OPEN = "some cells are open to attackers: the audit names them"
@@ -88,6 +89,8 @@ def perturb_cta(
     """The nearest table with all sensitive cells shown a level away, proven or the best found."""
     _check(problem, params)
     rule = ReachRule.checked(NAME, params.share, params.least)
+    if params.distance == "L2":
+        load_libraries("scipy.optimize")
     run = Run(params.seconds)
     before = run.deadline.left
     perturber, quick, first = open_perturbation(NAME, problem, rule, run, progress, settings)

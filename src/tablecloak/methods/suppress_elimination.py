@@ -26,7 +26,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError
-from tablecloak.methods.base import Proposal, refuse_touched_bound, without_incumbent, wrong_words
+from tablecloak.methods.base import Proposal, refuse_touched_bound, without_incumbent
 from tablecloak.methods.cuts import (
     BridgelessCuts,
     Cut,
@@ -45,6 +45,7 @@ from tablecloak.methods.heuristics import (
     construction_of,
     engine_of,
 )
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.model import EVERYTHING, Problem, Requirement, Status, Suppression, conditional_widths
 from tablecloak.progress import Progress
 from tablecloak.solvers import watched

@@ -17,6 +17,7 @@ from tablecloak.solvers.highs import (
     solve_mip,
     watched,
 )
+from tablecloak.solvers.loading import load_libraries
 from tablecloak.solvers.outcome import Outcome, Solution
 from tablecloak.solvers.quadratic import Quadratic, least_squares
 from tablecloak.solvers.scip import Callbacks, SolverCut, TreeOptions, branch_and_cut

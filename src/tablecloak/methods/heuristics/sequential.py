@@ -26,10 +26,11 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError
-from tablecloak.methods.base import Proposal, refuse_touched_bound, wrong_words
+from tablecloak.methods.base import Proposal, refuse_touched_bound
 from tablecloak.methods.cuts import BridgelessCuts, CutProgram, EquationCuts, fixing_cuts
 from tablecloak.methods.heuristics.construction import Construction, construction_of
 from tablecloak.methods.heuristics.initial_pattern import SuppressionRun
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
