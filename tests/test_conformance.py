@@ -24,7 +24,7 @@ TWO_WAY = {
 """Two-way tables with lower and upper levels and no attacker but the outsider."""
 NETWORKS = TWO_WAY | {
     "one hierarchy", "one cell", "one dimension", "counts without levels", "only sliding", "conditional",
-    "fifty attackers",
+    "fifty attackers", "own levels",
 }  # fmt: skip
 APPLIES_TO = {
     "suppress-three-phase": TWO_WAY,
@@ -101,7 +101,9 @@ def test_every_method_protects_every_kind_of_table(method, fixture):
 
 
 @EVERY_METHOD
-@pytest.mark.parametrize("fixture", ["two way several", "three way", "fifty attackers", "conditional"])
+@pytest.mark.parametrize(
+    "fixture", ["two way several", "three way", "fifty attackers", "conditional", "own levels"]
+)
 def test_same_seed_same_pattern(method, fixture):
     problem = FIXTURES[fixture]()
     results = [protected(problem, method, fixture, seed=7) for _ in range(2)]

@@ -16,6 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
 from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.model import weights as weighing
+from tablecloak.model.attacker_levels import (
+    AttackerLevels,
+    largest_levels,
+    own_level_faults,
+    with_integral_own_levels,
+)
 from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
 from tablecloak.model.requirement import required_amounts
 from tablecloak.model.table import Table
@@ -228,6 +234,7 @@ def attacker_faults(problem: Problem) -> Iterator[str]:
             yield f"attacker {insider.name!r}: knows cell {problem.table.label(cell)} more than once"
         for cell in insider.cells[_outside(problem, insider.low, insider.high, insider.cells)]:
             yield f"cell {problem.table.label(cell)}: the true value lies outside what attacker {insider.name!r} knows"
+        yield from own_level_faults(problem, insider)
 
 
 def bound_faults(problem: Problem) -> Iterator[str]:
@@ -250,18 +257,28 @@ class Attacker:
 
     A respondent's cell is at least the own contribution (where the others cannot be negative) and is known
     exactly to its only contributor. Holdings and coalitions add up their contributions.
+    `levels` replace the common ones against this attacker. Common levels end at his box; his own must lie within it.
     """
 
     name: str
     cells: Ints
     low: Floats
     high: Floats
+    levels: AttackerLevels = field(default_factory=AttackerLevels.none)
 
     @classmethod
-    def knowing(cls, name: str, cells: ArrayLike, low: ArrayLike, high: ArrayLike = np.inf) -> Attacker:
-        """An attacker with bounds on some cells (a mask or a list of cells)."""
+    def knowing(
+        cls,
+        name: str,
+        cells: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike = np.inf,
+        levels: AttackerLevels | None = None,
+    ) -> Attacker:
+        """An attacker with bounds on some cells (a mask or a list of cells), and levels of his own."""
         where = frozen(positions(cells))
-        return cls(name, where, floats(low, where.size), floats(high, where.size))
+        own = AttackerLevels.none() if levels is None else levels
+        return cls(name, where, floats(low, where.size), floats(high, where.size), own)
 
     @classmethod
     def contributing(cls, name: str, table: Table, cells: ArrayLike, contributions: ArrayLike) -> Attacker:
@@ -371,7 +388,7 @@ class Problem:
         if faults := [*unread, *faults, *attacker_faults(problem)]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
         attackers = tuple(knowing_the_page(problem, insider) for insider in problem.attackers)
-        return with_integral_boxes(replace(problem, attackers=attackers))
+        return with_integral_own_levels(with_integral_boxes(replace(problem, attackers=attackers)))
 
     # ------------------------------------------------------------------ looking at it
 
@@ -407,11 +424,24 @@ class Problem:
         """Whether any cell has a conditional level."""
         return bool(self.levels.conditional.any())
 
+    @property
+    def has_own_levels(self) -> bool:
+        """Whether there are levels against single attackers."""
+        return any(attacker.levels.cells.size for attacker in self.attackers)
+
+    @cached_property
+    def largest_levels(self) -> Levels:
+        """The common levels, or those against some attacker where these are larger."""
+        return largest_levels(self) if self.has_own_levels else self.levels
+
     def box(self, attacker: int) -> tuple[Floats, Floats]:
         """low, high of all cells for attacker number k (0 is the outsider)."""
         if attacker == 0:
             return self.outsider_low, self.outsider_high
-        insider = self.attackers[attacker - 1]
+        return self.known_by(self.attackers[attacker - 1])
+
+    def known_by(self, insider: Attacker) -> tuple[Floats, Floats]:
+        """low, high of all cells for an attacker, of this problem or another one about the same table."""
         low, high = self.outsider_low.copy(), self.outsider_high.copy()
         low[insider.cells] = np.maximum(low[insider.cells], insider.low)
         high[insider.cells] = np.minimum(high[insider.cells], insider.high)
@@ -441,8 +471,8 @@ class Problem:
     def required(self, attacker: int, cells: Ints, touched: bool = True) -> tuple[Floats, Floats, Floats]:
         """Required lower, upper and sliding levels of the cells against an attacker, up to the attacker's own box.
 
-        Own knowledge is not protected: a sole contributor's own cell requires nothing. Cells that are not sensitive
-        require their conditional width (when `touched`).
+        Own knowledge is not protected: a sole contributor's own cell requires nothing. Levels of his own replace the
+        common ones. Cells that are not sensitive require their conditional width (when `touched`).
         """
         return required_amounts(self, attacker, cells, touched)
 

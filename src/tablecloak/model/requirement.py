@@ -5,7 +5,8 @@ For cell p with value a_p and attacker k with the box low_k <= y <= high_k, in i
     lower = min(ceil LPL_p, a_p - ceil low_k),   upper = min(ceil UPL_p, floor high_k - a_p),
     sliding = min(ceil SPL_p, floor high_k - ceil low_k).
 
-Levels end at the attacker's box: own knowledge is not protected. The audit, certificates and methods compare with these
+LPL_p, UPL_p and SPL_p are the levels against k where he has his own (`AttackerLevels`), else the common ones. Levels
+end at the attacker's box: own knowledge is not protected. The audit, certificates and methods compare with these
 numbers, so that they cannot disagree about what is required.
 """
 
@@ -47,12 +48,12 @@ def required_units(problem: Problem, attacker: int, cells: Ints, touched: bool =
     levels, value = problem.level_units, problem.table.units[cells].astype(np.float64)
     low, high = (end[cells] for end in problem.box_units(attacker))
     down, up = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
-    width = levels.sliding[cells] + (levels.conditional[cells] if touched else 0.0)
-    return RequiredLevels(
-        np.minimum(levels.lower[cells], down),
-        np.minimum(levels.upper[cells], up),
-        np.minimum(width, down + up),
-    )
+    lower, upper, sliding = levels.lower[cells], levels.upper[cells], levels.sliding[cells]
+    if attacker and (own := problem.attackers[attacker - 1].levels).cells.size:
+        lower, upper, sliding = own.instead_of(levels, cells, problem.table.unit)
+    if touched:
+        sliding = sliding + levels.conditional[cells]
+    return RequiredLevels(np.minimum(lower, down), np.minimum(upper, up), np.minimum(sliding, down + up))
 
 
 def required_amounts(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:

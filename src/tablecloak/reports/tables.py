@@ -218,7 +218,7 @@ class Tables:
         attackers = self.problem.attacker_names
         whom = [
             "everybody"
-            if opening.attackers == (0,)
+            if opening.is_shared(self.problem)
             else ", ".join(attackers[k] for k in opening.attackers[: SETTINGS.attackers])
             for opening in found
         ]
