@@ -85,6 +85,7 @@ class Block:
 
     def __init__(self, whole: Problem, view: View, cells: Ints, insiders: Sequence[int]) -> None:
         self.cells, self.numbers = cells, (0, *insiders)
+        self.like_outsider = set(range(len(whole.attacker_names))) - {*self.numbers}
         matrix = without_empty_rows(csc_array(working_columns(whole.table)[:, cells]))
         values, rhs = whole.table.values[cells], whole.table.amounts(matrix @ whole.table.units[cells])
         self.problem = Problem(
@@ -228,13 +229,17 @@ class Block:
         insiders = sorted({k for who in rest.values() for k in who} - {0})
         asked = [question for question, who in rest.items() if who]
         some = self._confirmed(cell, asked, insiders, deadline)
-        return [
-            (
-                int(self.cells[self.questions[question]]),
-                (0,) if question in everybody else tuple(self.numbers[k] for k in sorted(some[question])),
-            )
-            for question in sorted({*everybody, *some})
-        ]
+        found = {
+            question: (0,) if question in everybody else self._named(some[question])
+            for question in {*everybody, *some}
+        }
+        return [(int(self.cells[self.questions[question]]), found[question]) for question in sorted(found)]
+
+    def _named(self, attackers: set[int]) -> tuple[int, ...]:
+        """Attackers in numbers of the whole; with the outsider go those who are like him here."""
+        return tuple(
+            sorted({self.numbers[k] for k in attackers} | (self.like_outsider if 0 in attackers else set()))
+        )
 
     def _suspects(self, closed: int, deadline: Deadline) -> dict[int, set[int]]:
         """Attackers by question against whom no witness is found without the closed cell."""
