@@ -204,6 +204,17 @@ def conditional() -> Problem:
     return Problem.of(grid.table, [cell], Levels.of(size, level, level, conditional=width))
 
 
+def conditional_sides() -> Problem:
+    """A cell that is touched, though not sensitive, must be able to rise by 9 and to fall by a third."""
+    grid = TwoWay(FIGURE_004)
+    size, (cell,) = len(grid.table), grid.cells([(2, 3)])
+    others = (np.arange(size) != cell).astype(float)
+    lower, upper = others * np.floor(np.abs(grid.table.values) / 3), others * 9.0
+    levels = Levels.at(size, [cell], 8.0, 8.0)
+    levels = Levels.of(size, levels.lower, levels.upper, conditional_lower=lower, conditional_upper=upper)
+    return Problem.of(grid.table, [cell], levels)
+
+
 def fifty_attackers() -> Problem:
     """Sole contributors of cells, holdings over two cells, and pairs of them; the outsider's optimum fails."""
     rng = np.random.default_rng(8)
@@ -252,6 +263,6 @@ FIXTURES: dict[str, Callable[[], Problem]] = {
         two_way, two_way_several, unit_weights, zeros_published, one_hierarchy, two_hierarchies, three_way, five_way,
         linked, responses, non_nested, any_equations, negative_values, known_within_half, decimals, tiny_decimals,
         huge_values, mixed_sizes, one_cell, one_dimension, counts_without_levels, forced_hidden, only_sliding,
-        conditional, fifty_attackers, own_levels,
+        conditional, conditional_sides, fifty_attackers, own_levels,
     )
 }  # fmt: skip

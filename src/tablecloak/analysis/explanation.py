@@ -281,7 +281,12 @@ class Block:
         small = replace(
             problem,
             marks=np.where(problem.sensitive & ~asked, np.int8(Mark.FREE), problem.marks),
-            levels=replace(problem.levels, conditional=np.where(asked, problem.levels.conditional, 0.0)),
+            levels=Levels(
+                *(
+                    np.where(asked, level, 0.0) if name.startswith("conditional") else level
+                    for name, level in problem.levels.named()
+                )
+            ),
             attackers=tuple(problem.attackers[k - 1] for k in insiders),
         )
         low, high = self.view.low.copy(), self.view.high.copy()

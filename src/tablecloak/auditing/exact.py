@@ -222,7 +222,8 @@ class ExactProblem:
         problem, view = self.problem, self.view
         matrix, sha = problem.table.equations, hashlib.sha256()
         numbers = [matrix.data, problem.outsider_low, problem.outsider_high]
-        numbers += [level for _, level in problem.levels.named()]
+        common = problem.levels
+        numbers += [common.lower, common.upper, common.sliding, common.conditional]
         numbers += [np.where(np.isnan(view.shown), np.inf, view.shown), view.low, view.high]
         most = -1 if problem.most_touched is None else problem.most_touched
         counts: list[Any] = [matrix.shape, matrix.indptr, matrix.indices, problem.marks, self.touched]
@@ -234,9 +235,12 @@ class ExactProblem:
             sha.update(b"%d;" % array.size + (np.asarray(array, dtype="<f8") + 0.0).tobytes())
         for integers in counts:
             sha.update(b"%d;" % len(integers) + np.asarray(integers, dtype="<i8").tobytes())
-        for number, attacker in enumerate(
-            problem.attackers, 1
-        ):  # the digest of problems without is what it was
+        # the digest of a problem without what follows is what it was before there was any
+        if common.conditional_lower.any() or common.conditional_upper.any():
+            sha.update(b"conditional lower and upper levels;")
+            for level in (common.conditional_lower, common.conditional_upper):
+                sha.update((level + 0.0).astype("<f8").tobytes())
+        for number, attacker in enumerate(problem.attackers, 1):
             if attacker.levels.cells.size:
                 sha.update(b"levels against %d;" % number + attacker.levels.cells.astype("<i8").tobytes())
                 for _, level in attacker.levels.named():

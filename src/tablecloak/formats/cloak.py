@@ -140,7 +140,7 @@ def _check_content(array: NDArray[Any]) -> None:
 
 SUFFIX = ".cloak"
 FORMAT, VERSION = "tablecloak cloak file", 3
-"""3: attackers have levels of their own. 2: values are whole units. 1: the first."""
+"""3: levels an attacker, conditional lower and upper levels. 2: values are whole units. 1: the first."""
 FIRST, META = "CONFIDENTIAL", "meta.json"
 WARNING = """CONFIDENTIAL
 
@@ -389,6 +389,9 @@ class _Reader:
         old = self._version == 1
         if old and kind is Table:
             given = _in_units(given)
+        if kind is Levels:  # files of before version 3 have widths only
+            nothing = frozen(np.zeros_like(given["conditional"]))
+            given = {"conditional_lower": nothing, "conditional_upper": nothing} | given
         _refuse(name, type_faults(kind, given))
         made = kind(**given)
         if isinstance(made, Table):

@@ -34,7 +34,7 @@ from tablecloak.model.requirement import (
     all_requirements,
     box_deviation_bounds,
     cells_with_requirements,
-    conditional_widths,
+    conditional_requirements,
     deviation_bounds,
     open_requirements,
     required_units,

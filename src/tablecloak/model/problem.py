@@ -34,13 +34,16 @@ class Levels:
     """Protection levels as distances from the true value; zero where nothing is required.
 
     For every attacker, cell p must have a_p - min >= lower_p, max - a_p >= upper_p, max - min >= sliding_p.
-    `conditional` requires max - min >= conditional_i of a cell that is not sensitive *if* it is hidden.
+    Of a cell that is not sensitive, *if* it is touched, `conditional` requires max - min >= conditional_i,
+    `conditional_lower` a_i - min and `conditional_upper` max - a_i in the same way.
     """
 
     lower: Floats
     upper: Floats
     sliding: Floats
     conditional: Floats
+    conditional_lower: Floats
+    conditional_upper: Floats
 
     @classmethod
     def of(
@@ -50,9 +53,12 @@ class Levels:
         upper: ArrayLike = 0.0,
         sliding: ArrayLike = 0.0,
         conditional: ArrayLike = 0.0,
+        conditional_lower: ArrayLike = 0.0,
+        conditional_upper: ArrayLike = 0.0,
     ) -> Levels:
         """Levels from arrays over all cells, or scalars for all of them."""
-        return cls(*(floats(level, size) for level in (lower, upper, sliding, conditional)))
+        given = (lower, upper, sliding, conditional, conditional_lower, conditional_upper)
+        return cls(*(floats(level, size) for level in given))
 
     @classmethod
     def at(
@@ -80,7 +86,15 @@ class Levels:
             ("upper", self.upper),
             ("sliding", self.sliding),
             ("conditional", self.conditional),
+            ("conditional lower", self.conditional_lower),
+            ("conditional upper", self.conditional_upper),
         )
+
+    @property
+    def is_conditional(self) -> Bools:
+        """Cells with a conditional level of any kind."""
+        levels = (self.conditional, self.conditional_lower, self.conditional_upper)
+        return np.asarray(np.any([level > 0 for level in levels], axis=0))
 
 
 class Mark(IntEnum):
@@ -109,7 +123,7 @@ class Reason:
 def with_integral_levels(problem: Problem) -> Problem:
     """The problem with levels rounded up to data units; sensitive cells without any get a sliding level of one unit."""
     table, size = problem.table, np.abs(problem.table.values)
-    lower, upper, sliding, conditional = (
+    lower, upper, sliding, *conditional = (
         np.where(
             level > 0,
             rounded(level, table.decimals, up=True, step=table.cell_steps, others=size),
@@ -120,7 +134,7 @@ def with_integral_levels(problem: Problem) -> Problem:
     bare = problem.sensitive & (np.maximum(lower, upper) <= 0) & (sliding == 0)
     unit = amounts(table.cell_steps, table.decimals)
     return replace(
-        problem, levels=Levels.of(size.size, lower, upper, np.where(bare, unit, sliding), conditional)
+        problem, levels=Levels.of(size.size, lower, upper, np.where(bare, unit, sliding), *conditional)
     )
 
 
@@ -150,12 +164,13 @@ def with_integral_boxes(problem: Problem) -> Problem:
 def widened(problem: Problem) -> Problem:
     """The problem with a-priori bounds as wide as the levels, wherever they contain the true value."""
     decimals, a = problem.table.decimals, problem.table.units.astype(np.float64)
-    lower, upper, sliding, conditional = (
+    lower, upper, sliding, conditional, if_lower, if_upper = (
         nearest_units(level, decimals) for _, level in problem.levels.named()
     )
     known = _inward(problem, problem.outsider_low, problem.outsider_high, slice(None))
     least, most = (nearest_units(end, decimals) for end in known)
-    low, high = np.minimum(least, a - lower), np.maximum(most, a + upper)
+    low = np.minimum(least, a - np.maximum(lower, if_lower))
+    high = np.maximum(most, a + np.maximum(upper, if_upper))
     with np.errstate(invalid="ignore"):
         high = high + np.maximum(np.maximum(sliding, conditional) - (high - low), 0.0)
     inside = (least <= a) & (a <= most)
@@ -181,8 +196,9 @@ def number_faults(problem: Problem, wanted: Levels) -> Iterator[str]:
         for label in table.labels(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
             yield f"cell {label}: {name} must be a finite number that is not negative"
     for name, array in problem.levels.named():
-        allowed = ~problem.sensitive if name == "conditional" else problem.sensitive
-        which = "a sensitive cell" if name == "conditional" else "a cell that is not sensitive"
+        conditional = name.startswith("conditional")
+        allowed = ~problem.sensitive if conditional else problem.sensitive
+        which = "a sensitive cell" if conditional else "a cell that is not sensitive"
         for label in table.labels(np.flatnonzero((array > 0) & ~allowed)):
             yield f"cell {label}: a {name} level on {which}"
     outside = _outside(problem, problem.outsider_low, problem.outsider_high, np.arange(len(table)))
@@ -211,11 +227,14 @@ def _narrow(problem: Problem, wanted: Levels) -> Bools:
     def short(got: Floats, need: Floats) -> Bools:
         return np.asarray(got < need * (1 - BOX_NOISE) - FLOAT_NOISE * np.abs(a))
 
+    below, above = a - problem.outsider_low, problem.outsider_high - a
+    if_touched = short(width, levels.conditional) | short(below, levels.conditional_lower)
+    if_touched |= short(above, levels.conditional_upper)
     return np.asarray(
-        short(a - problem.outsider_low, levels.lower)
-        | short(problem.outsider_high - a, levels.upper)
+        short(below, levels.lower)
+        | short(above, levels.upper)
         | short(width, np.where(levels.sliding > 0, levels.sliding, problem.levels.sliding))
-        | (short(width, levels.conditional) & ~problem.forced)
+        | (if_touched & ~problem.forced)
     )
 
 
@@ -422,7 +441,7 @@ class Problem:
     @cached_property
     def has_conditional(self) -> bool:
         """Whether any cell has a conditional level."""
-        return bool(self.levels.conditional.any())
+        return bool(self.levels.is_conditional.any())
 
     @property
     def has_own_levels(self) -> bool:
@@ -472,7 +491,7 @@ class Problem:
         """Required lower, upper and sliding levels of the cells against an attacker, up to the attacker's own box.
 
         Own knowledge is not protected: a sole contributor's own cell requires nothing. Levels of his own replace the
-        common ones. Cells that are not sensitive require their conditional width (when `touched`).
+        common ones. Cells that are not sensitive require their conditional levels (when `touched`).
         """
         return required_amounts(self, attacker, cells, touched)
 

@@ -135,7 +135,8 @@ class Tables:
 
     def _required(self, cell: int) -> Entry:
         levels, texts = self.problem.levels, []
-        lower, upper = float(levels.lower[cell]), float(levels.upper[cell])
+        lower = float(levels.lower[cell] + levels.conditional_lower[cell])
+        upper = float(levels.upper[cell] + levels.conditional_upper[cell])
         width = float(levels.sliding[cell] + levels.conditional[cell])
         if lower and lower == upper:
             texts.append(f"± {self.number(lower)}")

@@ -75,7 +75,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
         "sensitive": _cells(problem.sensitive),
         "forced": _cells(problem.forced),
         "hidden": _cells(problem.must_hide & ~problem.sensitive),
-        "levels": {name: _numbers(level) for name, level in problem.levels.named()},
+        "levels": {name.replace(" ", "_"): _numbers(level) for name, level in problem.levels.named()},
         "known": [_numbers(problem.outsider_low), _numbers(problem.outsider_high)],
         "weights": _numbers(problem.weights),
         "attackers": [

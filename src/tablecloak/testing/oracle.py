@@ -236,7 +236,9 @@ class OracleVerdict:
 
 def required_cells(problem: Problem, touched: Bools) -> Ints:
     """Cells with a requirement: sensitive ones, and touched ones with a conditional level."""
-    return np.flatnonzero(problem.sensitive | (touched & (problem.levels.conditional > 0)))
+    levels = problem.levels
+    asked = levels.conditional + levels.conditional_lower + levels.conditional_upper > 0
+    return np.flatnonzero(problem.sensitive | (touched & asked))
 
 
 def required_units(problem: Problem, attacker: int, cells: Ints) -> list[tuple[int, int, int]]:
@@ -245,12 +247,13 @@ def required_units(problem: Problem, attacker: int, cells: Ints) -> list[tuple[i
     low, high = (in_units(table, end[cells]) for end in problem.box(attacker))
     given = _levels_against(problem, attacker)
     asked = [np.ceil(in_units(table, level[cells])) for level in given]
-    width = np.ceil(in_units(table, levels.conditional[cells]))
+    conditional = (levels.conditional_lower, levels.conditional_upper, levels.conditional)
+    more = [np.ceil(in_units(table, level[cells])) for level in conditional]
     true = [int(number) for number in np.rint(table.values[cells] * 10.0**table.decimals)]
     found = []
     for at, a in enumerate(true):
-        lower, upper, sliding = (int(level[at]) for level in asked)
-        sliding += int(width[at])
+        pairs = zip(asked, more, strict=True)
+        lower, upper, sliding = (int(level[at]) + int(other[at]) for level, other in pairs)
         down = inf if low[at] == -inf else max(a - int(np.ceil(low[at])), 0)
         up = inf if high[at] == inf else max(int(np.floor(high[at])) - a, 0)
         found.append((int(min(lower, down)), int(min(upper, up)), int(min(sliding, down + up))))

@@ -374,6 +374,29 @@ def near_threshold(case: Case, rng: np.random.Generator, *, conditional: bool | 
     return _with_levels(problem, levels)
 
 
+def with_conditional_sides(
+    problem: Problem, rng: np.random.Generator, pattern: Pattern | None = None
+) -> Problem:
+    """The problem with conditional lower and upper levels of some cells, within what the outsider's box allows.
+
+    With a pattern they are near the exact reach that it leaves to an attacker, else a few units.
+    """
+    size, scale = len(problem.table), 10**problem.table.decimals
+    low, high = deviation_box(problem, Suppression(np.ones(size, dtype=bool)), 0)
+    oracle = None if pattern is None else Oracle(problem, pattern)
+    levels = np.array([level for _, level in problem.levels.named()])
+    some = ~problem.sensitive & ~problem.forced & (rng.random(size) < 0.4)
+    for cell in np.flatnonzero(some if pattern is None else some & pattern.touched(problem)).tolist():
+        attacker = int(rng.integers(len(problem.attacker_names)))
+        few = int(rng.integers(0, 12))
+        down, up = (-few, few) if oracle is None else oracle.deviations(cell, attacker)
+        for row, reach, room in ((4, -down, -low[cell]), (5, up, high[cell])):
+            if rng.random() < 0.7:
+                level = float(few) if oracle is None else _near(reach, rng)
+                levels[row, cell] = float(min(level, room)) / scale
+    return _with_levels(problem, levels)
+
+
 def with_own_levels(problem: Problem, rng: np.random.Generator, pattern: Pattern | None = None) -> Problem:
     """The problem with levels against most of its attackers, larger and smaller than the common ones.
 
