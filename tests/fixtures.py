@@ -7,7 +7,17 @@ from itertools import combinations
 
 import numpy as np
 
-from tablecloak import Attacker, Dimension, Hierarchy, Levels, Problem, Table, link, link_responses
+from tablecloak import (
+    Attacker,
+    AttackerLevels,
+    Dimension,
+    Hierarchy,
+    Levels,
+    Problem,
+    Table,
+    link,
+    link_responses,
+)
 from two_way import FIGURE_000, FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
 
 
@@ -194,6 +204,17 @@ def conditional() -> Problem:
     return Problem.of(grid.table, [cell], Levels.of(size, level, level, conditional=width))
 
 
+def conditional_sides() -> Problem:
+    """A cell that is touched, though not sensitive, must be able to rise by 9 and to fall by a third."""
+    grid = TwoWay(FIGURE_004)
+    size, (cell,) = len(grid.table), grid.cells([(2, 3)])
+    others = (np.arange(size) != cell).astype(float)
+    lower, upper = others * np.floor(np.abs(grid.table.values) / 3), others * 9.0
+    levels = Levels.at(size, [cell], 8.0, 8.0)
+    levels = Levels.of(size, levels.lower, levels.upper, conditional_lower=lower, conditional_upper=upper)
+    return Problem.of(grid.table, [cell], levels)
+
+
 def fifty_attackers() -> Problem:
     """Sole contributors of cells, holdings over two cells, and pairs of them; the outsider's optimum fails."""
     rng = np.random.default_rng(8)
@@ -217,12 +238,31 @@ def fifty_attackers() -> Problem:
     return with_levels(table, sensitive, 0.3, attackers=attackers)
 
 
+def own_levels() -> Problem:
+    """Levels of their own: more against one attacker, less against another, a width only against a third."""
+    grid = TwoWay(FIGURE_001)
+    problem = grid.percent(SENSITIVE_001, 0.1)
+    table, cells = problem.table, np.flatnonzero(problem.sensitive)
+    value, free = table.values, np.flatnonzero(table.is_leaf & ~problem.sensitive)
+    attackers = [
+        Attacker.knowing(
+            "more",
+            free[:3],
+            0.5 * value[free[:3]],
+            levels=AttackerLevels.at(cells[:2], upper=25),
+        ),
+        Attacker.knowing("less", [30], 0.9 * value[30], 1.1 * value[30], AttackerLevels.at(cells, 1, 1)),
+        Attacker.knowing("width", [], [], levels=AttackerLevels.at(cells[2:], 0, 0, 0.4 * value[cells[2:]])),
+    ]
+    return Problem.of(table, cells, problem.levels, attackers=attackers)
+
+
 FIXTURES: dict[str, Callable[[], Problem]] = {
     function.__name__.replace("_", " "): function
     for function in (
         two_way, two_way_several, unit_weights, zeros_published, one_hierarchy, two_hierarchies, three_way, five_way,
         linked, responses, non_nested, any_equations, negative_values, known_within_half, decimals, tiny_decimals,
         huge_values, mixed_sizes, one_cell, one_dimension, counts_without_levels, forced_hidden, only_sliding,
-        conditional, fifty_attackers,
+        conditional, conditional_sides, fifty_attackers, own_levels,
     )
 }  # fmt: skip

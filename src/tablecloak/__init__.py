@@ -38,6 +38,7 @@ from tablecloak.errors import (
 from tablecloak.formats import read_jj, write_jj
 from tablecloak.model import (
     Attacker,
+    AttackerLevels,
     Audit,
     Contributions,
     Dimension,
@@ -84,6 +85,7 @@ _LAZY = {
 __all__ = [
     "METHODS",
     "Attacker",
+    "AttackerLevels",
     "Audit",
     "Bound",
     "CellData",

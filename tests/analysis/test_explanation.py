@@ -45,7 +45,8 @@ def opened(problem: Problem, pattern: Pattern, cell: int) -> tuple[Opening, ...]
     new = open_rows(problem, without(problem, pattern, cell)) - open_rows(problem, pattern)
     cells = sorted({p for p, _ in new})
     who = {p: sorted(k for q, k in new if q == p) for p in cells}
-    return tuple(Opening(p, (0,) if 0 in who[p] else tuple(who[p])) for p in cells)
+    shared = not problem.has_own_levels
+    return tuple(Opening(p, (0,) if shared and 0 in who[p] else tuple(who[p])) for p in cells)
 
 
 def check(problem: Problem, pattern: Pattern, found: Explanation) -> None:

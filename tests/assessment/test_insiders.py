@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contributed import Record, contributed
-from tablecloak.assessment import Insiders
+from contributed import Record, contributed, records_by_cell
+from tablecloak.assessment import Frequency, Insiders, Marks, PPercent, assess
 from tablecloak.assessment.insiders import POOLED
 from tablecloak.auditing import audit
 from tablecloak.errors import InputError
@@ -205,3 +205,90 @@ def test_what_is_safe_from_the_pooled_intruder_is_safe_from_each() -> None:
     result = protect(pooled)
     assert audit(each, result.pattern).safe
     assert result.cost >= protect(each).cost
+
+
+# ---------------------------------------------------------------------- levels as each insider sees them
+
+
+def expected_level(members: set[str], sizes: dict[str, float], p: float) -> float:
+    """p/100 x_t - (a - s - x_t), from the records."""
+    own = sum(size for unit, size in sizes.items() if unit in members)
+    others = [size for unit, size in sizes.items() if unit not in members]
+    largest = max(others, default=0.0)
+    return max(p / 100 * largest - (sum(sizes.values()) - own - largest), 0.0) if others else 0.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_levels_by_the_p_percent_rule_are_those_of_each_insider(seed: int) -> None:
+    rng, p = np.random.default_rng([21, seed]), float(30 + seed)
+    records = [
+        Record(
+            (str(rng.choice(list("abc"))), str(rng.choice(list("xyz")))), float(rng.integers(1, 200)), unit
+        )
+        for unit in "ABCDEFGH"
+        for _ in range(4)
+    ]
+    table = contributed(DIMENSIONS, records, top=4)
+    problem = assess(table, PPercent(p), insiders=Insiders(largest=2, coalition=2, p_percent=p))
+    sizes = records_by_cell(DIMENSIONS, records)
+    checked = larger = 0
+    for who in problem.attackers:
+        members = set(who.name.split(" ", 3)[-1].split(", ")) if "coalition" in who.name else {who.name[-1]}
+        for place, cell in enumerate(who.levels.cells.tolist()):
+            codes = tuple(d.codes[c] for d, c in zip(table.dimensions, table.codes[cell], strict=True))
+            own: dict[str, float] = {}
+            for record in sizes[codes]:
+                own[record.unit] = own.get(record.unit, 0.0) + record.value
+            wanted = expected_level(members, own, p)
+            wanted = max(wanted, 1.0) if wanted > 1e-9 else 0.0
+            value, low = sum(own.values()), sum(own[unit] for unit in members if unit in own)
+            assert who.levels.lower[place] == pytest.approx(min(wanted, value - low))
+            assert who.levels.upper[place] == pytest.approx(0.0 if value == low else wanted)
+            assert np.isnan(who.levels.sliding[place])
+            checked += 1
+            larger += who.levels.upper[place] > problem.levels.upper[cell]
+    assert checked or not problem.sensitive.any()
+    if problem.sensitive.any():
+        assert protect(problem, "suppress-greedy").audit.safe
+
+
+def test_coalitions_require_more_and_single_insiders_less_than_the_rule() -> None:
+    rows = [("A", 50.0), ("B", 30.0), ("C", 6.0), ("D", 2.0)]
+    records = [Record(("a", "x"), value, unit) for unit, value in rows]
+    records += [
+        Record((r, c), 7.0, f"{r}{c}{i}") for r in "abc" for c in "xyz" if r + c != "ax" for i in range(9)
+    ]
+    table = contributed(DIMENSIONS, records, top=4)
+    problem = assess(table, PPercent(20), insiders=Insiders(largest=2, coalition=2, p_percent=20))
+    cell = table.find(row="a", column="x")
+    levels = {who.name: who.levels.upper[who.levels.cells == cell].tolist() for who in problem.attackers}
+    assert problem.levels.upper[cell] == 2.0  # B of A: 20% of 50, less the 8 of C and D
+    assert levels["respondent B"] == [2.0]
+    assert levels["respondent A"] == [0.0]  # 20% of 30 is less than 8
+    assert levels["coalition of respondents B, C"] == [8.0]
+    assert levels["coalition of respondents A, B"] == [0.0]  # 20% of 6 is less than 2
+    required = problem.required(
+        1 + [who.name for who in problem.attackers].index("respondent A"), np.array([cell])
+    )
+    assert [float(level[0]) for level in required] == [0.0, 0.0, 0.0]
+
+
+def test_levels_given_by_hand_or_by_another_rule_stay_the_common_ones() -> None:
+    table = survey()
+    insiders = Insiders(p_percent=40)
+    by_rule = assess(table, PPercent(40), insiders=insiders)
+    assert by_rule.has_own_levels
+    assert not assess(table, Frequency(4), insiders=insiders).has_own_levels
+    marks = Marks.of(table, {"row": ["a"], "column": ["y"], "mark": ["unsafe"], "upper": [9.0]})
+    marked = assess(table, PPercent(40), marks=marks, insiders=insiders)
+    cell = table.find(row="a", column="y")
+    assert all(cell not in who.levels.cells for who in marked.attackers)
+    assert any(cell in who.levels.cells for who in by_rule.attackers)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"p_percent": 10, "pooled": True}, {"p_percent": 0}, {"p_percent": "10"}, {"p_percent": 100}]
+)
+def test_levels_by_the_rule_are_refused_where_they_mean_nothing(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="p_percent"):
+        Insiders(**wrong)

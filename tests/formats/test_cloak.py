@@ -217,7 +217,7 @@ def reshaped(meta: dict[str, Any]) -> None:
         (DATA[:10], "it is damaged or was cut short"),
         (flipped(DATA), "it is damaged"),
         (changed(DATA, lambda meta: meta.update(format="x")), "a zip file, but not a cloak file"),
-        (changed(DATA, lambda meta: meta.update(version=3)), "a newer tablecloak (format 3"),
+        (changed(DATA, lambda meta: meta.update(version=4)), "a newer tablecloak (format 4"),
         (changed(DATA, lambda meta: meta.pop("holds")), "it is damaged"),
         (changed(DATA, lambda meta: meta["holds"].update(object="Path")), "it is damaged"),
         (changed(DATA, lambda meta: meta["holds"]["fields"].update(colour="red")), "it is damaged"),
@@ -332,3 +332,15 @@ def test_nothing_else_can_be_written() -> None:
     table = replace(rich_table(), columns={"odd": object()})
     with pytest.raises(InputError, match="it cannot hold a object"):
         write_cloak(table)
+
+
+def test_files_of_before_there_were_levels_an_attacker_are_read() -> None:
+    data = write_cloak(FIXTURES["fifty attackers"]())
+
+    def without_levels(meta: dict[str, Any]) -> None:
+        meta["version"] = 2
+        del meta["holds"]["fields"]["attackers"]["levels"]
+
+    again = read_cloak(changed(data, without_levels))
+    assert isinstance(again, Problem) and not again.has_own_levels
+    assert write_cloak(again) == data

@@ -85,6 +85,7 @@ class Block:
 
     def __init__(self, whole: Problem, view: View, cells: Ints, insiders: Sequence[int]) -> None:
         self.cells, self.numbers = cells, (0, *insiders)
+        self.like_outsider = set(range(len(whole.attacker_names))) - {*self.numbers}
         matrix = without_empty_rows(csc_array(working_columns(whole.table)[:, cells]))
         values, rhs = whole.table.values[cells], whole.table.amounts(matrix @ whole.table.units[cells])
         self.problem = Problem(
@@ -219,21 +220,26 @@ class Block:
     def openings(self, cell: int, deadline: Deadline) -> list[tuple[int, tuple[int, ...]]]:
         """What would be open if a cell were published: (cell, attackers), in numbers of the whole.
 
-        Open against the outsider is open against everybody; then only he is named.
+        Open against the outsider is open against everybody; then only he is named. Where attackers have levels of
+        their own it is not, and all of them are named.
         """
-        suspects = self._suspects(cell, deadline)
-        everybody = self._confirmed(cell, [q for q, who in suspects.items() if 0 in who], [], deadline)
-        rest = {question: who - {0} for question, who in suspects.items() if question not in everybody}
-        insiders = sorted({k for who in rest.values() for k in who})
+        suspects, shared = self._suspects(cell, deadline), set() if self.problem.has_own_levels else {0}
+        everybody = self._confirmed(cell, [q for q, who in suspects.items() if shared & who], [], deadline)
+        rest = {question: who - shared for question, who in suspects.items() if question not in everybody}
+        insiders = sorted({k for who in rest.values() for k in who} - {0})
         asked = [question for question, who in rest.items() if who]
         some = self._confirmed(cell, asked, insiders, deadline)
-        return [
-            (
-                int(self.cells[self.questions[question]]),
-                (0,) if question in everybody else tuple(self.numbers[k] for k in sorted(some[question])),
-            )
-            for question in sorted({*everybody, *some})
-        ]
+        found = {
+            question: (0,) if question in everybody else self._named(some[question])
+            for question in {*everybody, *some}
+        }
+        return [(int(self.cells[self.questions[question]]), found[question]) for question in sorted(found)]
+
+    def _named(self, attackers: set[int]) -> tuple[int, ...]:
+        """Attackers in numbers of the whole; with the outsider go those who are like him here."""
+        return tuple(
+            sorted({self.numbers[k] for k in attackers} | (self.like_outsider if 0 in attackers else set()))
+        )
 
     def _suspects(self, closed: int, deadline: Deadline) -> dict[int, set[int]]:
         """Attackers by question against whom no witness is found without the closed cell."""
@@ -249,7 +255,7 @@ class Block:
                 places = [(self.questions[question], upward) for question, upward in todo]
                 self._keep(todo, attacker, self.finder.push(places, needs, self._without(attacker, closed)))
                 left.update({side: self._uncovered(side, closed) for side in todo})
-            if attacker == 0:
+            if attacker == 0 and not self.problem.has_own_levels:
                 lost = {side[0] for side in todo if 0 in left[side]}
         found: dict[int, set[int]] = {}
         for (question, _), who in left.items():
@@ -275,7 +281,12 @@ class Block:
         small = replace(
             problem,
             marks=np.where(problem.sensitive & ~asked, np.int8(Mark.FREE), problem.marks),
-            levels=replace(problem.levels, conditional=np.where(asked, problem.levels.conditional, 0.0)),
+            levels=Levels(
+                *(
+                    np.where(asked, level, 0.0) if name.startswith("conditional") else level
+                    for name, level in problem.levels.named()
+                )
+            ),
             attackers=tuple(problem.attackers[k - 1] for k in insiders),
         )
         low, high = self.view.low.copy(), self.view.high.copy()
@@ -305,7 +316,8 @@ def _interrupting(deadline: Deadline) -> Progress:
 def _restricted(who: Attacker, cells: Ints) -> Attacker:
     """What an attacker knows about the cells of a block (which are sorted)."""
     here = np.isin(who.cells, cells)
-    return Attacker(who.name, np.searchsorted(cells, who.cells[here]), who.low[here], who.high[here])
+    places = np.searchsorted(cells, who.cells[here])
+    return Attacker(who.name, places, who.low[here], who.high[here], who.levels.at_cells(cells))
 
 
 def _stacked(boxes: list[Box]) -> tuple[Ints, Ints, Floats, Floats]:
@@ -394,10 +406,17 @@ SETTINGS = ExplanationSettings()
 
 @dataclass(frozen=True)
 class Opening:
-    """A cell that would be open, and against whom: the outsider (0, then everybody) or some insiders."""
+    """A cell that would be open, and against whom: the outsider (0, then everybody) or some insiders.
+
+    Where attackers have levels of their own, 0 is the outsider alone.
+    """
 
     cell: int
     attackers: tuple[int, ...]
+
+    def is_shared(self, problem: Problem) -> bool:
+        """Whether the cell would be open against everybody."""
+        return self.attackers == (0,) and not problem.has_own_levels
 
 
 @dataclass(frozen=True)
@@ -453,7 +472,7 @@ class Explanation:
         """A protected cell and against whom it is protected."""
         problem = self.subject[0]
         names = [problem.attacker_names[k] for k in opening.attackers]
-        whom = "everybody" if opening.attackers == (0,) else some(names, ", ")
+        whom = "everybody" if opening.is_shared(problem) else some(names, ", ")
         return f"{problem.table.label(opening.cell)} (against {whom})"
 
     def summary(self) -> str:
@@ -531,7 +550,7 @@ class _Blocks:
         }
         self._knowing: dict[int, list[int]] = {}
         for who, attacker in enumerate(problem.attackers, start=1):
-            for number in np.unique(self.label[attacker.cells]).tolist():
+            for number in np.unique(self.label[[*attacker.cells, *attacker.levels.cells]]).tolist():
                 self._knowing.setdefault(number, []).append(who)
 
     def of(self, number: int) -> Block:
@@ -582,7 +601,8 @@ class _Blocks:
     def already_open(self) -> Ints:
         """Cells that are open in the blocks made, and cells that cannot move although a level is asked of them."""
         stuck = np.flatnonzero(self.problem.sensitive & (self.label < 0))
-        asked = np.sum(self.problem.required(0, stuck), axis=0) > 0
+        attackers = range(len(self.problem.attacker_names) if self.problem.has_own_levels else 1)
+        asked = np.any([np.sum(self.problem.required(k, stuck), axis=0) > 0 for k in attackers], axis=0)
         return np.sort(np.concatenate([stuck[asked], *(block.open_cells for block in self.made.values())]))
 
 

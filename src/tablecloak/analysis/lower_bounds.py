@@ -107,7 +107,7 @@ class _Case:
 
     def note_unused(self, *, insiders: bool) -> None:
         """Note conditional levels and, with `insiders`, attackers beside the outsider: the bound does not use them."""
-        if self.problem.levels.conditional.any():
+        if self.problem.has_conditional:
             self.notes.append("conditional levels are not used")
         if insiders and self.problem.attackers:
             self.notes.append("for the outsider only")

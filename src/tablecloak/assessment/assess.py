@@ -93,7 +93,8 @@ def assess(
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
     )
     problem = replace(problem, reasons=judged.reasons(capped | mask(problem.cut, capped.size)))
-    return replace(problem, attackers=insiders.attackers(problem)) if insiders is not None else problem
+    by_hand = None if marks is None else marks.has_level
+    return problem if insiders is None else replace(problem, attackers=insiders.attackers(problem, by_hand))
 
 
 def summary(problem: Problem) -> str:

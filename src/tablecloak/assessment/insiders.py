@@ -19,19 +19,31 @@ cells that Salazar (2002), "A unified mathematical programming framework for dif
 limitation methods", section 3, quotes from Jewett (1993) and Sande (1995). It has more knowledge than any of them on
 cells that are not sensitive, so patterns hide more. It is no proof against a respondent in several sensitive cells
 that knows one of them better than its levels: for that, leave `pooled` off.
+
+`p_percent=p` sets the levels against each insider by the p% rule as he sees it, where that rule decides about a cell.
+He contributes s to a, t is the largest *other* contributor and R = a - s - x_t the rest. What he takes for x_t is at
+most the upper end of the cell less s, which is to exceed x_t by p percent of it:
+
+    UPL = LPL = max(p/100 x_t - R, 0),   SPL: the common one.
+
+Below there is a bound on x_t only for who knows R. It is exact where there is no rest, R = 0, and goes with UPL to zero
+where the rest is enough, as in the rule itself. A width of LPL + UPL follows from both. (Salazar 2002, section 1.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.assessment.rules import PPercent
+from tablecloak.assessment.tolerances import COMPARISON_NOISE
 from tablecloak.errors import InputError
-from tablecloak.model import Attacker, Contributions, Problem, knowing_the_page
+from tablecloak.model import Attacker, AttackerLevels, Contributions, Problem, knowing_the_page
 
 POOLED = "all insiders in one"
 
@@ -50,6 +62,8 @@ class Insiders:
     """Number of contributors of one sensitive cell in a coalition; 0 for no coalitions."""
     pooled: bool = False
     """One stronger intruder instead of all of them."""
+    p_percent: float | None = None
+    """Levels against each of them by the p% rule as he sees it, instead of the common ones; not with `pooled`."""
     most: int = 500
     """Maximum number of attackers: everything is checked against each of them. Pooled ones are not counted."""
     candidates_per_attacker: ClassVar[int] = 20
@@ -63,6 +77,12 @@ class Insiders:
             for name, number in numbers.items()
             if isinstance(number, bool) or not isinstance(number, int) or number < 0
         ]
+        p: Any = self.p_percent
+        real = isinstance(p, int | float | np.number) and not isinstance(p, bool)
+        if p is not None and not (real and 0 < p < 100):
+            faults.append(f"p_percent must be a number above 0 and below 100, got {p!r}")
+        elif p is not None and self.pooled is True:
+            faults.append("p_percent does not go with pooled: one intruder has no contribution of his own")
         if not faults and self.coalition == 1:
             faults.append("coalition must be at least 2; largest=1 gives single contributors")
         flags = {"sole": self.sole, "holdings": self.holdings, "pooled": self.pooled}
@@ -72,22 +92,27 @@ class Insiders:
         if faults:
             raise InputError("Insiders", faults)
 
-    def attackers(self, problem: Problem) -> tuple[Attacker, ...]:
+    def attackers(self, problem: Problem, given: Bools | None = None) -> tuple[Attacker, ...]:
         """The attackers among the contributors of the problem's table, each kind of knowledge once.
 
-        Contributors without more knowledge than the outsider are left out.
+        Contributors without more knowledge than the outsider are left out. `given`: cells whose levels were given by
+        hand and stay the same against everybody.
         """
         levels = _levels(problem, self.holdings)
         _check_depth(levels, problem, self)
         groups = [(level, group) for level in levels for group in self._groups(level, problem)]
         if not self.pooled and len(groups) > self.candidates_per_attacker * self.most:
             raise self._too_many(len(groups), "candidates")
-        known: dict[tuple[bytes, bytes, bytes], Attacker] = {}
+        known: dict[tuple[bytes, ...], Attacker] = {}
+        by_rule = None if self.p_percent is None else _decided_by_p_percent(problem, given)
         for level, group in groups:
             attacker = _attacker(problem, level, group)
+            if by_rule is not None and self.p_percent is not None:
+                attacker = _with_levels(problem, attacker, level, group, by_rule, self.p_percent / 100)
             if _knows_more(problem, attacker):
-                bounds = attacker.cells.tobytes(), attacker.low.tobytes(), attacker.high.tobytes()
-                known.setdefault(bounds, attacker)
+                parts = (attacker.cells, attacker.low, attacker.high, attacker.levels.cells)
+                levels_of = [own for _, own in attacker.levels.named()]
+                known.setdefault(tuple(part.tobytes() for part in (*parts, *levels_of)), attacker)
         found = tuple(known.values())
         if self.pooled:
             return (_pooled(problem, found),) if found else ()
@@ -153,8 +178,58 @@ def _attacker(problem: Problem, level: Contributions, group: tuple[int, ...]) ->
 
 
 def _knows_more(problem: Problem, attacker: Attacker) -> bool:
+    """Whether an attacker has more knowledge than the outsider, or a larger level."""
     low, high = problem.outsider_low[attacker.cells], problem.outsider_high[attacker.cells]
-    return bool(((attacker.low > low) | (attacker.high < high)).any())
+    own, levels = attacker.levels, problem.levels
+    larger = (own.upper > levels.upper[own.cells]) | (own.lower > levels.lower[own.cells])
+    return bool(((attacker.low > low) | (attacker.high < high)).any() or larger.any())
+
+
+# ---------------------------------------------------------------------- levels as an insider sees them
+
+
+def _decided_by_p_percent(problem: Problem, given: Bools | None) -> Bools:
+    """Sensitive cells about which the p% rule decided, and no level was given by hand."""
+    where = problem.sensitive.copy()
+    if given is not None:
+        where[: given.size] &= ~given
+    for cell, reasons in problem.reasons.items():
+        where[cell] &= bool(reasons) and reasons[0].kind == PPercent.kind
+    return where
+
+
+def _with_levels(
+    problem: Problem,
+    attacker: Attacker,
+    level: Contributions,
+    group: tuple[int, ...],
+    where: Bools,
+    p: float,
+) -> Attacker:
+    """The attacker with levels by the p% rule as he sees it, in the cells he contributes to.
+
+    Sizes are those of the shadow variable, as in the rules; a level is their share of the value. Units that have waived
+    their protection are no targets. Where the table does not know the largest other one the common level stays.
+    """
+    units = np.array(group, dtype=np.int64)
+    shares = csr_array(abs(level.shadow_shares[units]).multiply(level.unit_weight[units][:, None]))
+    own = np.asarray(shares.sum(axis=0), dtype=np.float64).ravel()
+    cells = np.flatnonzero(where & (own > 0) & (level.total > 0))
+    others = level.top_unit[cells]
+    target = (others >= 0) & ~np.isin(others, units)
+    target &= ~level.unit_waived[np.maximum(others, 0)] if level.units.size else False
+    largest = np.where(target, np.abs(level.top[cells]), 0.0).max(axis=1, initial=0.0)
+    known = target.any(axis=1) | (level.count[cells] <= level.depth)
+    cells, largest = cells[known], largest[known]
+    total = level.total[cells]
+    short = np.maximum(p * largest - (total - own[cells] - largest), 0.0) * (largest > 0)
+    value = problem.table.values[cells]
+    wanted = np.where(
+        short > COMPARISON_NOISE * total, np.maximum(np.abs(value) * short / total, problem.table.unit), 0.0
+    )
+    low, high = (end[cells] for end in problem.known_by(attacker))
+    levels = AttackerLevels.at(cells, np.minimum(wanted, value - low), np.minimum(wanted, high - value))
+    return replace(attacker, levels=levels)
 
 
 # ---------------------------------------------------------------------- one stronger intruder

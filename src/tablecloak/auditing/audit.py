@@ -309,6 +309,8 @@ class _Auditor:
         block = self.reduction.block
         reopened = np.isin(block[self.cells], np.unique(block[tighter])) & (block[self.cells] >= 0)
         again = reopened | tighter[self.cells]
+        if self.problem.attackers[attacker - 1].levels.cells.size:
+            again |= _asks_further(found, outsider)
         kept = np.flatnonzero(~again)
         found.down.copy_from(outsider.down, kept, kept)
         found.up.copy_from(outsider.up, kept, kept)
@@ -413,6 +415,16 @@ class _Auditor:
     def _tick(self, settled: int) -> None:
         self.done += settled
         self.progress("audit", self.done, self.cells.size * len(self.problem.attacker_names))
+
+
+def _asks_further(insider: _AuditedExtents, outsider: _AuditedExtents) -> Bools:
+    """Where the outsider's extents do not decide about the levels of an insider, whatever his bounds.
+
+    They are exact up to the outsider's levels only: where these are met they prove smaller ones too.
+    """
+    own, common = np.array(insider.required), np.array(outsider.required)
+    met = outsider.met().all(axis=0)
+    return np.asarray((own > common).any(axis=0) | (~met & (own != common).any(axis=0)))
 
 
 def _undecided(levels: RequiredLevels, below: Floats, above: Floats) -> RequiredLevels:

@@ -111,8 +111,8 @@ class ExactProblem:
     def value(self, cell: int) -> Fraction:
         return int(self.problem.table.units[cell]) * self.unit
 
-    def level(self, name: str, cell: int) -> Fraction:
-        return Fraction(exact_number(getattr(self.problem.levels, name)[cell]))
+    def _largest_level(self, name: str, cell: int) -> Fraction:
+        return Fraction(exact_number(getattr(self.problem.largest_levels, name)[cell]))
 
     def _amount(self, units: float | Floats) -> Fraction:
         return int(units) * self.unit
@@ -169,8 +169,9 @@ class ExactProblem:
         if not isinstance(pattern, Perturbation) or not self.problem.sensitive[cell]:
             return False
         off = exact_number(self.view.shown[cell]) - self.value(cell)
-        half = max(self.level("sliding", cell), Fraction(exact_number(self.problem.table.unit))) / 2
-        return off < max(self.level("upper", cell), half) and -off < max(self.level("lower", cell), half)
+        half = max(self._largest_level("sliding", cell), Fraction(exact_number(self.problem.table.unit))) / 2
+        up, down = (max(self._largest_level(name, cell), half) for name in ("upper", "lower"))
+        return off < up and -off < down
 
     def against_marks(self) -> bool:
         """Whether a forced cell is touched, or a cell that must be hidden is published."""
@@ -221,7 +222,8 @@ class ExactProblem:
         problem, view = self.problem, self.view
         matrix, sha = problem.table.equations, hashlib.sha256()
         numbers = [matrix.data, problem.outsider_low, problem.outsider_high]
-        numbers += [level for _, level in problem.levels.named()]
+        common = problem.levels
+        numbers += [common.lower, common.upper, common.sliding, common.conditional]
         numbers += [np.where(np.isnan(view.shown), np.inf, view.shown), view.low, view.high]
         most = -1 if problem.most_touched is None else problem.most_touched
         counts: list[Any] = [matrix.shape, matrix.indptr, matrix.indices, problem.marks, self.touched]
@@ -233,4 +235,14 @@ class ExactProblem:
             sha.update(b"%d;" % array.size + (np.asarray(array, dtype="<f8") + 0.0).tobytes())
         for integers in counts:
             sha.update(b"%d;" % len(integers) + np.asarray(integers, dtype="<i8").tobytes())
+        # the digest of a problem without what follows is what it was before there was any
+        if common.conditional_lower.any() or common.conditional_upper.any():
+            sha.update(b"conditional lower and upper levels;")
+            for level in (common.conditional_lower, common.conditional_upper):
+                sha.update((level + 0.0).astype("<f8").tobytes())
+        for number, attacker in enumerate(problem.attackers, 1):
+            if attacker.levels.cells.size:
+                sha.update(b"levels against %d;" % number + attacker.levels.cells.astype("<i8").tobytes())
+                for _, level in attacker.levels.named():
+                    sha.update(np.where(np.isnan(level), np.inf, level + 0.0).astype("<f8").tobytes())
         return sha.hexdigest()

@@ -23,7 +23,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +39,7 @@ from tablecloak.files import read_bytes
 from tablecloak.formats.cloak_checks import problem_faults, table_faults, type_faults
 from tablecloak.model import (
     Attacker,
+    AttackerLevels,
     Contributions,
     Dimension,
     Emptiness,
@@ -138,7 +139,8 @@ def _check_content(array: NDArray[Any]) -> None:
 
 
 SUFFIX = ".cloak"
-FORMAT, VERSION = "tablecloak cloak file", 2
+FORMAT, VERSION = "tablecloak cloak file", 3
+"""3: levels an attacker, conditional lower and upper levels. 2: values are whole units. 1: the first."""
 FIRST, META = "CONFIDENTIAL", "meta.json"
 WARNING = """CONFIDENTIAL
 
@@ -240,14 +242,19 @@ class _Writer:
         return [self._array(np.frombuffer(b"".join(encoded), dtype=np.uint8)), self._array(ends)]
 
     def _attackers(self, attackers: Sequence[Attacker]) -> Any:
-        """All attackers in three arrays, and where each of them ends."""
-        ends = np.cumsum([who.cells.size for who in attackers], dtype=np.int64)
+        """All attackers in three arrays, and where each of them ends; so are the levels against them."""
+        names = self._texts([who.name for who in attackers])
+        numbers = self._ragged(attackers, ("cells", "low", "high"))
+        levels = self._ragged([who.levels for who in attackers], ("cells", "lower", "upper", "sliding"))
+        return {"attackers": numbers, "names": names, "levels": levels}
+
+    def _ragged(self, things: Sequence[Any], names: Sequence[str]) -> list[int]:
+        """Arrays of several objects end to end, and before them where each object ends."""
+        ends = np.cumsum([thing.cells.size for thing in things], dtype=np.int64)
         arrays = [
-            np.concatenate([getattr(who, name) for who in attackers] or [np.zeros(0)])
-            for name in ("cells", "low", "high")
+            np.concatenate([getattr(thing, name) for thing in things] or [np.zeros(0)]) for name in names
         ]
-        numbers = [self._array(array) for array in (ends, *arrays)]
-        return {"attackers": numbers, "names": self._texts([who.name for who in attackers])}
+        return [self._array(array) for array in (ends, *arrays)]
 
     def _reasons(self, reasons: Mapping[int, tuple[Reason, ...]]) -> Any:
         """Each distinct tuple of reasons once, and which of them each cell has."""
@@ -370,7 +377,7 @@ class _Reader:
             case {"mapping": pairs}:
                 return {self.thing(key): self.thing(item) for key, item in pairs}
             case {"attackers": numbers, "names": names}:
-                return self._attackers(numbers, names)
+                return self._attackers(numbers, names, tree.get("levels"))
             case {"reasons": numbers, "distinct": distinct}:
                 return self._reasons(numbers, distinct)
             case {"object": name, "fields": parts}:
@@ -382,6 +389,9 @@ class _Reader:
         old = self._version == 1
         if old and kind is Table:
             given = _in_units(given)
+        if kind is Levels:  # files of before version 3 have widths only
+            nothing = frozen(np.zeros_like(given["conditional"]))
+            given = {"conditional_lower": nothing, "conditional_upper": nothing} | given
         _refuse(name, type_faults(kind, given))
         made = kind(**given)
         if isinstance(made, Table):
@@ -407,15 +417,29 @@ class _Reader:
         content, bounds = data.tobytes(), [0, *ends.tolist()]
         return tuple(content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds))
 
-    def _attackers(self, numbers: Sequence[int], names: Sequence[int]) -> tuple[Attacker, ...]:
-        ends, cells, low, high = (self._array(number) for number in numbers)
-        for array in (cells, low, high):
+    def _attackers(
+        self, numbers: Sequence[int], names: Sequence[int], levels: Sequence[int] | None
+    ) -> tuple[Attacker, ...]:
+        """The attackers; files of before version 3 have no levels against single ones."""
+        known = list(self._ragged(numbers, 3))
+        own = [AttackerLevels.none() for _ in known]
+        if levels is not None:
+            own = [AttackerLevels(*parts) for parts in self._ragged(levels, 4)]
+            _refuse(
+                "AttackerLevels", [fault for each in own for fault in type_faults(type(each), vars(each))]
+            )
+        found = zip(self._texts(names), known, own, strict=True)
+        return tuple(Attacker(name, cells, low, high, each) for name, (cells, low, high), each in found)
+
+    def _ragged(self, numbers: Sequence[int], count: int) -> Iterator[list[NDArray[Any]]]:
+        """The `count` arrays of each of several objects, which are kept end to end."""
+        ends, *arrays = (self._array(number) for number in numbers)
+        if len(arrays) != count:
+            raise Damaged("an attacker has other arrays")
+        for array in arrays:
             _check_ends(ends, array)
-        bounds = pairwise([0, *ends.tolist()])
-        return tuple(
-            Attacker(name, *(_part(array, start, end) for array in (cells, low, high)))
-            for name, (start, end) in zip(self._texts(names), bounds, strict=True)
-        )
+        for start, end in pairwise([0, *ends.tolist()]):
+            yield [_part(array, start, end) for array in arrays]
 
     def _reasons(self, numbers: Sequence[int], distinct: Any) -> dict[int, tuple[Reason, ...]]:
         cells, which = (self._array(number).tolist() for number in numbers)

@@ -223,9 +223,16 @@ def _narrow(problem: Problem) -> NDArray[np.bool_]:
     unit, a = 10.0**-decimals, table.values
     with np.errstate(invalid="ignore"):
         down, up = a - problem.outsider_low, problem.outsider_high - a
-        width = np.maximum(levels.sliding, np.where(problem.forced, 0.0, levels.conditional))
+        width, lower, upper = (
+            np.maximum(level, np.where(problem.forced, 0.0, conditional))
+            for level, conditional in (
+                (levels.sliding, levels.conditional),
+                (levels.lower, levels.conditional_lower),
+                (levels.upper, levels.conditional_upper),
+            )
+        )
         return np.asarray(
-            (down < levels.lower - ROUNDED_BY * unit)
-            | (up < levels.upper - ROUNDED_BY * unit)
+            (down < lower - ROUNDED_BY * unit)
+            | (up < upper - ROUNDED_BY * unit)
             | (down + up < width - 2 * ROUNDED_BY * unit)
         )

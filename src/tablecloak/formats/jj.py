@@ -351,7 +351,11 @@ def write_jj(problem: Problem) -> str:
         status,
         number_texts(np.clip(problem.outsider_low, -INFINITE, INFINITE)),
         number_texts(np.clip(problem.outsider_high, -INFINITE, INFINITE)),
-        *(number_texts(level) for name, level in problem.levels.named() if name != "conditional"),
+        *(
+            number_texts(level)
+            for name, level in problem.levels.named()
+            if not name.startswith("conditional")
+        ),
     ]
     lines = ["0", str(len(table)), *map(" ".join, zip(*columns, strict=True)), str(table.equations.shape[0])]
     lines += _equation_lines(table, names)
@@ -369,7 +373,7 @@ def _equation_lines(table: Table, names: Sequence[str]) -> Iterable[str]:
 def _check_writable(problem: Problem) -> None:
     lost = {
         "insiders": bool(problem.attackers),
-        "conditional levels": bool(problem.levels.conditional.any()),
+        "conditional levels": problem.has_conditional,
         "a bound on the number of touched cells": problem.most_touched is not None,
     }
     if any(lost.values()):

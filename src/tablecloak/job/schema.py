@@ -178,6 +178,7 @@ SECTIONS: dict[str, Section] = {
             "holdings": SWITCHES,
             "coalition": Key(WHOLE),
             "pooled": SWITCHES,
+            "p_percent": Key(POSITIVE),
             "most": Key(WHOLE),
         }
     ),

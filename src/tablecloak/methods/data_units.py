@@ -19,7 +19,7 @@ from tablecloak.attacker import same_structure
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.base import MethodFunction, Proposal
 from tablecloak.methods.feasibility import interrupted_early, largest_pattern
-from tablecloak.model import Attacker, Levels, Problem, units_above, units_below, whole_units
+from tablecloak.model import Attacker, AttackerLevels, Levels, Problem, units_above, units_below, whole_units
 
 
 def exactly(method: MethodFunction) -> MethodFunction:
@@ -65,7 +65,9 @@ def in_data_units(problem: Problem) -> Problem:
 
 def _attacker(attacker: Attacker, units: Floats, unit: float) -> Attacker:
     low, high = _inward(attacker.low, attacker.high, units[attacker.cells], unit)
-    return replace(attacker, low=low, high=high)
+    own = attacker.levels
+    levels = (frozen(units_above(level, unit)) for _, level in own.named())
+    return replace(attacker, low=low, high=high, levels=AttackerLevels(own.cells, *levels))
 
 
 def _inward(low: Floats, high: Floats, units: Floats, unit: float) -> tuple[Floats, Floats]:
@@ -86,5 +88,10 @@ def _is_same(
         (problem.outsider_high, high),
         *((one.low, other.low) for one, other in zip(problem.attackers, attackers, strict=True)),
         *((one.high, other.high) for one, other in zip(problem.attackers, attackers, strict=True)),
+        *(
+            (one_level, other_level)
+            for one, other in zip(problem.attackers, attackers, strict=True)
+            for (_, one_level), (_, other_level) in zip(one.levels.named(), other.levels.named(), strict=True)
+        ),
     ]
-    return all(bool((one == other).all()) for one, other in pairs)
+    return all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)

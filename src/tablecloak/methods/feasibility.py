@@ -26,8 +26,8 @@ def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
     What hiding cannot protect, no statement about the same cells can: intervals, roundings and perturbations state
     more than nothing. So the words of the refusal fit every way to publish.
 
-    A hidden cell whose conditional width is not met even now cannot be met by hiding less, so it must be published;
-    the rest is judged again. What remains meets all conditional widths and contains every feasible pattern.
+    A hidden cell whose conditional levels are not met even now cannot be met by hiding less, so it must be published;
+    the rest is judged again. What remains meets all conditional levels and contains every feasible pattern.
 
     It is worked out once a problem: a portfolio runs several methods, and on large tables this audit is a good part of
     a short limit.
@@ -91,7 +91,7 @@ def _largest_pattern(problem: Problem, progress: Progress) -> tuple[Bools, Audit
     while True:
         found = audit(problem, Suppression.copy_of(allowed), progress=progress)
         failing = found.open_cells
-        hopeless = failing[problem.levels.conditional[failing] > 0]
+        hopeless = failing[problem.levels.is_conditional[failing]]
         hopeless = hopeless[~problem.must_hide[hopeless]]
         if hopeless.size == 0:
             break

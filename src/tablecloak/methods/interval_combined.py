@@ -45,7 +45,7 @@ from tablecloak.methods.unified import (
     largest_deviation,
     solve_compact_model,
 )
-from tablecloak.model import Problem, all_requirements, conditional_widths
+from tablecloak.model import Problem, all_requirements, conditional_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import LP_PRECISION, Outcome
 
@@ -167,7 +167,7 @@ class CheapestIntervals(IntervalOptimiser):
     ) -> tuple[ModelSolution, list[ProtectionCut]]:
         """The optimum, or the state of the model when the time is up: no worse than a safe start, if there is one."""
         requirements = all_requirements(problem)
-        widths = conditional_widths(problem, allowed & ~problem.must_hide)
+        widths = conditional_requirements(problem, allowed & ~problem.must_hide)
         cuts: list[ProtectionCut] = []
         if self.params.model == "first":
             solution = solve_compact_model(problem, formulation, requirements, widths, deadline.left)

@@ -51,7 +51,7 @@ from tablecloak.methods.mixed import (
 )
 from tablecloak.methods.timed_audit import audited_first
 from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution
-from tablecloak.model import Problem, all_requirements, box_deviation_bounds, conditional_widths
+from tablecloak.model import Problem, all_requirements, box_deviation_bounds, conditional_requirements
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -208,7 +208,7 @@ class _MixedSearch:
         was up first.
         """
         plan, joint = self.plan, numbers.joint
-        every = all_requirements(plan.problem), conditional_widths(plan.problem, ~plan.exact)
+        every = all_requirements(plan.problem), conditional_requirements(plan.problem, ~plan.exact)
         kept = of_true_cells(plan, every[0]), of_true_cells(plan, every[1])
         kinds = [False, True] if sum(map(len, kept)) < sum(map(len, every)) else [False]
         proven, start = True, joint.widest(numbers.x)

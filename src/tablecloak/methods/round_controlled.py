@@ -49,7 +49,14 @@ from tablecloak.methods.unified import (
     rounding_formulation,
     solve_compact_model,
 )
-from tablecloak.model import Problem, Requirement, Rounding, Status, all_requirements, conditional_widths
+from tablecloak.model import (
+    Problem,
+    Requirement,
+    Rounding,
+    Status,
+    all_requirements,
+    conditional_requirements,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
 
@@ -132,7 +139,9 @@ class _RoundingSearch:
     def _protected(self, shown: ShownFormulation, levels: list[Requirement]) -> ModelSolution:
         """The optimum with the levels, or without them, and then not safe, where no rounding meets them."""
         problem, params = self.problem, self.params
-        widths = conditional_widths(problem, _may_be_touched(shown.formulation)) if params.protect else []
+        widths = (
+            conditional_requirements(problem, _may_be_touched(shown.formulation)) if params.protect else []
+        )
         solution = self._solve(shown, levels, widths)
         imposed = params.protect or not problem.sensitive.any()
         if solution.outcome is Outcome.INFEASIBLE and (levels or widths):

@@ -37,7 +37,15 @@ from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, complementary_cost
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
-from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
+from tablecloak.model import (
+    Problem,
+    Requirement,
+    Side,
+    Status,
+    Suppression,
+    conditional_requirements,
+    unmet_requirements,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import MIP_ABSOLUTE_GAP, OPTIMALITY, MipOptions, Outcome, Solution, solve_mip
 
@@ -258,17 +266,12 @@ def _proposal(
 
 
 def _blocks(problem: Problem, allowed: Bools, requirements: list[Requirement]) -> list[_LevelBlock]:
-    """Levels not met by the cells that must be hidden, and the conditional widths of cells that may be hidden."""
+    """Levels not met by the cells that must be hidden, and the conditional ones of cells that may be hidden."""
     blocks = [
         _LevelBlock(requirement, False) for requirement in requirements if problem.must_hide[requirement.cell]
     ]
-    conditional = np.flatnonzero((problem.levels.conditional > 0) & allowed & ~problem.must_hide)
-    for attacker in range(len(problem.attacker_names)):
-        _, _, sliding = problem.required(attacker, conditional)
-        for cell, width in zip(conditional, sliding, strict=True):
-            if width > 0:
-                blocks.append(_LevelBlock(Requirement(int(cell), attacker, Side.SLIDE, float(width)), True))
-    return blocks
+    conditional = conditional_requirements(problem, allowed & ~problem.must_hide)
+    return blocks + [_LevelBlock(requirement, True) for requirement in conditional]
 
 
 class _Model:
@@ -338,7 +341,7 @@ class _Model:
         return vstack(parts, format="csr"), np.concatenate(row_low), np.concatenate(row_high)
 
     def _demand(self, block: _LevelBlock, copies: int) -> csr_array:
-        """f_p >= 1, -f_p >= 1, f_p - g_p >= 1, or f_i - g_i - x_i >= 0 for a conditional width."""
+        """f_p >= 1, -f_p >= 1, f_p - g_p >= 1; x_i instead of 1 for a conditional level."""
         size, place = self.cells.size, int(np.searchsorted(self.cells, block.requirement.cell))
         row = np.zeros((1, size * (1 + copies)))
         row[0, size + place] = -1.0 if block.requirement.side is Side.DOWN else 1.0

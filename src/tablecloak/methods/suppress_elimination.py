@@ -46,7 +46,7 @@ from tablecloak.methods.heuristics import (
     engine_of,
 )
 from tablecloak.methods.parameters import wrong_words
-from tablecloak.model import EVERYTHING, Problem, Requirement, Status, Suppression, conditional_widths
+from tablecloak.model import EVERYTHING, Problem, Requirement, Status, Suppression, conditional_requirements
 from tablecloak.progress import Progress
 from tablecloak.solvers import watched
 
@@ -142,7 +142,7 @@ class _Attempts:
     def prepare(self) -> None:
         """The requirements, and the initial pattern for a run that is stopped early."""
         self.run.prepare()
-        widths = conditional_widths(self.problem, self.run.allowed & ~self.problem.must_hide)
+        widths = conditional_requirements(self.problem, self.run.allowed & ~self.problem.must_hide)
         self.every = [*self.run.requirements, *widths]
         self.kept = self._kept()
 

@@ -92,7 +92,7 @@ def _check(problem: Problem) -> None:
             "a two-way table without hierarchies": grid is not None and grid.levels == (1, 1),
             "no attacker but the outsider": not problem.attackers,
             "lower and upper levels for all sensitive cells": not levels.sliding.any(),
-            "no conditional levels": not levels.conditional.any(),
+            "no conditional levels": not problem.has_conditional,
             "no bound on touched cells": problem.most_touched is None,
         }.items()
         if not holds

@@ -4,6 +4,7 @@ Frozen and valid once made. It stands on nothing but arrays, errors and progress
 """
 
 from tablecloak.model import tolerances, weights
+from tablecloak.model.attacker_levels import AttackerLevels
 from tablecloak.model.cells import enough_decimals, infer_decimals, rebuilt_units
 from tablecloak.model.contributions import Contributions
 from tablecloak.model.dimension import Dimension, check_dimensions, label_of
@@ -33,7 +34,7 @@ from tablecloak.model.requirement import (
     all_requirements,
     box_deviation_bounds,
     cells_with_requirements,
-    conditional_widths,
+    conditional_requirements,
     deviation_bounds,
     open_requirements,
     required_units,

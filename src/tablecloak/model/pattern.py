@@ -192,9 +192,12 @@ class Perturbation:
         return _weighted_change(problem, self.shown, self.touched(problem))
 
     def too_close(self, problem: Problem) -> Bools:
-        """Sensitive cells shown nearer to the truth than a level on that side, or than half a data unit."""
+        """Sensitive cells shown nearer to the truth than a level on that side, or than half a data unit.
+
+        All attackers read the same number: the largest level against any of them counts.
+        """
         _check_size("Perturbation", problem, self.shown)
-        a, levels = problem.table.values, problem.levels
+        a, levels = problem.table.values, problem.largest_levels
         least = np.maximum(levels.sliding, problem.table.unit) / 2
         up, down = self.shown - a, a - self.shown
         return frozen(

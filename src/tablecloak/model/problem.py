@@ -16,6 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from tablecloak.arrays import Bools, Floats, Ints, both_bounds, floats, frozen, mask, masks_of, positions
 from tablecloak.errors import InputError, check_kind, counted
 from tablecloak.model import weights as weighing
+from tablecloak.model.attacker_levels import (
+    AttackerLevels,
+    largest_levels,
+    own_level_faults,
+    with_integral_own_levels,
+)
 from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
 from tablecloak.model.requirement import required_amounts
 from tablecloak.model.table import Table
@@ -28,13 +34,16 @@ class Levels:
     """Protection levels as distances from the true value; zero where nothing is required.
 
     For every attacker, cell p must have a_p - min >= lower_p, max - a_p >= upper_p, max - min >= sliding_p.
-    `conditional` requires max - min >= conditional_i of a cell that is not sensitive *if* it is hidden.
+    Of a cell that is not sensitive, *if* it is touched, `conditional` requires max - min >= conditional_i,
+    `conditional_lower` a_i - min and `conditional_upper` max - a_i in the same way.
     """
 
     lower: Floats
     upper: Floats
     sliding: Floats
     conditional: Floats
+    conditional_lower: Floats
+    conditional_upper: Floats
 
     @classmethod
     def of(
@@ -44,9 +53,12 @@ class Levels:
         upper: ArrayLike = 0.0,
         sliding: ArrayLike = 0.0,
         conditional: ArrayLike = 0.0,
+        conditional_lower: ArrayLike = 0.0,
+        conditional_upper: ArrayLike = 0.0,
     ) -> Levels:
         """Levels from arrays over all cells, or scalars for all of them."""
-        return cls(*(floats(level, size) for level in (lower, upper, sliding, conditional)))
+        given = (lower, upper, sliding, conditional, conditional_lower, conditional_upper)
+        return cls(*(floats(level, size) for level in given))
 
     @classmethod
     def at(
@@ -74,7 +86,15 @@ class Levels:
             ("upper", self.upper),
             ("sliding", self.sliding),
             ("conditional", self.conditional),
+            ("conditional lower", self.conditional_lower),
+            ("conditional upper", self.conditional_upper),
         )
+
+    @property
+    def is_conditional(self) -> Bools:
+        """Cells with a conditional level of any kind."""
+        levels = (self.conditional, self.conditional_lower, self.conditional_upper)
+        return np.asarray(np.any([level > 0 for level in levels], axis=0))
 
 
 class Mark(IntEnum):
@@ -103,7 +123,7 @@ class Reason:
 def with_integral_levels(problem: Problem) -> Problem:
     """The problem with levels rounded up to data units; sensitive cells without any get a sliding level of one unit."""
     table, size = problem.table, np.abs(problem.table.values)
-    lower, upper, sliding, conditional = (
+    lower, upper, sliding, *conditional = (
         np.where(
             level > 0,
             rounded(level, table.decimals, up=True, step=table.cell_steps, others=size),
@@ -114,7 +134,7 @@ def with_integral_levels(problem: Problem) -> Problem:
     bare = problem.sensitive & (np.maximum(lower, upper) <= 0) & (sliding == 0)
     unit = amounts(table.cell_steps, table.decimals)
     return replace(
-        problem, levels=Levels.of(size.size, lower, upper, np.where(bare, unit, sliding), conditional)
+        problem, levels=Levels.of(size.size, lower, upper, np.where(bare, unit, sliding), *conditional)
     )
 
 
@@ -144,12 +164,13 @@ def with_integral_boxes(problem: Problem) -> Problem:
 def widened(problem: Problem) -> Problem:
     """The problem with a-priori bounds as wide as the levels, wherever they contain the true value."""
     decimals, a = problem.table.decimals, problem.table.units.astype(np.float64)
-    lower, upper, sliding, conditional = (
+    lower, upper, sliding, conditional, if_lower, if_upper = (
         nearest_units(level, decimals) for _, level in problem.levels.named()
     )
     known = _inward(problem, problem.outsider_low, problem.outsider_high, slice(None))
     least, most = (nearest_units(end, decimals) for end in known)
-    low, high = np.minimum(least, a - lower), np.maximum(most, a + upper)
+    low = np.minimum(least, a - np.maximum(lower, if_lower))
+    high = np.maximum(most, a + np.maximum(upper, if_upper))
     with np.errstate(invalid="ignore"):
         high = high + np.maximum(np.maximum(sliding, conditional) - (high - low), 0.0)
     inside = (least <= a) & (a <= most)
@@ -175,8 +196,9 @@ def number_faults(problem: Problem, wanted: Levels) -> Iterator[str]:
         for label in table.labels(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
             yield f"cell {label}: {name} must be a finite number that is not negative"
     for name, array in problem.levels.named():
-        allowed = ~problem.sensitive if name == "conditional" else problem.sensitive
-        which = "a sensitive cell" if name == "conditional" else "a cell that is not sensitive"
+        conditional = name.startswith("conditional")
+        allowed = ~problem.sensitive if conditional else problem.sensitive
+        which = "a sensitive cell" if conditional else "a cell that is not sensitive"
         for label in table.labels(np.flatnonzero((array > 0) & ~allowed)):
             yield f"cell {label}: a {name} level on {which}"
     outside = _outside(problem, problem.outsider_low, problem.outsider_high, np.arange(len(table)))
@@ -205,11 +227,14 @@ def _narrow(problem: Problem, wanted: Levels) -> Bools:
     def short(got: Floats, need: Floats) -> Bools:
         return np.asarray(got < need * (1 - BOX_NOISE) - FLOAT_NOISE * np.abs(a))
 
+    below, above = a - problem.outsider_low, problem.outsider_high - a
+    if_touched = short(width, levels.conditional) | short(below, levels.conditional_lower)
+    if_touched |= short(above, levels.conditional_upper)
     return np.asarray(
-        short(a - problem.outsider_low, levels.lower)
-        | short(problem.outsider_high - a, levels.upper)
+        short(below, levels.lower)
+        | short(above, levels.upper)
         | short(width, np.where(levels.sliding > 0, levels.sliding, problem.levels.sliding))
-        | (short(width, levels.conditional) & ~problem.forced)
+        | (if_touched & ~problem.forced)
     )
 
 
@@ -228,6 +253,7 @@ def attacker_faults(problem: Problem) -> Iterator[str]:
             yield f"attacker {insider.name!r}: knows cell {problem.table.label(cell)} more than once"
         for cell in insider.cells[_outside(problem, insider.low, insider.high, insider.cells)]:
             yield f"cell {problem.table.label(cell)}: the true value lies outside what attacker {insider.name!r} knows"
+        yield from own_level_faults(problem, insider)
 
 
 def bound_faults(problem: Problem) -> Iterator[str]:
@@ -250,18 +276,28 @@ class Attacker:
 
     A respondent's cell is at least the own contribution (where the others cannot be negative) and is known
     exactly to its only contributor. Holdings and coalitions add up their contributions.
+    `levels` replace the common ones against this attacker. Common levels end at his box; his own must lie within it.
     """
 
     name: str
     cells: Ints
     low: Floats
     high: Floats
+    levels: AttackerLevels = field(default_factory=AttackerLevels.none)
 
     @classmethod
-    def knowing(cls, name: str, cells: ArrayLike, low: ArrayLike, high: ArrayLike = np.inf) -> Attacker:
-        """An attacker with bounds on some cells (a mask or a list of cells)."""
+    def knowing(
+        cls,
+        name: str,
+        cells: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike = np.inf,
+        levels: AttackerLevels | None = None,
+    ) -> Attacker:
+        """An attacker with bounds on some cells (a mask or a list of cells), and levels of his own."""
         where = frozen(positions(cells))
-        return cls(name, where, floats(low, where.size), floats(high, where.size))
+        own = AttackerLevels.none() if levels is None else levels
+        return cls(name, where, floats(low, where.size), floats(high, where.size), own)
 
     @classmethod
     def contributing(cls, name: str, table: Table, cells: ArrayLike, contributions: ArrayLike) -> Attacker:
@@ -371,7 +407,7 @@ class Problem:
         if faults := [*unread, *faults, *attacker_faults(problem)]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
         attackers = tuple(knowing_the_page(problem, insider) for insider in problem.attackers)
-        return with_integral_boxes(replace(problem, attackers=attackers))
+        return with_integral_own_levels(with_integral_boxes(replace(problem, attackers=attackers)))
 
     # ------------------------------------------------------------------ looking at it
 
@@ -405,13 +441,26 @@ class Problem:
     @cached_property
     def has_conditional(self) -> bool:
         """Whether any cell has a conditional level."""
-        return bool(self.levels.conditional.any())
+        return bool(self.levels.is_conditional.any())
+
+    @property
+    def has_own_levels(self) -> bool:
+        """Whether there are levels against single attackers."""
+        return any(attacker.levels.cells.size for attacker in self.attackers)
+
+    @cached_property
+    def largest_levels(self) -> Levels:
+        """The common levels, or those against some attacker where these are larger."""
+        return largest_levels(self) if self.has_own_levels else self.levels
 
     def box(self, attacker: int) -> tuple[Floats, Floats]:
         """low, high of all cells for attacker number k (0 is the outsider)."""
         if attacker == 0:
             return self.outsider_low, self.outsider_high
-        insider = self.attackers[attacker - 1]
+        return self.known_by(self.attackers[attacker - 1])
+
+    def known_by(self, insider: Attacker) -> tuple[Floats, Floats]:
+        """low, high of all cells for an attacker, of this problem or another one about the same table."""
         low, high = self.outsider_low.copy(), self.outsider_high.copy()
         low[insider.cells] = np.maximum(low[insider.cells], insider.low)
         high[insider.cells] = np.minimum(high[insider.cells], insider.high)
@@ -441,8 +490,8 @@ class Problem:
     def required(self, attacker: int, cells: Ints, touched: bool = True) -> tuple[Floats, Floats, Floats]:
         """Required lower, upper and sliding levels of the cells against an attacker, up to the attacker's own box.
 
-        Own knowledge is not protected: a sole contributor's own cell requires nothing. Cells that are not sensitive
-        require their conditional width (when `touched`).
+        Own knowledge is not protected: a sole contributor's own cell requires nothing. Levels of his own replace the
+        common ones. Cells that are not sensitive require their conditional levels (when `touched`).
         """
         return required_amounts(self, attacker, cells, touched)
 

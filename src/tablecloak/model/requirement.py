@@ -5,7 +5,8 @@ For cell p with value a_p and attacker k with the box low_k <= y <= high_k, in i
     lower = min(ceil LPL_p, a_p - ceil low_k),   upper = min(ceil UPL_p, floor high_k - a_p),
     sliding = min(ceil SPL_p, floor high_k - ceil low_k).
 
-Levels end at the attacker's box: own knowledge is not protected. The audit, certificates and methods compare with these
+LPL_p, UPL_p and SPL_p are the levels against k where he has his own (`AttackerLevels`), else the common ones. Levels
+end at the attacker's box: own knowledge is not protected. The audit, certificates and methods compare with these
 numbers, so that they cannot disagree about what is required.
 """
 
@@ -36,23 +37,24 @@ class RequiredLevels(NamedTuple):
 
 
 def cells_with_requirements(problem: Problem, touched: Bools) -> Bools:
-    """Cells that have a requirement in a pattern: the sensitive ones, and touched ones with a conditional width."""
+    """Cells that have a requirement in a pattern: the sensitive ones, and touched ones with a conditional level."""
     if not problem.has_conditional:
         return problem.sensitive
-    return problem.sensitive | ((problem.levels.conditional > 0) & touched)
+    return problem.sensitive | (problem.levels.is_conditional & touched)
 
 
 def required_units(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:
-    """Required levels in integral data units; conditional widths count as sliding ones if `touched`."""
+    """Required levels in integral data units; conditional ones count if `touched`."""
     levels, value = problem.level_units, problem.table.units[cells].astype(np.float64)
     low, high = (end[cells] for end in problem.box_units(attacker))
     down, up = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
-    width = levels.sliding[cells] + (levels.conditional[cells] if touched else 0.0)
-    return RequiredLevels(
-        np.minimum(levels.lower[cells], down),
-        np.minimum(levels.upper[cells], up),
-        np.minimum(width, down + up),
-    )
+    lower, upper, sliding = levels.lower[cells], levels.upper[cells], levels.sliding[cells]
+    if attacker and (own := problem.attackers[attacker - 1].levels).cells.size:
+        lower, upper, sliding = own.instead_of(levels, cells, problem.table.unit)
+    if touched and problem.has_conditional:
+        lower, upper = lower + levels.conditional_lower[cells], upper + levels.conditional_upper[cells]
+        sliding = sliding + levels.conditional[cells]
+    return RequiredLevels(np.minimum(lower, down), np.minimum(upper, up), np.minimum(sliding, down + up))
 
 
 def required_amounts(problem: Problem, attacker: int, cells: Ints, touched: bool = True) -> RequiredLevels:
@@ -129,9 +131,9 @@ def unmet_requirements(problem: Problem, found: Audit) -> list[Requirement]:
 
 
 def open_requirements(problem: Problem, found: Audit, candidates: Bools) -> list[Requirement]:
-    """Requirements that an audit found unmet and conditional widths of candidate cells, by decreasing level."""
+    """Requirements that an audit found unmet and conditional ones of candidate cells, by decreasing level."""
     return by_decreasing_level(
-        [*unmet_requirements(problem, found), *conditional_widths(problem, candidates)]
+        [*unmet_requirements(problem, found), *conditional_requirements(problem, candidates)]
     )
 
 
@@ -179,9 +181,22 @@ def _box_inside(problem: Problem, attackers: list[int]) -> Bools:
 
 def all_requirements(problem: Problem) -> list[Requirement]:
     """Requirements of all sensitive cells against all attackers, by decreasing level, without dominated ones."""
-    cells = np.flatnonzero(problem.sensitive)
+    return by_decreasing_level(
+        undominated(problem, _requirements_of(problem, np.flatnonzero(problem.sensitive)))
+    )
+
+
+def conditional_requirements(problem: Problem, cells: Bools) -> list[Requirement]:
+    """Conditional levels of the cells against all attackers, as requirements by decreasing level."""
+    return by_decreasing_level(
+        _requirements_of(problem, np.flatnonzero(cells & problem.levels.is_conditional))
+    )
+
+
+def _requirements_of(problem: Problem, cells: Ints) -> list[Requirement]:
+    """Requirements of some cells against all attackers; no width that lower and upper levels imply."""
     requirements = []
-    for attacker in range(len(problem.attacker_names)):
+    for attacker in range(len(problem.attacker_names) if cells.size else 0):
         lower, upper, sliding = required_amounts(problem, attacker, cells)
         for side, need in ((Side.UP, upper), (Side.DOWN, lower), (Side.SLIDE, sliding)):
             wanted = need > 0 if side is not Side.SLIDE else need > np.maximum(lower + upper, 0.0)
@@ -189,21 +204,7 @@ def all_requirements(problem: Problem) -> list[Requirement]:
                 Requirement(cell, attacker, side, level)
                 for cell, level in zip(cells[wanted].tolist(), need[wanted].tolist(), strict=True)
             ]
-    return by_decreasing_level(undominated(problem, requirements))
-
-
-def conditional_widths(problem: Problem, cells: Bools) -> list[Requirement]:
-    """Conditional widths of the cells against all attackers, as requirements by decreasing level."""
-    which = np.flatnonzero(cells & (problem.levels.conditional > 0))
-    requirements = []
-    for attacker in range(len(problem.attacker_names) if which.size else 0):
-        widths = required_amounts(problem, attacker, which).sliding
-        requirements += [
-            Requirement(cell, attacker, Side.SLIDE, width)
-            for cell, width in zip(which.tolist(), widths.tolist(), strict=True)
-            if width > 0
-        ]
-    return by_decreasing_level(requirements)
+    return requirements
 
 
 def by_decreasing_level(requirements: Iterable[Requirement]) -> list[Requirement]:

@@ -135,7 +135,8 @@ class Tables:
 
     def _required(self, cell: int) -> Entry:
         levels, texts = self.problem.levels, []
-        lower, upper = float(levels.lower[cell]), float(levels.upper[cell])
+        lower = float(levels.lower[cell] + levels.conditional_lower[cell])
+        upper = float(levels.upper[cell] + levels.conditional_upper[cell])
         width = float(levels.sliding[cell] + levels.conditional[cell])
         if lower and lower == upper:
             texts.append(f"± {self.number(lower)}")
@@ -218,7 +219,7 @@ class Tables:
         attackers = self.problem.attacker_names
         whom = [
             "everybody"
-            if opening.attackers == (0,)
+            if opening.is_shared(self.problem)
             else ", ".join(attackers[k] for k in opening.attackers[: SETTINGS.attackers])
             for opening in found
         ]

@@ -23,6 +23,8 @@ from tablecloak.testing.random_cases import (
     random_case,
     random_levels,
     random_scaled_table,
+    with_conditional_sides,
+    with_own_levels,
 )
 from tablecloak.testing.random_problems import KINDS, random_problem, random_suppression, random_table
 
@@ -50,4 +52,6 @@ __all__ = [
     "random_suppression",
     "random_table",
     "safe_by_enumeration",
+    "with_conditional_sides",
+    "with_own_levels",
 ]

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats
 from tablecloak.model import (
     Attacker,
+    AttackerLevels,
     Intervals,
     Levels,
     Mixed,
@@ -74,7 +75,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
         "sensitive": _cells(problem.sensitive),
         "forced": _cells(problem.forced),
         "hidden": _cells(problem.must_hide & ~problem.sensitive),
-        "levels": {name: _numbers(level) for name, level in problem.levels.named()},
+        "levels": {name.replace(" ", "_"): _numbers(level) for name, level in problem.levels.named()},
         "known": [_numbers(problem.outsider_low), _numbers(problem.outsider_high)],
         "weights": _numbers(problem.weights),
         "attackers": [
@@ -83,6 +84,10 @@ def _problem(problem: Problem) -> dict[str, Any]:
                 "cells": _numbers(who.cells),
                 "low": _numbers(who.low),
                 "high": _numbers(who.high),
+                "levels": {
+                    name: _numbers(level)
+                    for name, level in (("cells", who.levels.cells), *who.levels.named())
+                },
             }
             for who in problem.attackers
         ],
@@ -106,12 +111,24 @@ def _read_problem(record: dict[str, Any]) -> Problem:
         weights=_floats(record["weights"]),
         attackers=[
             Attacker.knowing(
-                who["name"], np.array(who["cells"], dtype=np.int64), _floats(who["low"]), _floats(who["high"])
+                who["name"],
+                np.array(who["cells"], dtype=np.int64),
+                _floats(who["low"]),
+                _floats(who["high"]),
+                _own_levels(who.get("levels")),
             )
             for who in record["attackers"]
         ],
         most_touched=record["most_touched"],
     )
+
+
+def _own_levels(record: dict[str, Any] | None) -> AttackerLevels | None:
+    """Levels against an attacker; files of before there were any have none."""
+    if record is None:
+        return None
+    given = (_floats(record[name]) for name in ("lower", "upper", "sliding"))
+    return AttackerLevels.at(np.array(record["cells"], dtype=np.int64), *given)
 
 
 # ---------------------------------------------------------------------- patterns

@@ -56,7 +56,7 @@ def safe_by_enumeration(problem: Problem, pattern: Pattern) -> bool:
     touched = pattern.touched(problem)
     if problem.against_marks(touched).size:
         return False
-    asked = np.flatnonzero(problem.sensitive | (touched & (problem.levels.conditional > 0)))
+    asked = np.flatnonzero(problem.sensitive | (touched & problem.levels.is_conditional))
     value = problem.table.values[asked]
     for attacker in range(len(problem.attacker_names)):
         low, high = (end[asked] for end in feasible_intervals(problem, pattern, attacker))

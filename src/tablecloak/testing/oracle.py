@@ -236,27 +236,46 @@ class OracleVerdict:
 
 def required_cells(problem: Problem, touched: Bools) -> Ints:
     """Cells with a requirement: sensitive ones, and touched ones with a conditional level."""
-    return np.flatnonzero(problem.sensitive | (touched & (problem.levels.conditional > 0)))
+    levels = problem.levels
+    asked = levels.conditional + levels.conditional_lower + levels.conditional_upper > 0
+    return np.flatnonzero(problem.sensitive | (touched & asked))
 
 
 def required_units(problem: Problem, attacker: int, cells: Ints) -> list[tuple[int, int, int]]:
     """lower, upper and sliding levels of cells in whole units, rounded up, up to what the attacker's box allows."""
     table, levels = problem.table, problem.levels
     low, high = (in_units(table, end[cells]) for end in problem.box(attacker))
-    asked = [np.ceil(in_units(table, level[cells])) for level in (levels.lower, levels.upper, levels.sliding)]
-    width = np.ceil(in_units(table, levels.conditional[cells]))
-    sensitive = problem.sensitive[cells]
+    given = _levels_against(problem, attacker)
+    asked = [np.ceil(in_units(table, level[cells])) for level in given]
+    conditional = (levels.conditional_lower, levels.conditional_upper, levels.conditional)
+    more = [np.ceil(in_units(table, level[cells])) for level in conditional]
     true = [int(number) for number in np.rint(table.values[cells] * 10.0**table.decimals)]
     found = []
     for at, a in enumerate(true):
-        lower, upper, sliding = (int(level[at]) for level in asked)
-        if sensitive[at] and lower <= 0 and upper <= 0 and sliding <= 0:
-            sliding = 1
-        sliding += int(width[at])
+        pairs = zip(asked, more, strict=True)
+        lower, upper, sliding = (int(level[at]) + int(other[at]) for level, other in pairs)
         down = inf if low[at] == -inf else max(a - int(np.ceil(low[at])), 0)
         up = inf if high[at] == inf else max(int(np.floor(high[at])) - a, 0)
         found.append((int(min(lower, down)), int(min(upper, up)), int(min(sliding, down + up))))
     return found
+
+
+def _levels_against(problem: Problem, attacker: int) -> list[Floats]:
+    """lower, upper and sliding levels of all cells against an attacker; a bare sensitive cell has a width of a unit.
+
+    Cell by cell: his own level where he has one, else the common one.
+    """
+    levels = [array.copy() for array in (problem.levels.lower, problem.levels.upper, problem.levels.sliding)]
+    for cell in np.flatnonzero(problem.sensitive).tolist():
+        if all(level[cell] <= 0 for level in levels):
+            levels[2][cell] = 1 / 10**problem.table.decimals
+    if attacker > 0:
+        own = problem.attackers[attacker - 1].levels
+        for place, cell in enumerate(own.cells.tolist()):
+            for level, new in zip(levels, (own.lower, own.upper, own.sliding), strict=True):
+                if not np.isnan(new[place]):
+                    level[cell] = new[place]
+    return levels
 
 
 def oracle_verdict(problem: Problem, pattern: Pattern, oracle: Oracle | None = None) -> OracleVerdict:

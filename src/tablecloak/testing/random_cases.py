@@ -9,7 +9,7 @@ shares of the values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import floor, inf
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Floats
 from tablecloak.model import (
     Attacker,
+    AttackerLevels,
     Dimension,
     Hierarchy,
     Intervals,
@@ -373,7 +374,55 @@ def near_threshold(case: Case, rng: np.random.Generator, *, conditional: bool | 
     return _with_levels(problem, levels)
 
 
-def _with_levels(problem: Problem, levels: Floats) -> Problem:
+def with_conditional_sides(
+    problem: Problem, rng: np.random.Generator, pattern: Pattern | None = None
+) -> Problem:
+    """The problem with conditional lower and upper levels of some cells, within what the outsider's box allows.
+
+    With a pattern they are near the exact reach that it leaves to an attacker, else a few units.
+    """
+    size, scale = len(problem.table), 10**problem.table.decimals
+    low, high = deviation_box(problem, Suppression(np.ones(size, dtype=bool)), 0)
+    oracle = None if pattern is None else Oracle(problem, pattern)
+    levels = np.array([level for _, level in problem.levels.named()])
+    some = ~problem.sensitive & ~problem.forced & (rng.random(size) < 0.4)
+    for cell in np.flatnonzero(some if pattern is None else some & pattern.touched(problem)).tolist():
+        attacker = int(rng.integers(len(problem.attacker_names)))
+        few = int(rng.integers(0, 12))
+        down, up = (-few, few) if oracle is None else oracle.deviations(cell, attacker)
+        for row, reach, room in ((4, -down, -low[cell]), (5, up, high[cell])):
+            if rng.random() < 0.7:
+                level = float(few) if oracle is None else _near(reach, rng)
+                levels[row, cell] = float(min(level, room)) / scale
+    return _with_levels(problem, levels)
+
+
+def with_own_levels(problem: Problem, rng: np.random.Generator, pattern: Pattern | None = None) -> Problem:
+    """The problem with levels against most of its attackers, larger and smaller than the common ones.
+
+    With a pattern they are near the exact reach that it leaves to the attacker, else shares of the values. They stay
+    within his box.
+    """
+    nothing, scale = Suppression(np.ones(len(problem.table), dtype=bool)), 10**problem.table.decimals
+    oracle = None if pattern is None else Oracle(problem, pattern)
+    attackers = []
+    for number, who in enumerate(problem.attackers, 1):
+        low, high = deviation_box(problem, nothing, number)
+        cells = np.flatnonzero(problem.sensitive & (rng.random(len(problem.table)) < 0.7))
+        levels = np.full((3, cells.size), np.nan)
+        for place, cell in enumerate(cells.tolist()):
+            share = float(np.ceil(abs(problem.table.values[cell]) * scale * rng.choice([0.0, 0.1, 0.3, 0.8])))
+            down, up = (-share, share) if oracle is None else oracle.deviations(cell, number)
+            rooms = ((-down, -low[cell]), (up, high[cell]), (up - down, high[cell] - low[cell]))
+            for kind, (reach, room) in enumerate(rooms):
+                level = float(reach) if oracle is None else _near(reach, rng)
+                if rng.random() < (0.2 if kind == 2 else 0.75):
+                    levels[kind, place] = float(min(level, room)) / scale
+        attackers.append(replace(who, levels=AttackerLevels.at(cells, *levels)))
+    return _with_levels(problem, np.array([level for _, level in problem.levels.named()]), attackers)
+
+
+def _with_levels(problem: Problem, levels: Floats, attackers: Sequence[Attacker] | None = None) -> Problem:
     return Problem.of(
         problem.table,
         problem.sensitive,
@@ -381,7 +430,7 @@ def _with_levels(problem: Problem, levels: Floats) -> Problem:
         forced=problem.forced,
         hidden=problem.must_hide & ~problem.sensitive,
         known=(problem.outsider_low, problem.outsider_high),
-        attackers=problem.attackers,
+        attackers=problem.attackers if attackers is None else attackers,
         weights=problem.weights,
         widen=True,
     )

@@ -25,7 +25,7 @@ from tablecloak.methods.unified import (
     suppression_formulation,
     with_senses,
 )
-from tablecloak.model import Problem, Rounding, all_requirements, conditional_widths
+from tablecloak.model import Problem, Rounding, all_requirements, conditional_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import GrowingProgram, Outcome
@@ -48,7 +48,7 @@ LIMIT = 2.0
 
 
 def cutting_plane(problem: Problem, formulation: Formulation) -> ModelSolution:
-    widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
+    widths = conditional_requirements(problem, ~problem.forced & ~problem.must_hide)
     return CuttingPlaneModel(
         problem, formulation, all_requirements(problem), widths, Deadline.after(LIMIT), silent
     ).solve()
@@ -56,7 +56,7 @@ def cutting_plane(problem: Problem, formulation: Formulation) -> ModelSolution:
 
 def agree(problem: Problem, formulation: Formulation) -> tuple[Outcome, float]:
     """Solve a formulation by both models; what they agree on."""
-    widths = conditional_widths(problem, ~problem.forced & ~problem.must_hide)
+    widths = conditional_requirements(problem, ~problem.forced & ~problem.must_hide)
     one, other = (
         solve_compact_model(problem, formulation, all_requirements(problem), widths, LIMIT),
         cutting_plane(problem, formulation),

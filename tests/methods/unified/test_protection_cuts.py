@@ -16,7 +16,7 @@ from tablecloak.methods.unified.separation import (
     NetworkProtectionSeparator,
     protection_separator_of,
 )
-from tablecloak.model import Mark, Side, all_requirements, conditional_widths
+from tablecloak.model import Mark, Side, all_requirements, conditional_requirements
 from tablecloak.testing import KINDS, random_problem
 from two_way import TwoWay
 
@@ -82,7 +82,7 @@ def test_no_violated_cut_means_safe(kind: str) -> None:
 def test_conditional_widths_are_asked_of_free_cells_only() -> None:
     problem = random_problem("two-way", np.random.default_rng(3), conditional=True, insiders=1)
     free = ~problem.forced & ~problem.must_hide
-    requirements = conditional_widths(problem, free)
+    requirements = conditional_requirements(problem, free)
     assert {requirement.cell for requirement in requirements} == set(
         np.flatnonzero(free & (problem.levels.conditional > 0)).tolist()
     )

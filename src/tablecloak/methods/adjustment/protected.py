@@ -41,7 +41,7 @@ from tablecloak.model import (
     Requirement,
     Status,
     all_requirements,
-    conditional_widths,
+    conditional_requirements,
 )
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome, watched
@@ -150,7 +150,7 @@ class Perturber:
         formulation, more = shown.formulation, margin * problem.table.unit
         limit = deadline.share(self.settings.protection.program_share)
         levels = raised(all_requirements(problem), more)
-        widths = raised(conditional_widths(problem, ~problem.sensitive & ~problem.forced), more)
+        widths = raised(conditional_requirements(problem, ~problem.sensitive & ~problem.forced), more)
         if compact:
             self.progress("first model", 0, 1)
             found = solve_compact_model(problem, formulation, levels, widths, limit.left)

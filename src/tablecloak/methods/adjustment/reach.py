@@ -129,9 +129,10 @@ def ranges_of(method: str, problem: Problem, rule: ReachRule) -> Ranges:
     low = np.maximum(-own / (1 + rate), np.where(problem.outsider_low >= 0, np.minimum(-a, 0.0), -np.inf))
     high = np.minimum(own / (1 - rate), np.where(problem.outsider_high <= 0, np.maximum(-a, 0.0), np.inf))
     inner_low, inner_high = _own_room(problem, own, rate, low, high)
-    half = np.maximum(problem.levels.sliding, unit) / 2
-    up = np.maximum(_up(np.maximum(problem.levels.upper, half), unit), _up(inner_low, unit))
-    down = np.maximum(_up(np.maximum(problem.levels.lower, half), unit), _up(-inner_high, unit))
+    levels = problem.largest_levels
+    half = np.maximum(levels.sliding, unit) / 2
+    up = np.maximum(_up(np.maximum(levels.upper, half), unit), _up(inner_low, unit))
+    down = np.maximum(_up(np.maximum(levels.lower, half), unit), _up(-inner_high, unit))
     highest, deepest = _down(inner_high, unit), _down(-inner_low, unit)
     rises, falls = problem.sensitive & (up <= highest), problem.sensitive & (down <= deepest)
     hopeless: Ints = np.flatnonzero(problem.sensitive & ~rises & ~falls)
@@ -164,7 +165,7 @@ def _own_room(problem: Problem, own: Floats, rate: Floats, low: Floats, high: Fl
 
     d (1 + rate) >= upper - own,   d (1 - rate) <= own - lower,   d rate >= sliding / 2 - own.
     """
-    levels = problem.levels
+    levels = problem.largest_levels
     least = np.maximum(low, (levels.upper - own) / (1 + rate))
     most = np.minimum(high, (own - levels.lower) / (1 - rate))
     short = levels.sliding / 2 - own

@@ -16,7 +16,7 @@ from tablecloak.attacker import DeviationBounds, is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
 from tablecloak.methods.cuts import Aggregation, weight_unit
-from tablecloak.model import Problem, Requirement, Suppression, conditional_widths, unmet_requirements
+from tablecloak.model import Problem, Requirement, Suppression, conditional_requirements, unmet_requirements
 from tablecloak.progress import Progress
 
 
@@ -115,5 +115,5 @@ class SuppressionModel:
 def _requirements(problem: Problem, free: Bools, progress: Progress) -> list[Requirement]:
     """The requirements that the cells hidden anyway do not meet, and conditional ones, by decreasing level."""
     found = audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
-    requirements = [*unmet_requirements(problem, found), *conditional_widths(problem, free)]
+    requirements = [*unmet_requirements(problem, found), *conditional_requirements(problem, free)]
     return sorted(requirements, key=lambda each: (-each.level, each.attacker, each.cell, each.side.value))

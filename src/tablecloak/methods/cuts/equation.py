@@ -111,7 +111,8 @@ class EquationCuts:
         if attacker == 0:
             return np.ones(self.count, dtype=bool)
         equations = np.zeros(self.count, dtype=bool)
-        equations[self.equation[np.isin(self.cell, self.problem.attackers[attacker - 1].cells)]] = True
+        who = self.problem.attackers[attacker - 1]
+        equations[self.equation[np.isin(self.cell, [*who.cells, *who.levels.cells])]] = True
         return equations
 
     def _largest_cuts(

@@ -39,7 +39,14 @@ from tablecloak.methods.heuristics.witnesses import (
     engine_of,
 )
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.model import Problem, Requirement, Side, Suppression, conditional_widths, unmet_requirements
+from tablecloak.model import (
+    Problem,
+    Requirement,
+    Side,
+    Suppression,
+    conditional_requirements,
+    unmet_requirements,
+)
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers.graphs import Capacities, PathOpeningNetwork
 
@@ -170,7 +177,7 @@ class LpConstruction:
         """Publish again, by decreasing weight, what no requirement needs."""
         if self.finder is None and not self.met:
             return
-        widths = conditional_widths(self.problem, self.hidden)
+        widths = conditional_requirements(self.problem, self.hidden)
         requirements = list(dict.fromkeys([*self.witness, *self.met, *widths]))
         engine = engine_of(self.problem, requirements, self.hidden, self.deadline, settings)
         elimination = Elimination(

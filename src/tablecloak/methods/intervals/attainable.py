@@ -21,15 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats
+from tablecloak.arrays import Bools, Floats, frozen
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods.feasibility import finished_largest_pattern
-from tablecloak.model import Intervals, Mark, Problem, box_deviation_bounds
+from tablecloak.model import Attacker, Intervals, Mark, Problem, box_deviation_bounds
 from tablecloak.progress import NEVER, Deadline, Progress
 from tablecloak.solvers import INTEGER_QUOTIENT, LP_PRECISION, UNIT_NOISE
 
@@ -202,28 +202,64 @@ def blurred(
 
 
 def skewed(
-    problem: Problem, asymmetry: float, rng: np.random.Generator, settings: BlurSettings = BlurSettings()
+    problem: Problem,
+    asymmetry: float,
+    rng: np.random.Generator,
+    settings: BlurSettings = BlurSettings(),
+    among: Bools | None = None,
 ) -> Problem:
-    """The problem with larger levels on both sides of each sensitive cell, how much on which is left to chance."""
-    levels, where = problem.levels, problem.sensitive
-    below, above = box_deviation_bounds(problem)
+    """The problem with larger levels on both sides of each sensitive cell, how much on which is left to chance.
+
+    Levels against single attackers become larger in the same way. `among`: only those of these cells.
+    """
+    levels, where = problem.levels, problem.sensitive if among is None else problem.sensitive & among
     share = rng.random(where.size)
     scale = asymmetry * rng.uniform(*settings.draw, where.size)
-    width = np.maximum(levels.lower + levels.upper, levels.sliding)
-    more = (
-        np.where(where, (1 + scale) * width - levels.lower - levels.upper, 0.0)
-        if asymmetry > 0
-        else 0.0 * width
-    )
-    lower, upper = levels.lower + share * more, levels.upper + (1 - share) * more
-    most_below, most_above = np.maximum(below, levels.lower), np.maximum(above, levels.upper)
-    down, up = np.maximum(lower - most_below, 0.0), np.maximum(upper - most_above, 0.0)
-    unit = problem.table.unit
+    skew = _Skew(share, scale if asymmetry > 0 else None, problem.table.unit)
+    lower, upper = skew.of((levels.lower, levels.upper, levels.sliding), box_deviation_bounds(problem))
+    attackers = problem.attackers
+    if problem.has_own_levels:
+        attackers = tuple(_skewed_own(problem, skew, where, number + 1) for number in range(len(attackers)))
+    lower, upper = np.where(where, lower, levels.lower), np.where(where, upper, levels.upper)
+    return replace(problem, levels=replace(levels, lower=lower, upper=upper), attackers=attackers)
+
+
+class _Skew(NamedTuple):
+    """The share of what is added that goes down, and how much is added, relative to the width; None: nothing."""
+
+    share: Floats
+    scale: Floats | None
+    unit: float
+
+    def of(
+        self, levels: tuple[Floats, Floats, Floats], bounds: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """Lower and upper levels with what is added; what the box does not allow on one side goes to the other."""
+        (lower, upper, sliding), (below, above) = levels, bounds
+        width = np.maximum(lower + upper, sliding)
+        more = 0.0 * width if self.scale is None else (1 + self.scale) * width - lower - upper
+        most_below, most_above = np.maximum(below, lower), np.maximum(above, upper)
+        lower, upper = lower + self.share * more, upper + (1 - self.share) * more
+        down, up = np.maximum(lower - most_below, 0.0), np.maximum(upper - most_above, 0.0)
+        lower, upper = (
+            np.minimum(np.ceil(level / self.unit - UNIT_NOISE) * self.unit, most)
+            for level, most in ((lower + up, most_below), (upper + down, most_above))
+        )
+        return lower, upper
+
+
+def _skewed_own(problem: Problem, skew: _Skew, where: Bools, number: int) -> Attacker:
+    """An attacker with larger levels of his own; those that he shares with all others he still does."""
+    who = problem.attackers[number - 1]
+    own, cells = who.levels, who.levels.cells
+    here = _Skew(skew.share[cells], None if skew.scale is None else skew.scale[cells], skew.unit)
+    below, above = box_deviation_bounds(problem, number)
+    lower, upper = here.of(problem.required(number, cells), (below[cells], above[cells]))
     lower, upper = (
-        np.minimum(np.ceil(level / unit - UNIT_NOISE) * unit, most)
-        for level, most in ((lower + up, most_below), (upper + down, most_above))
+        frozen(np.where(np.isnan(given) | ~where[cells], given, larger))
+        for given, larger in ((own.lower, lower), (own.upper, upper))
     )
-    return replace(problem, levels=replace(levels, lower=lower, upper=upper))
+    return replace(who, levels=replace(own, lower=lower, upper=upper))
 
 
 def lengthened(

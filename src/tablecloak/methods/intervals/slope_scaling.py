@@ -90,7 +90,7 @@ class SlopeScaling:
 
     def points(self, cells: Bools, like: Floats | None = None) -> list[Floats]:
         """Safe points on some cells, where there are any; first slopes are those of lengths `like` these."""
-        levels = self.problem.levels
+        levels = self.problem.largest_levels
         widths = np.maximum(levels.lower + levels.upper, levels.sliding)[self.problem.sensitive]
         typical = (
             float(np.median(widths)) if widths.size and np.median(widths) > 0 else self.problem.table.unit

@@ -120,12 +120,8 @@ def numbers_by_annealing(
 
 def skewed_plan(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Plan:
     """The plan with randomly raised levels of sensitive intervals; those of other cells as they are."""
-    problem = plan.problem
-    larger = skewed(problem, asymmetry, np.random.default_rng(share)).levels
-    lower = np.where(blurred, larger.lower, problem.levels.lower)
-    upper = np.where(blurred, larger.upper, problem.levels.upper)
-    levels = replace(problem.levels, lower=lower, upper=upper)
-    return replace(plan, problem=replace(problem, levels=levels))
+    larger = skewed(plan.problem, asymmetry, np.random.default_rng(share), among=blurred)
+    return replace(plan, problem=larger)
 
 
 def stated_wider(numbers: AdditiveNumbers) -> AdditiveNumbers:

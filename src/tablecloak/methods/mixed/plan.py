@@ -266,7 +266,7 @@ def check_possible(plan: Plan, progress: Progress) -> None:
     """Raise `InfeasibleProblem` if some cell is open even when all is hidden that is not settled.
 
     It names the cells, and what is published exactly or was published before and stands in the way. A cell whose
-    conditional width is out of reach even then is untouched in every publication, and what is left is judged again.
+    conditional levels are out of reach even then is untouched in every publication, and what is left is judged again.
     """
     problem = replace(plan.problem, most_touched=None)
     table, hidden, free = problem.table, ~plan.fixed, ~(_always_touched(plan) | plan.fixed)
@@ -278,7 +278,7 @@ def check_possible(plan: Plan, progress: Progress) -> None:
         found = audit(problem, widest, progress=progress)
         if found.safe_rows.all():
             return
-        untouched = found.open_cells[(free & hidden & (problem.levels.conditional > 0))[found.open_cells]]
+        untouched = found.open_cells[(free & hidden & problem.levels.is_conditional)[found.open_cells]]
         if untouched.size == 0:
             break
         hidden = hidden.copy()

@@ -232,7 +232,7 @@ def suppression_formulation(problem: Problem, cells: Bools) -> Formulation:
 
 def length_unit(problem: Problem) -> float:
     """The unit of lengths that keeps programs well scaled: the median of the levels."""
-    levels = np.concatenate([level for _, level in problem.levels.named()])
+    levels = np.concatenate([level for _, level in problem.largest_levels.named()])
     return float(np.median(levels[levels > 0])) if (levels > 0).any() else problem.table.unit
 
 
@@ -294,7 +294,7 @@ def sufficient_deviation(problem: Problem, settings: FormulationSettings = Formu
 
 def largest_deviation(problem: Problem, factor: float) -> float:
     """The deviation that is counted on: `factor` times the largest level, on networks the largest level itself."""
-    largest = max((float(level.max(initial=0.0)) for _, level in problem.levels.named()), default=0.0)
+    largest = max((float(level.max(initial=0.0)) for _, level in problem.largest_levels.named()), default=0.0)
     return (1.0 if is_network(problem) else factor) * max(largest, problem.table.unit)
 
 
