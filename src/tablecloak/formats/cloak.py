@@ -44,6 +44,7 @@ from tablecloak.model import (
     Emptiness,
     Hierarchy,
     Levels,
+    Prices,
     Problem,
     Reason,
     Table,
@@ -138,7 +139,7 @@ def _check_content(array: NDArray[Any]) -> None:
 
 
 SUFFIX = ".cloak"
-FORMAT, VERSION = "tablecloak cloak file", 2
+FORMAT, VERSION, WITHOUT_PRICES = "tablecloak cloak file", 3, 2
 FIRST, META = "CONFIDENTIAL", "meta.json"
 WARNING = """CONFIDENTIAL
 
@@ -147,7 +148,7 @@ It was written by tablecloak; read it with: tablecloak assess, protect, audit, p
 """
 CLASSES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Table, Dimension, Hierarchy, Contributions, Emptiness, Problem, Levels, Reason)
+    for kind in (Table, Dimension, Hierarchy, Contributions, Emptiness, Problem, Levels, Prices, Reason)
 }
 """What a cloak file may hold; nothing else is ever made from one."""
 
@@ -163,7 +164,8 @@ def write_cloak(thing: Table | Problem) -> bytes:
     """The bytes of a cloak file, which `read_cloak` reads back. Confidential."""
     arrays: list[NDArray[Any]] = []
     tree = _Writer(arrays).tree(thing)
-    meta = {"format": FORMAT, "version": VERSION, "confidential": True, "holds": tree}
+    version = VERSION if isinstance(thing, Problem) and thing.prices is not None else WITHOUT_PRICES
+    meta = {"format": FORMAT, "version": version, "confidential": True, "holds": tree}
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         _add(archive, FIRST, WARNING.encode())
@@ -224,7 +226,7 @@ class _Writer:
         parts = {
             field.name: special.get(field.name, self.tree)(getattr(thing, field.name))
             for field in fields(thing)
-            if field.init
+            if field.init and not (field.name == "prices" and thing.prices is None)
         }
         return {"object": type(thing).__name__, "fields": parts}
 

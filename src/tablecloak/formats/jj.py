@@ -370,6 +370,7 @@ def _check_writable(problem: Problem) -> None:
     lost = {
         "insiders": bool(problem.attackers),
         "conditional levels": bool(problem.levels.conditional.any()),
+        "prices": problem.prices is not None,
         "a bound on the number of touched cells": problem.most_touched is not None,
     }
     if any(lost.values()):

@@ -383,6 +383,7 @@ def _with_levels(problem: Problem, levels: Floats) -> Problem:
         known=(problem.outsider_low, problem.outsider_high),
         attackers=problem.attackers,
         weights=problem.weights,
+        prices=problem.prices,
         widen=True,
     )
 

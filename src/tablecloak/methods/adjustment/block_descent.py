@@ -113,8 +113,9 @@ class Descent:
     def _block(self, size: int) -> Bools:
         """A random cell where others pay for sensitive ones, and cells that share equations with it."""
         adjustment, uniform = self.adjustment, self.settings.uniform_odds
-        weights = adjustment.problem.weights
-        paid = np.where(adjustment.problem.sensitive, 0.0, weights * np.abs(self.best.moved))
+        moved, prices = self.best.moved, adjustment.problem.applied_prices
+        price = np.where(moved > 0, prices.up, prices.down)
+        paid = np.where(adjustment.problem.sensitive, 0.0, price * np.abs(moved))
         heat = self._across[adjustment.choice] @ (abs(self._rows) @ paid)
         total = float(heat.sum())
         odds = heat / total if total > 0 else np.full(heat.size, 1 / heat.size)

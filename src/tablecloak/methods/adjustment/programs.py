@@ -11,13 +11,14 @@ from scipy.sparse import csc_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.methods.adjustment.model import AdjustmentModel, Move
+from tablecloak.methods.adjustment.model import AdjustmentModel, Move, is_closed
 from tablecloak.methods.adjustment.reach import Ranges, cost_of
 from tablecloak.methods.adjustment.settings import AdjustmentSettings
 from tablecloak.model import Problem
 from tablecloak.progress import Deadline
 from tablecloak.solvers import (
     DUAL,
+    OPTIMALITY,
     LinearProgram,
     MipOptions,
     Outcome,
@@ -134,6 +135,32 @@ class Adjustment(AdjustmentModel):
         if found.values.size:
             self._used |= (found.values > 0) & (high > low)
         return None if found.outcome is Outcome.INFEASIBLE else found
+
+    def narrowest(self, move: Move, deadline: Deadline) -> Move:
+        """A move with the same senses at no higher cost that moves all cells together least.
+
+        The move itself where no side is free of charge, and where the time is up.
+        """
+        prices = self.problem.prices
+        if prices is None or not prices.free_sides.any() or deadline.passed():
+            return move
+        low, high = self._bounds(self.senses(move.moved))
+        scale = float(self.cost.max(initial=0.0)) or 1.0
+        limit = move.cost * (1 + OPTIMALITY) - self.cost_of_objective(0.0)
+        limit /= self.cost_scale * self.scale * self.problem.table.unit * scale
+        found = solve_mip(
+            vstack([self.matrix, csr_array(self.cost[np.newaxis, :] / scale)]),
+            (low, high),
+            (np.append(self.right, -np.inf), np.append(self.right, limit)),
+            (np.arange(self.cost.size) < 2 * self.size).astype(float),
+            np.zeros(self.cost.size, dtype=bool),
+            MipOptions(seconds=deadline.left),
+        )
+        if found.outcome is not Outcome.OPTIMAL:
+            return move
+        moved = self.moved(found.values)
+        cost = cost_of(self.problem, moved)
+        return Move(moved, cost, np.zeros(0)) if is_closed(cost, move.cost) else move
 
     # ------------------------------------------------------------------ a start
 

@@ -34,6 +34,7 @@ from tablecloak.methods.unified import (
     ModelSolution,
     ShownFormulation,
     solve_compact_model,
+    without_ties,
 )
 from tablecloak.model import (
     Perturbation,
@@ -108,6 +109,7 @@ class Perturber:
         limit = deadline.share(self.settings.protection.program_share)
         reported = in_costs(problem, self.progress)
         solution = CuttingPlaneModel(problem, shown.formulation, [], [], limit, reported).solve()
+        solution = without_ties(problem, shown.formulation, solution, ([], []), limit)
         return self._attempt(shown, solution, deadline)
 
     def by_sign_annealing(
@@ -158,6 +160,7 @@ class Perturber:
         else:
             reported = in_costs(problem, self.progress)
             solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
+        solution = without_ties(problem, formulation, solution, (levels, widths), limit, compact=compact)
         return self._attempt(shown, solution, deadline)
 
     def _attempt(self, shown: ShownFormulation, solution: ModelSolution, deadline: Deadline) -> Attempt:

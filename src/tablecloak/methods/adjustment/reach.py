@@ -208,5 +208,9 @@ def pattern_of(problem: Problem, ranges: Ranges, moved: Floats) -> Perturbation:
 
 
 def cost_of(problem: Problem, moved: Floats) -> float:
-    """sum_i w_i |v_i - a_i|, over all cells."""
+    """sum_i w_i |v_i - a_i|, over all cells, or the prices of both sides and of changing cells."""
+    prices = problem.prices
+    if prices is not None:
+        below, above = (np.maximum(side, 0.0) * problem.table.unit for side in (-moved, moved))
+        return prices.cost(below, above) + prices.touching((moved != 0) & ~problem.must_hide)
     return float(problem.weights @ np.abs(moved)) * problem.table.unit
