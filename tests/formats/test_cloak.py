@@ -217,7 +217,7 @@ def reshaped(meta: dict[str, Any]) -> None:
         (DATA[:10], "it is damaged or was cut short"),
         (flipped(DATA), "it is damaged"),
         (changed(DATA, lambda meta: meta.update(format="x")), "a zip file, but not a cloak file"),
-        (changed(DATA, lambda meta: meta.update(version=3)), "a newer tablecloak (format 3"),
+        (changed(DATA, lambda meta: meta.update(version=4)), "a newer tablecloak (format 4"),
         (changed(DATA, lambda meta: meta.pop("holds")), "it is damaged"),
         (changed(DATA, lambda meta: meta["holds"].update(object="Path")), "it is damaged"),
         (changed(DATA, lambda meta: meta["holds"]["fields"].update(colour="red")), "it is damaged"),

@@ -1,8 +1,8 @@
 """Controlled tabular adjustment as a linear program over senses: its arrays.
 
 Cell i is moved by d_i units, M d = 0, at the cost w_i+ d_i above its value and w_i- |d_i| below it (by default its
-weight on both sides). A sensitive cell p rises by u_p..U_p or falls by l_p..L_p. Over both, the largest convex function below
-the cost is that outside -l..u and the chord between: so
+weight on both sides). A sensitive cell p rises by u_p..U_p or falls by l_p..L_p. Over both, the largest convex function
+below the cost is that outside -l..u and the chord between: so
 
     d = -l + m + r - f,    0 <= m <= l + u,   0 <= r <= U - u,   0 <= f <= L - l,
     cost  w- l + (w+ u - w- l) / (l + u) m + w+ r + w- f
