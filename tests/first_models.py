@@ -153,7 +153,13 @@ def leaving(
 
 
 def rounding_program(
-    problem: Problem, base: float, up: np.ndarray, down: np.ndarray, touch: np.ndarray | None = None
+    problem: Problem,
+    base: float,
+    up: np.ndarray,
+    down: np.ndarray,
+    touch: np.ndarray | None = None,
+    *,
+    attackers: bool = True,
 ) -> Program:
     """Figure 9, zero-restricted, attackers given the full base."""
     program, shown = Program(problem), []
@@ -169,7 +175,8 @@ def rounding_program(
         x = program.variable(0.0, 1.0, up[i] * (base - rest) - down[i] * rest, True)
         shown.append((floor, {x: base}))
     adding_up(program, shown, problem.table.equations.toarray())
-    program.require(*leaving(problem, shown, np.where(problem.forced, 0.0, base)))
+    if attackers:
+        program.require(*leaving(problem, shown, np.where(problem.forced, 0.0, base)))
     return program
 
 

@@ -144,7 +144,8 @@ class Descent:
         rows = np.zeros(self._rows.shape[0])
         rows[np.unique(adjustment.columns[:, block].indices)] = 1.0
         met = self._across @ rows
-        price = np.maximum(adjustment.cost[: adjustment.size] - np.abs(adjustment.basis.T @ self.prices), 0.0)
+        own = np.minimum(*adjustment.cost[: 2 * adjustment.size].reshape(2, -1))
+        price = np.maximum(own - np.abs(adjustment.basis.T @ self.prices), 0.0)
         between = met >= np.minimum(np.diff(adjustment.columns.indptr), 2)
         rank = np.where(between | (self.best.moved != 0), price, price + 2 * largest)
         near: Ints = np.flatnonzero(adjustment.movable & (met > 0))

@@ -18,7 +18,6 @@ from tablecloak.model import Problem
 from tablecloak.progress import Deadline
 from tablecloak.solvers import (
     DUAL,
-    OPTIMALITY,
     LinearProgram,
     MipOptions,
     Outcome,
@@ -137,21 +136,24 @@ class Adjustment(AdjustmentModel):
         return None if found.outcome is Outcome.INFEASIBLE else found
 
     def narrowest(self, move: Move, deadline: Deadline) -> Move:
-        """A move with the same senses at no higher cost that moves all cells together least.
+        """A move with the same senses that moves no cell further where that costs, and all together least.
 
         The move itself where no side is free of charge, and where the time is up.
         """
         prices = self.problem.prices
         if prices is None or not prices.free_sides.any() or deadline.passed():
             return move
-        low, high = self._bounds(self.senses(move.moved))
-        scale = float(self.cost.max(initial=0.0)) or 1.0
-        limit = move.cost * (1 + OPTIMALITY) - self.cost_of_objective(0.0)
-        limit /= self.cost_scale * self.scale * self.problem.table.unit * scale
+        senses = self.senses(move.moved)
+        low, high = self._bounds(senses)
+        way = move.moved - self.offset
+        way[self.choice] -= self.middle * senses
+        now = np.concatenate([np.maximum(way, 0.0), np.maximum(-way, 0.0)]) / self.scale
+        own = np.arange(2 * self.size)
+        high[own] = np.where(self.cost[own] > 0, np.minimum(now, high[own]), high[own])
         found = solve_mip(
-            vstack([self.matrix, csr_array(self.cost[np.newaxis, :] / scale)]),
+            self.matrix,
             (low, high),
-            (np.append(self.right, -np.inf), np.append(self.right, limit)),
+            (self.right, self.right),
             (np.arange(self.cost.size) < 2 * self.size).astype(float),
             np.zeros(self.cost.size, dtype=bool),
             MipOptions(seconds=deadline.left),
@@ -294,7 +296,7 @@ class _SenseBlock:
             vstack([matrix, links]),
             (low, high),
             (np.concatenate([right, np.full(link_high.size, -np.inf)]), np.concatenate([right, link_high])),
-            np.concatenate([cost[cells], cost[cells], cost[2 * whole.size :][mine] * middle]),
+            np.concatenate([cost[cells], cost[whole.size + cells], cost[2 * whole.size :][mine] * middle]),
             np.concatenate([np.zeros(2 * size, dtype=bool), self.binary]),
             MipOptions(
                 seconds=limits.seconds,
