@@ -46,8 +46,8 @@ class Program:
         for attacker in range(len(problem.attacker_names)):
             least, most = (end - table.values for end in problem.box(attacker))
 
-            def deviation() -> list[int]:
-                d = [self.variable(low, high) for low, high in zip(least, most, strict=True)]
+            def deviation(box: tuple[np.ndarray, np.ndarray] = (least, most)) -> list[int]:
+                d = [self.variable(low, high) for low, high in zip(*box, strict=True)]
                 for equation in dense:
                     self.row({d[i]: float(equation[i]) for i in np.flatnonzero(equation)}, 0.0, 0.0)
                 for i, ((up, terms_up), (down, terms_down)) in enumerate(zip(above, below, strict=True)):

@@ -9,11 +9,10 @@ import pytest
 
 from first_models import interval_program, perturbation_program, rounding_program
 from tablecloak.arrays import Floats
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.model import Intervals, Levels, Mark, Prices, Problem, Status, Table
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, assert_protected, random_problem
-from two_way import FIGURE_004, TwoWay
 
 EXACT = {"grid": 0.0, "asymmetry": 0.0}
 
@@ -63,9 +62,10 @@ def priced(problem: Problem, rng: np.random.Generator, *, touch: bool, zeros: bo
     return replace(problem, prices=Prices(prices(), prices(), touching))
 
 
-def without_marks(problem: Problem) -> Problem:
-    """The problem without cells that must be hidden, though not sensitive."""
-    marks = np.where(problem.must_hide & ~problem.sensitive, Mark.FREE, problem.marks)
+def without_marks(problem: Problem, *, forced: bool = False) -> Problem:
+    """The problem without cells that must be hidden, though not sensitive; `forced`: and without forced ones."""
+    free = (problem.must_hide & ~problem.sensitive) | (problem.forced & forced)
+    marks = np.where(free, Mark.FREE, problem.marks)
     return replace(problem, marks=marks.astype(problem.marks.dtype))
 
 
@@ -141,7 +141,7 @@ def test_combined_intervals_reach_the_optimum_of_the_first_model(zeros: bool) ->
 def test_roundings_reach_the_optimum_of_the_first_model(attackers: bool) -> None:
     compared = 0
     for kind, seed, marked in cases(9, 3, touch=True):
-        problem = without_marks(marked)
+        problem = without_marks(marked, forced=True)
         prices, base = problem.prices, 20.0 * problem.table.unit
         if seed % 3 != 1:  # smaller levels, which a rounding can meet
             levels = Levels.of(
@@ -253,4 +253,74 @@ def test_adjustments_reach_the_optimum_without_attackers() -> None:
         if result.status is Status.OPTIMAL:
             assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
             compared += 1
+    assert compared > 20
+
+
+# ---------------------------------------------------------------------- perturbation as printed
+
+
+def given_ends(problem: Problem, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Floors and ceilings around the values: far enough for the levels of sensitive cells, at random elsewhere."""
+    a, unit, levels = problem.table.values, problem.table.unit, problem.levels
+    far = np.maximum.reduce([levels.upper, levels.lower, levels.sliding / 2]) / unit
+    widest = max(float(far.max()), 5.0)
+    more = np.where(problem.sensitive, 0.5, 5.0) * widest
+    deep, rise = (np.ceil(far + more * rng.uniform(0, 1, a.size)) for _ in range(2))
+    floor, ceiling = a - deep * unit, a + rise * unit
+    floor = np.where((problem.outsider_low >= 0) & (a >= 0), np.maximum(floor, 0.0), floor)
+    decimals = problem.table.decimals
+    return np.round(floor, decimals), np.round(ceiling, decimals)
+
+
+@pytest.mark.parametrize("senses", ["up", "best"])
+def test_perturbation_as_printed_reaches_the_optimum_of_figure_12(senses: str) -> None:
+    """Given floors and ceilings, sensitive cells at an end, both prices, a price for changing, at most q changed."""
+    compared = 0
+    for kind, seed, marked in cases(9, 6, touch=senses == "best"):
+        problem = without_marks(marked, forced=seed % 3 > 0)
+        rng = np.random.default_rng([seed, 7])
+        a, prices, unit = problem.table.values, problem.prices, problem.table.unit
+        floor, ceiling = given_ends(problem, rng)
+        floor, ceiling = np.where(problem.forced, a, floor), np.where(problem.forced, a, ceiling)
+        reach, levels = ceiling - floor, problem.levels
+        half, slack = np.maximum(levels.sliding, unit) / 2, 1e-6 * unit
+        upper, lower = np.maximum(levels.upper, half), np.maximum(levels.lower, half)
+        room = 2 * reach >= levels.sliding - slack
+        rises = room & (ceiling - a >= upper - slack) & (a - floor >= levels.lower - slack)
+        falls = room & (a - floor >= lower - slack) & (ceiling - a >= levels.upper - slack)
+        falls &= ~rises | (senses == "best")
+        params = {"floor": floor, "ceiling": ceiling, "senses": senses, "seconds": 60.0}
+        most = len(a) - 2 if seed % 3 == 0 else None
+        problem = replace(problem, most_touched=most)
+        if (problem.sensitive & ~rises & ~falls).any():
+            with pytest.raises(InputError, match="neither end"):
+                protect(problem, "perturb-cell", params=params)
+            continue
+        least = (np.where(rises, ceiling - a, np.nan), np.where(falls, a - floor, np.nan))
+        found = perturbation_program(
+            problem, floor, ceiling, reach, prices.up, prices.down, prices.touch, least=least, most=most
+        ).solve()
+        try:
+            result = protect(problem, "perturb-cell", params=params)
+        except InfeasibleProblem:
+            assert found is None, (kind, seed)
+            continue
+        if found is None or not result.audit.safe:
+            assert found is None or (
+                result.bound is not None and result.bound <= found[0] * (1 + 1e-6) + 1e-6
+            )
+            assert found is not None or not result.audit.safe, (kind, seed)
+            continue
+        slack = 1e-6 * found[0] + 1e-6
+        assert np.array_equal(result.pattern.reach, reach)
+        shown = result.pattern.shown
+        ends = np.isclose(shown, np.where(rises, ceiling, floor)) | (falls & np.isclose(shown, floor))
+        assert ends[problem.sensitive].all()
+        assert ((shown >= floor - 1e-9) & (shown <= ceiling + 1e-9)).all()
+        assert most is None or int(result.pattern.touched(problem).sum()) <= most
+        assert result.cost >= found[0] - slack, (kind, seed)
+        assert result.bound == pytest.approx(found[0], abs=slack), (kind, seed)
+        if result.status is Status.OPTIMAL:
+            assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
+        compared += 1
     assert compared > 20

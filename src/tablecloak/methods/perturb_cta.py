@@ -45,6 +45,7 @@ from tablecloak.methods.adjustment import (
     made,
     open_perturbation,
     pattern_of,
+    ranges_of,
     square_sum,
     towards_least_squares,
 )
@@ -91,7 +92,9 @@ def perturb_cta(
     rule = ReachRule.checked(NAME, params.share, params.least)
     run = Run(params.seconds)
     before = run.deadline.left
-    perturber, quick, first = open_perturbation(NAME, problem, rule, run, progress, settings)
+    perturber, quick, first = open_perturbation(
+        problem, lambda: ranges_of(NAME, problem, rule), run, progress, settings
+    )
     took = before - run.deadline.left if run.deadline.moment is not None else 0.0
     deadline = _search_deadline(run.deadline, before, took, params, settings)
     adjustment = made(

@@ -4,8 +4,8 @@ A side that costs nothing may be as wide as it likes in an optimum. With such pr
 
     min  sum_i (z_i+ + z_i-)     over the same formulation and requirements,  x_j <= x_j* where c_j > 0
 
-and x_j >= x_j* where c_j < 0, with x* the optimum of the first: no cell becomes more expensive, and what costs nothing is
-as narrow as that allows. Widths are unweighted, so they do not depend on the prices.
+and x_j >= x_j* where c_j < 0, with x* the optimum of the first: no cell becomes more expensive, and what costs nothing
+is as narrow as that allows. Widths are unweighted, so they do not depend on the prices.
 """
 
 from __future__ import annotations
