@@ -426,7 +426,11 @@ def of_problems() -> Iterator[Case]:
     yield Case(
         "true for a number", protected(params={"seconds": True}), ("takes a number or none", "not True")
     )
-    yield Case("rounds and a half", protected("suppress-greedy", params={"reweight": 2.5}), ("takes a whole number", "not 2.5"))
+    yield Case(
+        "rounds and a half",
+        protected("suppress-greedy", params={"reweight": 2.5}),
+        ("takes a whole number", "not 2.5"),
+    )
     yield Case(
         "array of bases",
         protected("round-controlled", params={"base": np.ones(9)}),

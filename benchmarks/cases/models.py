@@ -30,7 +30,7 @@ from tablecloak.methods.unified import (
     suppression_formulation,
     with_senses,
 )
-from tablecloak.model import all_requirements, conditional_widths
+from tablecloak.model import Prices, all_requirements, conditional_widths
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
 from tablecloak.testing import KINDS, random_problem
@@ -151,28 +151,30 @@ def suppression(problem: Problem, rng: np.random.Generator) -> Formulation:
 def intervals(problem: Problem, rng: np.random.Generator) -> Formulation:
     """Cells are published as intervals."""
     price, none = _price(problem, rng), np.zeros(len(problem.table), dtype=bool)
-    return interval_formulation(problem, ~problem.forced, none, price, price)
+    return interval_formulation(problem, ~problem.forced, none, Prices.even(price))
 
 
 def combined(problem: Problem, rng: np.random.Generator) -> Formulation:
     """The same with a price for touching a cell."""
     price, none, largest = _price(problem, rng), np.zeros(len(problem.table), dtype=bool), _largest(problem)
     return combined_formulation(
-        problem, ~problem.forced, none, price, price, 10 * largest * price, 4 * largest
+        problem, ~problem.forced, none, Prices.even(price, 10 * largest * price), 4 * largest
     )
 
 
 def rounding(problem: Problem, rng: np.random.Generator, steps: int = 0) -> Formulation:
     """Controlled rounding, with so many steps beyond the next multiples."""
     price, cells = _price(problem, rng), ~problem.forced
-    return _summed(problem, rounding_formulation(problem, cells, _base(problem, rng, cells), steps, price))
+    return _summed(
+        problem, rounding_formulation(problem, cells, _base(problem, rng, cells), steps, Prices.even(price))
+    )
 
 
 def perturbation(problem: Problem, rng: np.random.Generator) -> Formulation:
     """Perturbation with a sense for each sensitive cell."""
     price, cells, levels = _price(problem, rng), ~problem.forced, problem.levels
     up, down = np.maximum(levels.upper, levels.sliding / 2), np.maximum(levels.lower, levels.sliding / 2)
-    near = perturbation_formulation(problem, cells, 2 * _base(problem, rng, cells), price)
+    near = perturbation_formulation(problem, cells, 2 * _base(problem, rng, cells), Prices.even(price))
     return _summed(problem, with_senses(near, problem, cells, up, down))
 
 
@@ -181,8 +183,8 @@ def mixed(problem: Problem, rng: np.random.Generator) -> Formulation:
     price, none = _price(problem, rng), np.zeros(len(problem.table), dtype=bool)
     leaves, largest = problem.table.is_leaf & ~problem.forced, _largest(problem)
     totals = ~problem.table.is_leaf & ~problem.forced
-    inner = combined_formulation(problem, leaves, none, price, price, 10 * largest * price, 4 * largest)
-    outer = rounding_formulation(problem, totals, _base(problem, rng, totals), 0, price)
+    inner = combined_formulation(problem, leaves, none, Prices.even(price, 10 * largest * price), 4 * largest)
+    outer = rounding_formulation(problem, totals, _base(problem, rng, totals), 0, Prices.even(price))
     return joined([(leaves, inner), (~leaves, outer.formulation)])
 
 

@@ -18,7 +18,7 @@ from tablecloak.assessment.marks import FORCED, HIDDEN, LEVELS, MARKS, SAFE, UNS
 from tablecloak.assessment.rules import Rule
 from tablecloak.assessment.unions import unite
 from tablecloak.errors import InputError, check_kind, counted
-from tablecloak.model import Levels, Problem, Reason, Table, known_bounds
+from tablecloak.model import Levels, PricesLike, Problem, Reason, Table, known_bounds, resolved_prices
 from tablecloak.model import weights as weighing
 
 ABOUT_LARGEST = ("dominance", "p-percent")
@@ -44,6 +44,7 @@ def assess(
     manual_percent: float = 20.0,
     missing_safe: Mapping[str, Iterable[str]] | None = None,
     weights: ArrayLike | str = "value",
+    prices: PricesLike | None = None,
     forced: ArrayLike | None = None,
     hidden: ArrayLike | None = None,
     known: tuple[ArrayLike, ArrayLike] | None = None,
@@ -75,9 +76,11 @@ def assess(
     judged = _Judged.of(table, checked, marks, safe, manual_percent)
     judged.check_marks()
     given = _Given.of(table, marks, weights, known, forced, hidden)
+    paid = None if prices is None else resolved_prices(table, prices, given.weights)
     if unions:
         united = unite(table, judged.sensitive, checked, None if unions is True else int(unions))
         judged = _Judged.of(united.table, checked, marks, safe, manual_percent, len(table))
+        paid = None if paid is None else paid.extended(len(united.table) - len(table))
         given = given.with_unions(united.members, *known_bounds(table, hide_zeros))
     levels, capped = judged.levels(given.low, given.high, widen)
     problem = Problem.of(
@@ -85,6 +88,7 @@ def assess(
         judged.sensitive,
         levels,
         weights=given.weights,
+        prices=paid,
         forced=given.forced,
         hidden=given.hidden,
         known=(given.low, given.high),

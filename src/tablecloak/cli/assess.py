@@ -48,6 +48,13 @@ def assess(
     power: Annotated[
         float | None, typer.Option(help="Raise weights to this power (Box-Cox; 0 is the logarithm).")
     ] = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SIDE=PRICE",
+            help="Price of a unit (up, down) or of touching a cell (touch): a column or a number; repeatable.",
+        ),
+    ] = None,
     manual_percent: Annotated[
         float, typer.Option(min=0.0, help="Levels of cells marked unsafe, in percent of the value.")
     ] = 20.0,
@@ -84,6 +91,7 @@ def assess(
             insiders=attackers,
             unions=unions,
             weights=chosen_weights(read, weights, power),
+            prices=dict(named_value("--price", each, "PRICE") for each in price) if price else None,
             manual_percent=manual_percent,
             missing_safe=_codes(missing_safe or []),
             hide_zeros=not publish_zeros,

@@ -45,6 +45,7 @@ from tablecloak.model import (
     Emptiness,
     Hierarchy,
     Levels,
+    Prices,
     Problem,
     Reason,
     Table,
@@ -140,7 +141,7 @@ def _check_content(array: NDArray[Any]) -> None:
 
 SUFFIX = ".cloak"
 FORMAT, VERSION = "tablecloak cloak file", 3
-"""3: levels an attacker, conditional lower and upper levels. 2: values are whole units. 1: the first."""
+"""3: levels an attacker, conditional lower and upper levels, prices. 2: values are whole units. 1: the first."""
 FIRST, META = "CONFIDENTIAL", "meta.json"
 WARNING = """CONFIDENTIAL
 
@@ -149,7 +150,7 @@ It was written by tablecloak; read it with: tablecloak assess, protect, audit, p
 """
 CLASSES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Table, Dimension, Hierarchy, Contributions, Emptiness, Problem, Levels, Reason)
+    for kind in (Table, Dimension, Hierarchy, Contributions, Emptiness, Problem, Levels, Prices, Reason)
 }
 """What a cloak file may hold; nothing else is ever made from one."""
 

@@ -202,6 +202,7 @@ def problem_faults(problem: Problem) -> Iterator[str]:
             marks == Mark.SENSITIVE,
             problem.levels,
             weights=problem.weights,
+            prices=problem.prices,
             forced=marks == Mark.FORCED,
             hidden=marks == Mark.HIDDEN,
             known=(problem.outsider_low, problem.outsider_high),

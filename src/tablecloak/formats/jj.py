@@ -374,6 +374,7 @@ def _check_writable(problem: Problem) -> None:
     lost = {
         "insiders": bool(problem.attackers),
         "conditional levels": problem.has_conditional,
+        "prices": problem.prices is not None,
         "a bound on the number of touched cells": problem.most_touched is not None,
     }
     if any(lost.values()):

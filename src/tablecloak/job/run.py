@@ -280,6 +280,8 @@ def assessed(job: Job, table: Table) -> Problem:
     marks = Marks.of(table, job.file(job.section("marks")["file"])) if job.section("marks") else None
     if weights := job.section("weights"):
         options["weights"] = chosen_weights(table, weights["by"], weights.get("power"))
+    if prices := job.section("prices"):
+        options["prices"] = prices
     return assess(table, list(job.rules), marks=marks, insiders=job.insiders, **options)
 
 

@@ -193,6 +193,7 @@ SECTIONS: dict[str, Section] = {
         }
     ),
     "weights": Section({"by": Key(TEXT, required=True), "power": Key(NUMBER)}),
+    "prices": Section({name: Key(NUMBER_OR_TEXT) for name in ("up", "down", "touch")}),
     "protect": Section(
         {"method": Key(TEXT), "seconds": Key(POSITIVE), "seed": Key(WHOLE), "params": Key(TABLE)}
     ),

@@ -120,6 +120,17 @@ def refuse_touched_bound(
         )
 
 
+def refuse_touch_prices(problem: Problem, method: str, instead: Sequence[str]) -> None:
+    """Raise `NotApplicable` where touching a cell at all has a price."""
+    touch = problem.applied_prices.touch
+    if touch is not None and touch[~problem.must_hide].any():
+        raise NotApplicable(
+            f"{method} has no price of touching a cell: it does not count which cells are touched.",
+            needs="prices of both sides only",
+            instead=instead,
+        )
+
+
 def refuse_non_network(
     problem: Problem, use: str, instead: Sequence[str], needs: str = "a network table"
 ) -> None:

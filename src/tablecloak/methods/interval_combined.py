@@ -1,7 +1,10 @@
 """interval-combined: intervals with a price for touching a cell at all, so that few cells are touched.
 
-    min  sum_i w_i (t x_i + z_i+ + z_i-)    z_i+ <= UB_i x_i,  z_i- <= LB_i x_i,  x binary,  sum_i x_i <= q,
+    min  sum_i w_i x_i + w_i+ z_i+ + w_i- z_i-    z_i+ <= UB_i x_i,  z_i- <= LB_i x_i,  x binary,  sum_i x_i <= q,
     every level of every attacker, and for cells with a conditional width: at least that wide if touched at all
+
+w+, w- and w are the problem's prices of each side and of touching; by default the weight of the cell on both sides, and
+t times it.
 
 t = 0 is `interval-partial`; with a large t as few cells as in a suppression are touched, but published as intervals.
 The bound q on touched cells and conditional widths are those of the problem. Printed intervals are blurred as there.
@@ -44,8 +47,9 @@ from tablecloak.methods.unified import (
     combined_formulation,
     largest_deviation,
     solve_compact_model,
+    without_ties,
 )
-from tablecloak.model import Problem, all_requirements, conditional_requirements
+from tablecloak.model import Prices, Problem, all_requirements, conditional_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import LP_PRECISION, Outcome
 
@@ -57,7 +61,7 @@ class CombinedParams:
     seconds: float | None = None
     """Time limit in seconds: the best intervals so far are returned, with their proven bound; None: no limit."""
     touch: float = 10.0
-    """What it costs to touch a cell at all, in units of its weight."""
+    """What it costs to touch a cell at all, in units of its weight, where the problem has no prices of touching."""
     reach: float = 4.0
     """Largest length of a side of an interval, in units of the largest level (on networks 1 is enough and used)."""
     grid: float | None = None
@@ -101,7 +105,8 @@ def interval_combined(
     )
     run, strategy = Run(params.seconds), choose_strategy(problem)
     found = optimised_and_blurred(problem, CheapestIntervals(params, strategy, progress), params, rng, run)
-    paid = params.touch * float(problem.weights[problem.sensitive].sum())
+    paid = _touch(problem, params) * float(problem.weights[problem.sensitive].sum())
+    paid += problem.applied_prices.touching(problem.sensitive)
     proven_bound = found.optimum.solution.bound
     bound, cost = max(0.0, proven_bound - paid), found.optimum.intervals.loss(problem)
     limit = f"proven for intervals of at most {params.reach:g} times the largest level on a side"
@@ -111,7 +116,7 @@ def interval_combined(
         run,
         model=params.model,
         bound=bound,
-        proven=cost <= bound + 20 * LP_PRECISION * max(1.0, proven_bound),
+        proven=cost <= bound + 20 * LP_PRECISION * proven_bound + 1e-12,
         notes=() if is_network(problem) else (limit,),
     )
 
@@ -131,7 +136,7 @@ class CheapestIntervals(IntervalOptimiser):
         known: Sequence[ProtectionCut],
     ) -> OptimalIntervals:
         """Optimal intervals; the best ones known, or none with ends, when the time is up first."""
-        touch, allowed = self.params.touch, self.allowed(problem, deadline)
+        touch, allowed = _touch(problem, self.params), self.allowed(problem, deadline)
         formulation = self._formulation(problem, allowed)
         solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():
@@ -151,10 +156,8 @@ class CheapestIntervals(IntervalOptimiser):
         return OptimalIntervals(cheapest, solution, cuts)
 
     def _formulation(self, problem: Problem, allowed: Bools) -> Formulation:
-        hidden, weights = hidden_by_mark(problem), problem.weights
-        longest = largest_deviation(problem, self.params.reach)
-        fixed = self.params.touch * weights
-        formulation = combined_formulation(problem, allowed, hidden, weights, weights, fixed, longest)
+        prices, longest = _prices(problem, self.params), largest_deviation(problem, self.params.reach)
+        formulation = combined_formulation(problem, allowed, hidden_by_mark(problem), prices, longest)
         return formulation.at_most_touched(problem.most_touched)
 
     def _solve(
@@ -166,16 +169,14 @@ class CheapestIntervals(IntervalOptimiser):
         known: Sequence[ProtectionCut],
     ) -> tuple[ModelSolution, list[ProtectionCut]]:
         """The optimum, or the state of the model when the time is up: no worse than a safe start, if there is one."""
-        requirements = all_requirements(problem)
-        widths = conditional_requirements(problem, allowed & ~problem.must_hide)
+        conditional = conditional_requirements(problem, allowed & ~problem.must_hide)
+        required = all_requirements(problem), conditional
         cuts: list[ProtectionCut] = []
-        if self.params.model == "first":
-            solution = solve_compact_model(problem, formulation, requirements, widths, deadline.left)
+        compact, settings = self.params.model == "first", self.strategy.settings.cutting_plane
+        if compact:
+            solution = solve_compact_model(problem, formulation, *required, deadline.left)
         else:
-            settings = self.strategy.settings.cutting_plane
-            model = CuttingPlaneModel(
-                problem, formulation, requirements, widths, deadline, self.progress, settings
-            )
+            model = CuttingPlaneModel(problem, formulation, *required, deadline, self.progress, settings)
             with deadline.stoppable():
                 if self.strategy.slope_scaling:
                     self._prepare(problem, model, allowed)
@@ -188,6 +189,9 @@ class CheapestIntervals(IntervalOptimiser):
                 f"No intervals{within} meet all levels.\n"
                 "Allow more cells to be touched, lower levels, or raise `reach`."
             )
+        solution = without_ties(
+            problem, formulation, solution, required, deadline, compact=compact, known=cuts, settings=settings
+        )
         return solution, cuts
 
     def _prepare(self, problem: Problem, model: CuttingPlaneModel, allowed: Bools) -> None:
@@ -196,7 +200,7 @@ class CheapestIntervals(IntervalOptimiser):
         scaling = SlopeScaling(
             problem,
             formulation,
-            (self.params.touch, largest_deviation(problem, self.params.reach)),
+            (_prices(problem, self.params), largest_deviation(problem, self.params.reach)),
             model.requirements,
             model.deadline,
             settings.slope_scaling,
@@ -212,3 +216,13 @@ class CheapestIntervals(IntervalOptimiser):
             return scaling.points(cells, formulation.above.at(x) + formulation.below.at(x))
 
         model.repair = repair
+
+
+def _touch(problem: Problem, params: CombinedParams) -> float:
+    """The price of touching in units of the weights: that of the parameters, unless the problem has its own."""
+    return params.touch if problem.applied_prices.touch is None else 0.0
+
+
+def _prices(problem: Problem, params: CombinedParams) -> Prices:
+    """The prices of the problem, with touching at the price of the parameters where it has none."""
+    return problem.applied_prices.with_touch(params.touch * problem.weights)

@@ -1,12 +1,15 @@
 """interval-partial: every cell is published as "from a - z- to a + z+", as narrow as safety allows.
 
-    min  sum_i w_i (u z_i+ + d z_i-)     subject to every level of every attacker,   z+, z- >= 0
+    min  sum_i w_i+ z_i+ + w_i- z_i-     subject to every level of every attacker,   z+, z- >= 0
     (`unified.protection_cuts`)
+
+w+ and w- are the problem's prices of a unit on each side, by default both the weight of the cell.
 
 A linear program, so the optimum is proven fast even where suppression is hopeless; it touches many cells a little. With
 positive weights both ends of every interval of the optimum are attainable (else it could be narrowed); cells without
-weight are tightened afterwards. The optimum sits on the levels, so its midpoints would betray the values: what is
-printed is the optimum for levels that chance made larger (`intervals.blur`), rounded outward to a grid.
+weight are tightened afterwards. Where a side has no price, the optimum of least total width is taken (`unified.ties`).
+The optimum sits on the levels, so its midpoints would betray the values: what is printed is the optimum for levels that
+chance made larger (`intervals.blur`), rounded outward to a grid.
 
 References: Fischetti & Salazar (2003), Partial cell suppression; Salazar-Gonzalez (2002), the second model of Figure 6.
 """
@@ -22,7 +25,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.base import Proposal, Run, refuse_touch_prices
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.intervals import (
     IntervalOptimiser,
@@ -46,8 +49,9 @@ from tablecloak.methods.unified import (
     initial_protection_cuts,
     interval_formulation,
     solve_compact_model,
+    without_ties,
 )
-from tablecloak.model import Problem, all_requirements
+from tablecloak.model import Prices, Problem, Requirement, all_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import LP_PRECISION, Outcome
 
@@ -59,9 +63,9 @@ class PartialParams:
     seconds: float | None = None
     """Time limit in seconds: the best intervals so far are returned, with their proven bound; None: no limit."""
     up: float = 1.0
-    """What a unit of width above the true value costs, in units of the cell's weight."""
+    """What a unit of width above the true value costs, in units of the cell's weight (or price upward)."""
     down: float = 1.0
-    """What a unit of width below it costs."""
+    """What a unit of width below it costs, in units of the weight (or price downward)."""
     grid: float | None = None
     """Printed ends are multiples of this; None: nice numbers that follow the width; 0: no grid."""
     asymmetry: float = 1.0
@@ -116,9 +120,9 @@ class NarrowestIntervals(IntervalOptimiser):
         known: Sequence[ProtectionCut],
     ) -> OptimalIntervals:
         """Optimal intervals; those of the start, or none with ends, when the time is up first."""
-        up, down = self.params.up * problem.weights, self.params.down * problem.weights
+        prices = self._prices(problem)
         allowed = self.allowed(problem, deadline)
-        formulation = interval_formulation(problem, allowed, hidden_by_mark(problem), up, down)
+        formulation = interval_formulation(problem, allowed, hidden_by_mark(problem), prices)
         solution, cuts = ModelSolution.none(), list[ProtectionCut]()
         with deadline.stoppable():
             solution, cuts = self._solve(problem, formulation, deadline, known)
@@ -140,7 +144,8 @@ class NarrowestIntervals(IntervalOptimiser):
         self, problem: Problem, bounds: SideBounds, deadline: Deadline, *, optimal: bool
     ) -> SideBounds:
         """Attainable bounds: of cells without weight after an optimum, else of all cells while there is time."""
-        loose: Bools = ~problem.forced & (problem.weights == 0.0) if optimal else ~problem.forced
+        free = problem.applied_prices.free_sides
+        loose: Bools = ~problem.forced & free if optimal else ~problem.forced
         if (optimal or not deadline.passed()) and (loose & ((bounds[0] > 0) | (bounds[1] > 0))).any():
             with deadline.stoppable():
                 progress = self.progress if optimal else deadline.watched(self.progress)
@@ -155,23 +160,33 @@ class NarrowestIntervals(IntervalOptimiser):
         known: Sequence[ProtectionCut],
     ) -> tuple[ModelSolution, list[ProtectionCut]]:
         """The optimum, or the state of the model when most of the time is up: the rest is for repair."""
-        settings, params = self.strategy.settings, self.params
-        requirements, within = all_requirements(problem), deadline.share(1 - settings.repair_share)
-        if params.model == "first":
-            return solve_compact_model(problem, formulation, requirements, [], within.left), []
-        weights = np.where(hidden_by_mark(problem), 0.0, problem.weights)
-        initial = initial_protection_cuts(
-            problem, params.up * weights, params.down * weights, requirements, within
-        )
+        settings = self.strategy.settings
+        required: tuple[list[Requirement], list[Requirement]] = all_requirements(problem), []
+        within = deadline.share(1 - settings.repair_share)
+        if self.params.model == "first":
+            solution = solve_compact_model(problem, formulation, *required, within.left)
+            return without_ties(problem, formulation, solution, required, within, compact=True), []
+        prices = self._prices(problem).only(~hidden_by_mark(problem))
+        initial = initial_protection_cuts(problem, prices.up, prices.down, required[0], within)
         model = CuttingPlaneModel(
-            problem, formulation, requirements, [], within, self.progress, settings.cutting_plane
+            problem, formulation, *required, within, self.progress, settings.cutting_plane
         )
-        solution = model.solve([*known, *initial])
-        return solution, model.tight_cuts()
+        solution, cuts = model.solve([*known, *initial]), model.tight_cuts()
+        solution = without_ties(
+            problem, formulation, solution, required, within, known=cuts, settings=settings.cutting_plane
+        )
+        return solution, cuts
+
+    def _prices(self, problem: Problem) -> Prices:
+        """The prices of both sides, times those of the parameters."""
+        prices = problem.applied_prices
+        return Prices(self.params.up * prices.up, self.params.down * prices.down)
 
 
 def _length(problem: Problem, bounds: SideBounds) -> float:
     """The cost of intervals with these bounds; less than endless ones, which say nothing about some cells."""
+    if problem.prices is not None:
+        return problem.prices.cost(*bounds)
     weighted = problem.weights > 0
     return float(problem.weights[weighted] @ (bounds[0] + bounds[1])[weighted])
 
@@ -183,6 +198,7 @@ def _check(problem: Problem, params: PartialParams) -> None:
             needs="a problem without them",
             instead=["interval-combined"],
         )
+    refuse_touch_prices(problem, "interval-partial", ["interval-combined"])
     check_blur(
         "interval-partial",
         params.grid,

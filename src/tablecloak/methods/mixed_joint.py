@@ -1,6 +1,7 @@
 """mixed-joint: different ways for different cells of one table, decided together, beside what was published before.
 
-    min  sum of what each way costs:  w x (suppress),  w (z+ + z-) (interval),  w |v - a| (round, perturb)
+    min  sum of what each way costs:  w x (suppress),  w (z+ + z-) (interval),  w |v - a| (round, perturb),
+    or the problem's prices of both sides and of touching (interval, round, perturb)
     what is printed adds up wherever all cells of an equation show a number by their way   (`mixed.formulation`)
     every level of every attacker, given all of it and what was published before           (`unified.protection_cuts`)
 

@@ -5,10 +5,14 @@
     every level, attacker:   the widest deviation within v +- f(v) and a priori bounds reaches it  (verdict 2)
     at most q cells with v_i != a_i;   conditional widths of cells that are changed
 
-Senses given in advance (up, down, random) make it a linear program, unless changed cells are counted; "best" makes the
-sense of every sensitive cell a binary column. The stated reach is a function of what is shown (`adjustment.reach`).
+with prices w_i+ above, w_i- below and w_i for changing a cell at all. Senses given in advance (up, down, random) make
+it a linear program, unless changed cells are counted or priced; "best" makes the sense of every sensitive cell a binary
+column. The stated reach is a function of what is shown (`adjustment.reach`).
 
-Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, cell perturbation (Figures 11, 12).
+*As printed*: with a floor and a ceiling for every cell, floor_i <= v_i <= ceiling_i, sensitive cells are at an end,
+v_p = ceiling_p (senses "up") or v_p = floor_p, and the reach is known beforehand (`adjustment.given_ranges`).
+
+Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework, cell perturbation (Figures 11 to 13).
 """
 
 from __future__ import annotations
@@ -25,12 +29,15 @@ from tablecloak.methods.adjustment import (
     FRACTIONS,
     AdjustmentSettings,
     Attempt,
+    CellNumbers,
     Perturber,
     Ranges,
     ReachRule,
     check_shown,
+    given_ranges,
     open_perturbation,
     out_of_reach,
+    ranges_of,
 )
 from tablecloak.methods.base import Proposal, Run, RunSettings
 from tablecloak.model import Problem, Status
@@ -38,6 +45,7 @@ from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import GAP_CLOSED, Outcome
 
 NAME = "perturb-cell"
+AT_ENDS = "sensitive cells are shown at given ends: who knows which end learns on which side the truth lies"
 
 Senses = Literal["up", "down", "random", "best"]
 Model = Literal["second", "first"]
@@ -57,6 +65,12 @@ class PerturbCellParams:
     """Whether sensitive cells are shown above or below the truth: all up, all down, by chance, or what costs least."""
     model: Model = "second"
     """Proofs on demand, or the compact model with every deviation in it (small tables)."""
+    floor: CellNumbers | None = None
+    """As printed: the least that each cell may be shown as (a list, a column, a number); not by `share`, `least`."""
+    ceiling: CellNumbers | None = None
+    """As printed: the most; sensitive cells are shown at the ceiling (senses up), the floor (down), or either."""
+    known: CellNumbers | None = None
+    """As printed: the reach that is stated of each cell; None: ceiling - floor."""
 
 
 def perturb_cell(
@@ -69,12 +83,11 @@ def perturb_cell(
 ) -> Proposal:
     """The cheapest perturbation that is far enough from the truth and that no attacker can undo."""
     _check(params)
-    rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
     run = Run(params.seconds)
     deadline, before = run.deadline, run.deadline.left
     perturber, quick, first = open_perturbation(
-        NAME, problem, rule, run, progress, settings, lambda found: _with_senses(found, params.senses, rng)
+        problem, lambda: _with_senses(_ranges(problem, params), params.senses, rng), run, progress, settings
     )
     if deadline.moment is not None:
         kept = settings.protection.reserved_share * before
@@ -83,7 +96,7 @@ def perturb_cell(
     found = search.against_attackers(compact=params.model == "first")
     stopped = deadline.passed()
     if found is not None and found.safe:
-        return replace(_proposal(found, (), run), earlier=first)
+        return replace(_proposal(found, (), run, given=params.floor is not None), earlier=first)
     rest = search.fallback(found)
     if rest is None or rest.pattern is None:
         if deadline.interrupted:
@@ -96,7 +109,16 @@ def perturb_cell(
         else "no perturbation with this reach keeps all attackers away from all cells"
     )
     notes = (f"{why}: the audit names the cells left open",)
-    return replace(_proposal(rest, notes, run, complete=not (late and stopped)), earlier=first)
+    complete, given = not (late and stopped), params.floor is not None
+    return replace(_proposal(rest, notes, run, complete=complete, given=given), earlier=first)
+
+
+def _ranges(problem: Problem, params: PerturbCellParams) -> Ranges:
+    """Where each cell may be shown: by a reach that follows what is shown, or between ends that are given."""
+    rule = ReachRule.checked(NAME, params.share, params.least)
+    if params.floor is None or params.ceiling is None:
+        return ranges_of(NAME, problem, rule)
+    return given_ranges(NAME, problem, params.floor, params.ceiling, params.known)
 
 
 @dataclass(eq=False)
@@ -165,6 +187,10 @@ def _check(params: PerturbCellParams) -> None:
         for name, value, kind in (("senses", params.senses, Senses), ("model", params.model, Model))
         if value not in get_args(kind)
     ]
+    if (params.floor is None) != (params.ceiling is None):
+        faults.append("parameters 'floor' and 'ceiling' must be given together")
+    if params.known is not None and params.floor is None:
+        faults.append("parameter 'known' is the reach of given ends: it needs 'floor' and 'ceiling'")
     if faults:
         raise InputError(f"Parameters of {NAME}", faults)
 
@@ -178,7 +204,9 @@ def _with_senses(ranges: Ranges, senses: Senses, rng: np.random.Generator) -> Ra
     return ranges.with_senses(up)
 
 
-def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: bool = True) -> Proposal:
+def _proposal(
+    found: Attempt, notes: tuple[str, ...], run: Run, *, complete: bool = True, given: bool = False
+) -> Proposal:
     assert found.pattern is not None
     closed = abs(found.cost - found.bound) <= GAP_CLOSED * found.cost
     lower = found.bound > found.cost and not closed  # integer units and the stated reach: outside the model
@@ -190,7 +218,9 @@ def _proposal(found: Attempt, notes: tuple[str, ...], run: Run, *, complete: boo
         notes += (f"levels were raised by {found.margin:g} data units to make up for whole units",)
     if not found.whole:
         notes += (FRACTIONS,)
-    if found.rows:
+    if given:
+        notes += (AT_ENDS,)
+    elif found.rows:
         notes += (COUNTED_ON,)
     return Proposal(
         found.pattern,
@@ -212,4 +242,5 @@ def _refusal(
         return SolverError(f"{late} before any perturbation was found")
     within = "" if problem.most_touched is None else f" with at most {problem.most_touched} changed cells"
     senses = "" if params.senses == "best" else f" with senses {params.senses!r} (senses='best' may find one)"
-    return out_of_reach(problem, within + senses)
+    widen = "Raise `share` or `least`" if params.floor is None else "Lower floors, raise ceilings"
+    return out_of_reach(problem, within + senses, widen)

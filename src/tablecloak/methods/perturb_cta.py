@@ -1,6 +1,7 @@
 """perturb-cta: controlled tabular adjustment, the nearest additive table with sensitive cells shown a level away.
 
     min  sum_i w_i |v_i - a_i|   or   sum_i w_i (v_i - a_i)^2
+    with prices  w_i+ (v_i - a_i)+ + w_i- (a_i - v_i)+
     M v = M a,   |v_i - a_i| <= f_i(v_i),   every sensitive cell p:  v_p >= a_p + up_p  or  v_p <= a_p - down_p
 
 with a binary sense for each sensitive cell (`adjustment.model`). Absolute distances: relaxation, feasibility pump,
@@ -44,10 +45,11 @@ from tablecloak.methods.adjustment import (
     made,
     open_perturbation,
     pattern_of,
+    ranges_of,
     square_sum,
     towards_least_squares,
 )
-from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.base import Proposal, Run, refuse_touch_prices
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
@@ -93,7 +95,9 @@ def perturb_cta(
         load_libraries("scipy.optimize")
     run = Run(params.seconds)
     before = run.deadline.left
-    perturber, quick, first = open_perturbation(NAME, problem, rule, run, progress, settings)
+    perturber, quick, first = open_perturbation(
+        problem, lambda: ranges_of(NAME, problem, rule), run, progress, settings
+    )
     took = before - run.deadline.left if run.deadline.moment is not None else 0.0
     deadline = _search_deadline(run.deadline, before, took, params, settings)
     adjustment = made(
@@ -119,6 +123,14 @@ def _check(problem: Problem, params: PerturbCtaParams) -> None:
             f"{NAME} does not count which cells change.",
             needs="no bound on touched cells and no conditional levels",
             instead=["perturb-cell", "suppress-optimal", "suppress-compact"],
+        )
+    refuse_touch_prices(problem, NAME, ["perturb-cell"])
+    prices = problem.applied_prices
+    if params.distance == "L2" and (prices.up != prices.down).any():
+        raise NotApplicable(
+            f"{NAME} with distance='L2' has one weight for both sides of a cell.",
+            needs="the same prices upward and downward, or distance='L1'",
+            instead=["perturb-cell"],
         )
 
 
@@ -173,6 +185,8 @@ class _Adjusting:
             if deadline.interrupted:
                 raise KeyboardInterrupt
             raise late or SolverError(search.adjustment.too_late())
+        if not search.adjustment.sifts:
+            search.best = search.adjustment.narrowest(search.best, deadline)
         return search.best.moved
 
     def _searched(self) -> SolverError | None:

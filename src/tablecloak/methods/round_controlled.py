@@ -1,6 +1,7 @@
 """round-controlled: every cell becomes a multiple of its base, all sums hold, and sensitive cells stay protected.
 
     min  sum_i w_i |v_i - a_i|    v_i = r_i k_i,  M v = M a,  k_i integral, next to a_i / r_i,
+    with prices  w_i+ (v_i - a_i)+ + w_i- (a_i - v_i)+,  and of changing a cell,
     and every level of every attacker, given that v_i is within r_i of the truth
     (`unified.protection_cuts`, `unified.shown_values`)
 
@@ -48,6 +49,7 @@ from tablecloak.methods.unified import (
     additivity,
     rounding_formulation,
     solve_compact_model,
+    without_ties,
 )
 from tablecloak.model import (
     Problem,
@@ -123,7 +125,9 @@ class _RoundingSearch:
         levels = all_requirements(problem) if params.protect else []
         counted = not problem.is_monotone  # then it matters which multiples are touched
         for steps in [params.steps] if params.steps is not None else range(self.settings.max_steps + 1):
-            bare = rounding_formulation(problem, ~problem.forced, self.base, steps, problem.weights, counted)
+            bare = rounding_formulation(
+                problem, ~problem.forced, self.base, steps, problem.applied_prices, counted
+            )
             _check_touched(problem, bare)
             added = bare.formulation.with_constraints(additivity(problem, bare.value))
             shown = ShownFormulation(added.at_most_touched(problem.most_touched), bare.value, bare.reach)
@@ -157,9 +161,12 @@ class _RoundingSearch:
     ) -> ModelSolution:
         """The optimum by the model that the parameters name."""
         problem, deadline = self.problem, self.deadline
-        if self.params.model == "first":
-            return solve_compact_model(problem, shown.formulation, levels, widths, deadline.left)
-        return CuttingPlaneModel(problem, shown.formulation, levels, widths, deadline, self.progress).solve()
+        required, compact = (levels, widths), self.params.model == "first"
+        if compact:
+            found = solve_compact_model(problem, shown.formulation, *required, deadline.left)
+        else:
+            found = CuttingPlaneModel(problem, shown.formulation, *required, deadline, self.progress).solve()
+        return without_ties(problem, shown.formulation, found, required, deadline, compact=compact)
 
     def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:
         table = self.problem.table

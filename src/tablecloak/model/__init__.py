@@ -25,6 +25,7 @@ from tablecloak.model.equations import Packing, additive, ancestors, noise, summ
 from tablecloak.model.hierarchy import Hierarchy
 from tablecloak.model.links import RESPONSE, link, link_responses
 from tablecloak.model.pattern import Intervals, Mixed, Pattern, Perturbation, Rounding, Suppression, View
+from tablecloak.model.prices import Prices, PricesLike, resolved_prices
 from tablecloak.model.printed import Printed, PrintedUnit, plain_number, rounded_cells, stated_reach
 from tablecloak.model.problem import Attacker, Levels, Mark, Problem, Reason
 from tablecloak.model.requirement import (

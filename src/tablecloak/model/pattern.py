@@ -45,7 +45,7 @@ class Pattern(Protocol):
         """Cells that are published otherwise than by their exact value."""
 
     def loss(self, problem: Problem) -> float:
-        """The information lost, in the problem's weights. Of hidden cells only the complementary ones count."""
+        """The information lost, in weights or prices of the problem. Of hidden cells only complementary ones count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Intervals:
     low: Floats
     high: Floats
     touch: float = 0.0
-    """The cost of touching a cell at all, in units of its weight, beside the width."""
+    """The cost of touching a cell at all, in units of its weight, beside the width; and beside prices of touching."""
 
     def __post_init__(self) -> None:
         _check_shapes("Intervals", self.low, self.high)
@@ -118,17 +118,22 @@ class Intervals:
         return frozen(self.low < self.high)
 
     def loss(self, problem: Problem) -> float:
-        """Weight times width, sensitive cells included: how wide they are is a choice, unlike their hiding.
+        """Weight (or prices) times width, sensitive cells included: how wide they are is a choice, unlike their hiding.
 
         An unbounded end counts as the width of what the outsider knows anyhow. Cells that must be hidden and are hidden
         altogether cost nothing, as in a suppression.
         """
         touched = self.touched(problem)
         hidden = problem.must_hide & np.isneginf(self.low) & np.isposinf(self.high)
-        counted = touched & ~hidden & (problem.weights > 0)
-        low = np.maximum(self.low, problem.outsider_low)[counted]
-        high = np.minimum(self.high, problem.outsider_high)[counted]
-        width = float((problem.weights[counted] * (high - low)).sum())
+        counted = touched & ~hidden
+        low, high = np.maximum(self.low, problem.outsider_low), np.minimum(self.high, problem.outsider_high)
+        if problem.prices is not None:
+            width = _price_of_change(
+                problem, problem.table.values - low, high - problem.table.values, counted
+            )
+        else:
+            counted &= problem.weights > 0
+            width = float((problem.weights[counted] * (high[counted] - low[counted])).sum())
         return width + self.touch * float(problem.weights[counted & ~problem.must_hide].sum())
 
 
@@ -244,7 +249,9 @@ class Mixed:
         total = 0.0
         for where, pattern in self.parts:
             _check_size("Mixed pattern", problem, where)
-            total += pattern.loss(replace(problem, weights=np.where(where, problem.weights, 0.0)))
+            prices = None if problem.prices is None else problem.prices.only(where)
+            own = replace(problem, weights=np.where(where, problem.weights, 0.0), prices=prices)
+            total += pattern.loss(own)
         return total
 
     def too_close(self, problem: Problem) -> Bools:
@@ -279,9 +286,19 @@ def _statement(pattern: Pattern, problem: Problem) -> View:
 
 
 def _weighted_change(problem: Problem, shown: Floats, touched: Bools) -> float:
-    """Weight times change, sensitive cells included: how far they are changed is a choice."""
+    """Weight (or prices) times change, sensitive cells included: how far they are changed is a choice."""
+    if problem.prices is not None:
+        change = shown - problem.table.values
+        return _price_of_change(problem, -change, change, touched)
     counted = touched & (problem.weights > 0)
     return float((problem.weights[counted] * np.abs(shown - problem.table.values)[counted]).sum())
+
+
+def _price_of_change(problem: Problem, below: Floats, above: Floats, touched: Bools) -> float:
+    """The price of what touched cells leave open, or are changed by, below and above, and of touching them."""
+    prices = problem.applied_prices
+    below, above = (np.where(touched, np.maximum(side, 0.0), 0.0) for side in (below, above))
+    return prices.cost(below, above) + prices.touching(touched & ~problem.must_hide)
 
 
 def _nearer(distance: Floats, need: Floats, a: Floats) -> Bools:

@@ -23,6 +23,7 @@ from tablecloak.model.attacker_levels import (
     with_integral_own_levels,
 )
 from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
+from tablecloak.model.prices import Prices, PricesLike, price_faults, price_shape_faults, resolved_prices
 from tablecloak.model.requirement import required_amounts
 from tablecloak.model.table import Table
 from tablecloak.model.tolerances import BOX_NOISE, FLOAT_NOISE
@@ -187,6 +188,8 @@ def shape_faults(problem: Problem) -> Iterator[str]:
     for name, array in (*problem.levels.named(), ("weights", problem.weights), *boxes):
         if array.shape != (len(problem.table),):
             yield f"{name}: expected {len(problem.table)} numbers, got an array of shape {array.shape}"
+    if problem.prices is not None:
+        yield from price_shape_faults(problem.prices, len(problem.table))
 
 
 def number_faults(problem: Problem, wanted: Levels) -> Iterator[str]:
@@ -195,6 +198,8 @@ def number_faults(problem: Problem, wanted: Levels) -> Iterator[str]:
     for name, array in (*problem.levels.named(), ("weights", problem.weights)):
         for label in table.labels(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
             yield f"cell {label}: {name} must be a finite number that is not negative"
+    if problem.prices is not None:
+        yield from price_faults(problem.prices, table)
     for name, array in problem.levels.named():
         conditional = name.startswith("conditional")
         allowed = ~problem.sensitive if conditional else problem.sensitive
@@ -346,6 +351,8 @@ class Problem:
     """Why cells are sensitive or marked, by cell, where that is known; the first one decided."""
     cut: Ints = field(default_factory=lambda: frozen(np.zeros(0, dtype=np.int64)))
     """Cells whose levels were cut because public knowledge goes further (`tablecloak.model.emptiness`)."""
+    prices: Prices | None = None
+    """Prices of each side and of touching, of cells that are not hidden (None: the weights on both sides)."""
 
     @classmethod
     def of(
@@ -355,6 +362,7 @@ class Problem:
         levels: Levels | None = None,
         *,
         weights: ArrayLike | str = "value",
+        prices: PricesLike | None = None,
         forced: ArrayLike | None = None,
         hidden: ArrayLike | None = None,
         known: tuple[ArrayLike, ArrayLike] | None = None,
@@ -369,8 +377,9 @@ class Problem:
         `known` = (low, high): the outsider's box beside public knowledge (`emptiness`); else [0, inf) or none.
         `hide_zeros=False` forces cells of value zero to be published, unless they are marked otherwise.
         `widen=True` widens an outsider's box that is narrower than a level instead of refusing it.
-        `weights` is an array or a name of `tablecloak.weights`. Levels are rounded up to whole data units, boxes
-        inward: values are whole units, which is public knowledge.
+        `weights` is an array or a name of `tablecloak.weights`; `prices` (`Prices`, or a mapping of up, down and touch)
+        are what intervals, roundings and perturbations cost instead of it. Levels are rounded up to whole data units,
+        boxes inward: values are whole units, which is public knowledge.
         """
         check_kind("Problem", "table", table, Table, "Make one with tabulate.")
         check_kind("Problem", "attackers", attackers, Sequence, "Give a list of them.")
@@ -388,6 +397,10 @@ class Problem:
             costs = weighing.named(table, weights) if isinstance(weights, str) else weights
         except InputError as error:
             costs, faults = 0.0, [*faults, *error.faults]
+        try:
+            paid = None if prices is None else resolved_prices(table, prices, costs)
+        except InputError as error:
+            paid, faults = None, [*faults, *(f"prices: {fault}" for fault in error.faults)]
         problem = cls(
             table,
             marks,
@@ -397,6 +410,7 @@ class Problem:
             floats(high, size),
             tuple(attackers),
             most_touched,
+            prices=paid,
         )
         unread += shape_faults(problem)
         if not unread:
@@ -428,6 +442,11 @@ class Problem:
     @cached_property
     def _marked_hidden(self) -> Bools:
         return frozen(self.marks == Mark.HIDDEN)
+
+    @cached_property
+    def applied_prices(self) -> Prices:
+        """The prices that apply: those that are given, else the weights on both sides."""
+        return Prices.even(self.weights) if self.prices is None else self.prices
 
     @property
     def attacker_names(self) -> tuple[str, ...]:

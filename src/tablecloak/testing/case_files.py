@@ -78,6 +78,9 @@ def _problem(problem: Problem) -> dict[str, Any]:
         "levels": {name.replace(" ", "_"): _numbers(level) for name, level in problem.levels.named()},
         "known": [_numbers(problem.outsider_low), _numbers(problem.outsider_high)],
         "weights": _numbers(problem.weights),
+        "prices": None
+        if problem.prices is None
+        else {name: _numbers(price) for name, price in vars(problem.prices).items() if price is not None},
         "attackers": [
             {
                 "name": who.name,
@@ -109,6 +112,9 @@ def _read_problem(record: dict[str, Any]) -> Problem:
         hidden=np.array(record["hidden"], dtype=np.int64),
         known=(_floats(record["known"][0]), _floats(record["known"][1])),
         weights=_floats(record["weights"]),
+        prices=None
+        if not record.get("prices")
+        else {name: _floats(price) for name, price in record["prices"].items()},
         attackers=[
             Attacker.knowing(
                 who["name"],

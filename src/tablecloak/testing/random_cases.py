@@ -432,6 +432,7 @@ def _with_levels(problem: Problem, levels: Floats, attackers: Sequence[Attacker]
         known=(problem.outsider_low, problem.outsider_high),
         attackers=problem.attackers if attackers is None else attackers,
         weights=problem.weights,
+        prices=problem.prices,
         widen=True,
     )
 

@@ -13,7 +13,7 @@ from tablecloak.methods.intervals import SlopeScaling, hidden_by_mark, stated
 from tablecloak.methods.intervals.recipe import repaired
 from tablecloak.methods.intervals.slope_scaling import point_of
 from tablecloak.methods.unified import Formulation, combined_formulation
-from tablecloak.model import Problem, all_requirements, box_deviation_bounds
+from tablecloak.model import Prices, Problem, all_requirements, box_deviation_bounds
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, random_problem
@@ -25,7 +25,7 @@ TOUCH = 10.0
 def form_of(problem: Problem, allowed: Bools, far: float) -> Formulation:
     weights = problem.weights
     return combined_formulation(
-        problem, allowed, hidden_by_mark(problem), weights, weights, TOUCH * weights, far
+        problem, allowed, hidden_by_mark(problem), Prices.even(weights, TOUCH * weights), far
     )
 
 
@@ -40,7 +40,8 @@ def test_starts_are_safe_and_never_below_the_optimum(kind: str) -> None:
             continue
         far = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
         formulation = form_of(problem, allowed, far)
-        scaling = SlopeScaling(problem, formulation, (TOUCH, far), all_requirements(problem), NEVER)
+        prices = Prices.even(problem.weights, TOUCH * problem.weights)
+        scaling = SlopeScaling(problem, formulation, (prices, far), all_requirements(problem), NEVER)
         points = scaling.start(allowed, all_cells=True)
         params = {"grid": 0.0, "asymmetry": 0.0, "touch": TOUCH, "seconds": 10.0}
         bound = protect(problem, "interval-combined", params=params).bound

@@ -15,7 +15,7 @@ from tablecloak.methods.unified import (
     interval_formulation,
 )
 from tablecloak.methods.unified.cutting_plane_model import ReducedCostFixing, SeparationSettings, ShiftStage
-from tablecloak.model import Problem, all_requirements
+from tablecloak.model import Prices, Problem, all_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.solvers import Outcome
 from two_way import TwoWay
@@ -35,7 +35,7 @@ def larger(problem: Problem) -> Problem:
 
 def partial(problem: Problem) -> CuttingPlaneModel:
     none = np.zeros(len(problem.table), dtype=bool)
-    formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
+    formulation = interval_formulation(problem, ~problem.forced, none, Prices.even(problem.weights))
     return CuttingPlaneModel(problem, formulation, all_requirements(problem), [], NEVER, silent)
 
 
@@ -58,7 +58,7 @@ def test_whatever_the_first_gap_limit_the_optimum_is_the_same(gap: float) -> Non
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = combined_formulation(
-        problem, ~problem.forced, none, problem.weights, problem.weights, 30 * problem.weights, 25.0
+        problem, ~problem.forced, none, Prices.even(problem.weights, 30 * problem.weights), 25.0
     )
     whole = replace(formulation, switches=None)
     expected = CuttingPlaneModel(
@@ -77,7 +77,7 @@ def test_whatever_the_first_gap_limit_the_optimum_is_the_same(gap: float) -> Non
 def test_no_time_proves_nothing() -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
-    formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
+    formulation = interval_formulation(problem, ~problem.forced, none, Prices.even(problem.weights))
     answer = CuttingPlaneModel(
         problem, formulation, all_requirements(problem), [], Deadline.after(0.0), silent
     ).solve()
@@ -87,7 +87,7 @@ def test_no_time_proves_nothing() -> None:
 def test_separation_at_the_point_itself_finds_the_same_optimum() -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
-    formulation = interval_formulation(problem, ~problem.forced, none, problem.weights, problem.weights)
+    formulation = interval_formulation(problem, ~problem.forced, none, Prices.even(problem.weights))
     plain = CuttingPlaneSettings(separation=SeparationSettings(stages=(ShiftStage(0.0, 0.0),), depth=1))
     shifted, unshifted = (
         CuttingPlaneModel(
@@ -103,7 +103,7 @@ def test_reduced_costs_fix_switches_and_what_they_switch() -> None:
     problem = table()
     none = np.zeros(len(problem.table), dtype=bool)
     formulation = combined_formulation(
-        problem, ~problem.forced, none, problem.weights, problem.weights, 30 * problem.weights, 25.0
+        problem, ~problem.forced, none, Prices.even(problem.weights, 30 * problem.weights), 25.0
     )
     reduced = np.where(formulation.integral, np.arange(formulation.size, dtype=float), 0.0)
     fixing = ReducedCostFixing(formulation, 100.0, reduced)

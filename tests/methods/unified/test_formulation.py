@@ -25,7 +25,7 @@ from tablecloak.methods.unified import (
     suppression_formulation,
     with_senses,
 )
-from tablecloak.model import Problem, Rounding, all_requirements, conditional_requirements
+from tablecloak.model import Prices, Problem, Rounding, all_requirements, conditional_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.protection import protect
 from tablecloak.solvers import GrowingProgram, Outcome
@@ -80,18 +80,18 @@ def formulations(problem: Problem, rng: np.random.Generator) -> dict[str, Formul
     price: Floats = rng.integers(1, 6, none.size).astype(float)
     largest = max((float(level.max()) for _, level in problem.levels.named()), default=1.0)
     base = np.where(cells, np.ceil(largest * rng.choice([1.0, 2.0, 4.0])) + 1.0, 0.0)
-    levels = problem.levels
+    levels, prices = problem.levels, Prices.even(price)
     up, down = np.maximum(levels.upper, levels.sliding / 2), np.maximum(levels.lower, levels.sliding / 2)
     return {
-        "interval": interval_formulation(problem, cells, none, price, price),
+        "interval": interval_formulation(problem, cells, none, prices),
         "combined": combined_formulation(
-            problem, cells, none, price, price, 10 * largest * price, 4 * largest
+            problem, cells, none, Prices.even(price, 10 * largest * price), 4 * largest
         ),
-        "rounding": summed(problem, rounding_formulation(problem, cells, base, 0, price)),
-        "steps": summed(problem, rounding_formulation(problem, cells, base, 1, price)),
+        "rounding": summed(problem, rounding_formulation(problem, cells, base, 0, prices)),
+        "steps": summed(problem, rounding_formulation(problem, cells, base, 1, prices)),
         "perturbation": summed(
             problem,
-            with_senses(perturbation_formulation(problem, cells, 2 * base, price), problem, cells, up, down),
+            with_senses(perturbation_formulation(problem, cells, 2 * base, prices), problem, cells, up, down),
         ),
     }
 
@@ -131,7 +131,10 @@ def test_rounding_agrees_with_all_roundings_there_are() -> None:
     assert np.isfinite(best)
     _, cost = agree(
         problem,
-        summed(problem, rounding_formulation(problem, ~problem.forced, np.full(9, base), 0, np.ones(9))),
+        summed(
+            problem,
+            rounding_formulation(problem, ~problem.forced, np.full(9, base), 0, Prices.even(np.ones(9))),
+        ),
     )
     assert cost == best
 
@@ -141,8 +144,8 @@ def test_joined_formulations_speak_for_their_cells() -> None:
     grid = TwoWay(FIGURE_004)
     problem = grid.problem([(2, 3)], 10, 12, weights=np.ones(16))
     leaves, one = grid.table.is_leaf, np.ones(16)
-    inner = interval_formulation(problem, leaves, np.zeros(16, dtype=bool), one, one)
-    totals = rounding_formulation(problem, ~leaves, np.where(leaves, 0.0, 10.0), 0, one)
+    inner = interval_formulation(problem, leaves, np.zeros(16, dtype=bool), Prices.even(one))
+    totals = rounding_formulation(problem, ~leaves, np.where(leaves, 0.0, 10.0), 0, Prices.even(one))
     formulation = joined([(leaves, inner), (~leaves, totals.formulation)])
     outcome, cost = agree(problem, formulation)
     assert outcome is Outcome.OPTIMAL

@@ -11,7 +11,7 @@ from tablecloak.methods.intervals import hidden_by_mark, stated
 from tablecloak.methods.unified import CuttingPlaneModel, interval_formulation
 from tablecloak.methods.unified import local_separation as module
 from tablecloak.methods.unified.local_separation import LocalStartSettings, local_protection_cuts
-from tablecloak.model import Mark, all_requirements
+from tablecloak.model import Mark, Prices, all_requirements
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.testing import KINDS, random_problem
 
@@ -51,7 +51,9 @@ def test_one_program_of_all_requirements_and_equations_needs_no_more_rows_for_it
     problem = random_problem(kind, np.random.default_rng(8))
     requirements, weights = all_requirements(problem), np.where(hidden_by_mark(problem), 0.0, problem.weights)
     cuts = local_protection_cuts(problem, weights, weights, requirements, NEVER)
-    formulation = interval_formulation(problem, ~problem.forced, hidden_by_mark(problem), weights, weights)
+    formulation = interval_formulation(
+        problem, ~problem.forced, hidden_by_mark(problem), Prices.even(weights)
+    )
     bounds: list[float] = []
 
     def tell(phase: str, done: int, total: int, incumbent: float | None = None, bound: float = 0.0) -> None:

@@ -1,6 +1,7 @@
 """Parts of the perturbation methods: controlled tabular adjustment, ranges, integer units."""
 
 from tablecloak.methods.adjustment.formulation import formulate, price_unit
+from tablecloak.methods.adjustment.given_ranges import CellNumbers, given_ranges
 from tablecloak.methods.adjustment.integer_units import IntegerUnits, is_additive
 from tablecloak.methods.adjustment.least_squares import (
     least_squares_move,
@@ -32,6 +33,7 @@ __all__ = [
     "AdjustmentSearch",
     "AdjustmentSettings",
     "Attempt",
+    "CellNumbers",
     "IntegerUnits",
     "Move",
     "Perturber",
@@ -40,6 +42,7 @@ __all__ = [
     "check_shown",
     "cost_of",
     "formulate",
+    "given_ranges",
     "is_additive",
     "is_closed",
     "least_squares_move",

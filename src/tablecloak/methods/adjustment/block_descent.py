@@ -113,8 +113,9 @@ class Descent:
     def _block(self, size: int) -> Bools:
         """A random cell where others pay for sensitive ones, and cells that share equations with it."""
         adjustment, uniform = self.adjustment, self.settings.uniform_odds
-        weights = adjustment.problem.weights
-        paid = np.where(adjustment.problem.sensitive, 0.0, weights * np.abs(self.best.moved))
+        moved, prices = self.best.moved, adjustment.problem.applied_prices
+        price = np.where(moved > 0, prices.up, prices.down)
+        paid = np.where(adjustment.problem.sensitive, 0.0, price * np.abs(moved))
         heat = self._across[adjustment.choice] @ (abs(self._rows) @ paid)
         total = float(heat.sum())
         odds = heat / total if total > 0 else np.full(heat.size, 1 / heat.size)
@@ -143,7 +144,8 @@ class Descent:
         rows = np.zeros(self._rows.shape[0])
         rows[np.unique(adjustment.columns[:, block].indices)] = 1.0
         met = self._across @ rows
-        price = np.maximum(adjustment.cost[: adjustment.size] - np.abs(adjustment.basis.T @ self.prices), 0.0)
+        own = np.minimum(*adjustment.cost[: 2 * adjustment.size].reshape(2, -1))
+        price = np.maximum(own - np.abs(adjustment.basis.T @ self.prices), 0.0)
         between = met >= np.minimum(np.diff(adjustment.columns.indptr), 2)
         rank = np.where(between | (self.best.moved != 0), price, price + 2 * largest)
         near: Ints = np.flatnonzero(adjustment.movable & (met > 0))

@@ -5,7 +5,8 @@ In an equation  sum_i m_i d_i = 0  no cell can move more than all others togethe
 
     sum_(i != p) |m_i| x_i - |m_p| x_p  >=  |m_p| l_p - sum_(i != p) |m_i| l_i  >  0,
 
-and  sum_i w_i l_i  plus the least  sum_i w_i x_i  over these rows is a lower bound. The relaxation of the senses does
+and  sum_i w_i l_i  plus the least  sum_i w_i x_i  over these rows is a lower bound (w_i: the price of the side on which
+the cell must be, else of the cheaper one). The relaxation of the senses does
 not contain it: there a sensitive cell may stand still at the price of its level.
 """
 
@@ -28,7 +29,9 @@ def distance_bound(adjustment: AdjustmentModel, seconds: float = math.inf) -> fl
         ranges.both, either, np.where(ranges.rises, ranges.up_low, np.where(ranges.falls, ranges.down_low, 0))
     )
     highest = np.maximum.reduce([ranges.high, -ranges.low, ranges.up_high, ranges.down_high, least])
-    weights, unit = problem.weights, problem.table.unit
+    prices, unit = problem.applied_prices, problem.table.unit
+    one_sided = np.where(ranges.rises, prices.up, prices.down)
+    weights = np.where(ranges.rises ^ ranges.falls, one_sided, prices.least)
     base = float(weights @ least) * unit
     matrix = csr_array(abs(adjustment.columns))
     of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -33,7 +33,8 @@ from tablecloak.progress import Progress
 
 def price_unit(problem: Problem) -> float:
     """The unit of costs in programs, so that they are around one."""
-    positive = problem.weights[problem.weights > 0]
+    mean = problem.applied_prices.mean
+    positive = mean[mean > 0]
     return (float(positive.mean()) if positive.size else 1.0) * length_unit(problem)
 
 
@@ -45,7 +46,7 @@ def formulate(problem: Problem, ranges: Ranges, counted: bool, *, additive: bool
     """
     unit, cells = problem.table.unit, ~problem.forced
     furthest = np.maximum.reduce([ranges.high, -ranges.low, ranges.up_high, ranges.down_high]) * unit
-    prices = problem.weights / price_unit(problem)
+    prices = problem.applied_prices.per(price_unit(problem))
     shown = perturbation_formulation(problem, cells, np.where(cells, furthest, 0.0), prices, counted)
     shown = _within(shown, problem, ranges, np.flatnonzero(cells & (furthest > 0)))
     if additive:

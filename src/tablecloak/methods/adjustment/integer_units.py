@@ -140,11 +140,13 @@ class IntegerUnits:
 
     def _prices(self, free: Ints, k: Floats) -> Floats:
         """The marginal prices of a first step up and down from k units."""
-        weights = self.problem.weights
-        weight = np.maximum(weights[free], 1e-9 * float(weights.max(initial=1.0)) + 1e-12)
+        prices = self.problem.applied_prices
+        least = 1e-9 * float(prices.mean.max(initial=1.0)) + 1e-12
+        up, down = (np.maximum(price[free], least) for price in (prices.up, prices.down))
         if self.squares:
-            return np.concatenate([weight * (2 * k + 1), weight * (1 - 2 * k)])
-        return np.concatenate([weight * (np.abs(k + 1) - np.abs(k)), weight * (np.abs(k - 1) - np.abs(k))])
+            return np.concatenate([up * (2 * k + 1), down * (1 - 2 * k)])
+        rising, falling = np.where(k >= 0, up, -down), np.where(k <= 0, down, -up)
+        return np.concatenate([rising, falling])
 
 
 def _sums(equations: csr_array, units: Floats) -> Ints:

@@ -89,9 +89,10 @@ class _SenseSearch:
         self.adjustment, self.length = adjustment, adjustment.scale
         self.matrix = csr_array(adjustment.basis)
         self.across = csr_array(adjustment.basis.T)
-        positive = problem.weights[problem.weights > 0]
+        weights = problem.applied_prices.mean
+        positive = weights[weights > 0]
         mean = float(positive.mean()) if positive.size else 1.0
-        self.true_weights = problem.weights / mean
+        self.true_weights = weights / mean
         self.weights = np.maximum(self.true_weights, adjustment.settings.least_squares.least_weight)
         self.factor = mean * (self.length * problem.table.unit) ** 2
         choice, scale = adjustment.choice, self.length
@@ -189,4 +190,4 @@ def towards_least_squares(
 
 def square_sum(problem: Problem, moved: Floats) -> float:
     """sum_i w_i (v_i - a_i)^2 of a move in data units."""
-    return float(problem.weights @ moved**2) * problem.table.unit**2
+    return float(problem.applied_prices.mean @ moved**2) * problem.table.unit**2

@@ -1,10 +1,11 @@
 """Controlled tabular adjustment as a linear program over senses: its arrays.
 
-Cell i is moved by d_i units, M d = 0, at the cost w_i |d_i|. A sensitive cell p rises by u_p..U_p or falls by
-l_p..L_p. Over both, the largest convex function below the cost is w|d| outside -l..u and the chord between: so
+Cell i is moved by d_i units, M d = 0, at the cost w_i+ d_i above its value and w_i- |d_i| below it (by default its
+weight on both sides). A sensitive cell p rises by u_p..U_p or falls by l_p..L_p. Over both, the largest convex function
+below the cost is that outside -l..u and the chord between: so
 
     d = -l + m + r - f,    0 <= m <= l + u,   0 <= r <= U - u,   0 <= f <= L - l,
-    cost  w l + w (u - l) / (l + u) m + w r + w f
+    cost  w- l + (w+ u - w- l) / (l + u) m + w+ r + w- f
 
 is the linear relaxation of the model with binary senses, without a row more than the table has (m = (l + u) y). Given
 senses are bounds (down: m = r = 0; up: m = l + u, f = 0). With y binary the rows r <= (U - u) y, f <= (L - l)(1 - y)
@@ -64,13 +65,20 @@ class AdjustmentModel:
         fall = np.where(ranges.falls, ranges.down_high - ranges.down_low, -ranges.low)
         self.rise, self.fall = np.where(falls_only, 0.0, rise), np.where(rises_only, 0.0, fall)
         self.middle = (ranges.down_low + ranges.up_low)[self.choice]
-        slope = (ranges.up_low - ranges.down_low)[self.choice] / self.middle
         self.scale = _length_scale(ranges)
-        weights = problem.weights
-        self.cost_scale = max(float(weights.max(initial=0.0)) / settings.program.largest_cost, 1.0)
-        self.cost = np.concatenate([weights, weights, weights[self.choice] * slope]) / self.cost_scale
+        prices = problem.applied_prices
+        largest = max(float(side.max(initial=0.0)) for side in (prices.up, prices.down))
+        self.cost_scale = max(largest / settings.program.largest_cost, 1.0)
+        self.cost = np.concatenate([prices.up, prices.down, self._chord()]) / self.cost_scale
         self.right = -(self.basis @ self.offset) / self.scale
         self.matrix = csc_array(hstack([self.basis, -self.basis, self.basis[:, self.choice]]))
+
+    def _chord(self) -> Floats:
+        """The slope of the cost of each cell with a choice between the least that it falls and rises."""
+        ranges, choice, prices = self.ranges, self.choice, self.problem.applied_prices
+        rises, falls = ranges.up_low[choice], ranges.down_low[choice]
+        up, down = prices.up[choice], prices.down[choice]
+        return np.asarray(up * ((rises - falls) / self.middle) + (up - down) * (falls / self.middle))
 
     @property
     def size(self) -> int:
@@ -89,7 +97,9 @@ class AdjustmentModel:
 
     def cost_of_objective(self, objective: float, cells: Ints | slice = slice(None)) -> float:
         """The cost of a move of some cells from the objective of their program."""
-        constant = float(self.problem.weights[cells] @ np.abs(self.offset[cells]))
+        prices, offset = self.problem.applied_prices, self.offset
+        sides = np.where(offset > 0, prices.up, prices.down)
+        constant = float(sides[cells] @ np.abs(offset[cells]))
         return (objective * self.cost_scale * self.scale + constant) * self.problem.table.unit
 
     def moved(self, x: Floats) -> Floats:

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
-from tablecloak.methods.adjustment.model import AdjustmentModel, Move
+from tablecloak.methods.adjustment.model import AdjustmentModel, Move, is_closed
 from tablecloak.methods.adjustment.reach import Ranges, cost_of
 from tablecloak.methods.adjustment.settings import AdjustmentSettings
 from tablecloak.model import Problem
@@ -134,6 +134,35 @@ class Adjustment(AdjustmentModel):
         if found.values.size:
             self._used |= (found.values > 0) & (high > low)
         return None if found.outcome is Outcome.INFEASIBLE else found
+
+    def narrowest(self, move: Move, deadline: Deadline) -> Move:
+        """A move with the same senses that moves no cell further where that costs, and all together least.
+
+        The move itself where no side is free of charge, and where the time is up.
+        """
+        prices = self.problem.prices
+        if prices is None or not prices.free_sides.any() or deadline.passed():
+            return move
+        senses = self.senses(move.moved)
+        low, high = self._bounds(senses)
+        way = move.moved - self.offset
+        way[self.choice] -= self.middle * senses
+        now = np.concatenate([np.maximum(way, 0.0), np.maximum(-way, 0.0)]) / self.scale
+        own = np.arange(2 * self.size)
+        high[own] = np.where(self.cost[own] > 0, np.minimum(now, high[own]), high[own])
+        found = solve_mip(
+            self.matrix,
+            (low, high),
+            (self.right, self.right),
+            (np.arange(self.cost.size) < 2 * self.size).astype(float),
+            np.zeros(self.cost.size, dtype=bool),
+            MipOptions(seconds=deadline.left),
+        )
+        if found.outcome is not Outcome.OPTIMAL:
+            return move
+        moved = self.moved(found.values)
+        cost = cost_of(self.problem, moved)
+        return Move(moved, cost, np.zeros(0)) if is_closed(cost, move.cost) else move
 
     # ------------------------------------------------------------------ a start
 
@@ -267,7 +296,7 @@ class _SenseBlock:
             vstack([matrix, links]),
             (low, high),
             (np.concatenate([right, np.full(link_high.size, -np.inf)]), np.concatenate([right, link_high])),
-            np.concatenate([cost[cells], cost[cells], cost[2 * whole.size :][mine] * middle]),
+            np.concatenate([cost[cells], cost[whole.size + cells], cost[2 * whole.size :][mine] * middle]),
             np.concatenate([np.zeros(2 * size, dtype=bool), self.binary]),
             MipOptions(
                 seconds=limits.seconds,

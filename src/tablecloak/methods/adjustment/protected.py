@@ -23,7 +23,7 @@ from tablecloak.methods.adjustment.formulation import formulate, in_costs, price
 from tablecloak.methods.adjustment.integer_units import IntegerUnits, is_additive
 from tablecloak.methods.adjustment.leaf_perturbation import leaf_move
 from tablecloak.methods.adjustment.programs import Adjustment
-from tablecloak.methods.adjustment.reach import Range, Ranges, ReachRule, cost_of, pattern_of, ranges_of
+from tablecloak.methods.adjustment.reach import Range, Ranges, cost_of, pattern_of
 from tablecloak.methods.adjustment.reweighted_start import quick_move
 from tablecloak.methods.adjustment.settings import AdjustmentSettings
 from tablecloak.methods.base import Proposal, Run
@@ -34,6 +34,7 @@ from tablecloak.methods.unified import (
     ModelSolution,
     ShownFormulation,
     solve_compact_model,
+    without_ties,
 )
 from tablecloak.model import (
     Perturbation,
@@ -108,6 +109,7 @@ class Perturber:
         limit = deadline.share(self.settings.protection.program_share)
         reported = in_costs(problem, self.progress)
         solution = CuttingPlaneModel(problem, shown.formulation, [], [], limit, reported).solve()
+        solution = without_ties(problem, shown.formulation, solution, ([], []), limit)
         return self._attempt(shown, solution, deadline)
 
     def by_sign_annealing(
@@ -158,6 +160,7 @@ class Perturber:
         else:
             reported = in_costs(problem, self.progress)
             solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
+        solution = without_ties(problem, formulation, solution, (levels, widths), limit, compact=compact)
         return self._attempt(shown, solution, deadline)
 
     def _attempt(self, shown: ShownFormulation, solution: ModelSolution, deadline: Deadline) -> Attempt:
@@ -214,15 +217,13 @@ def made(run: Run, work: Callable[[], Made]) -> Made:
 
 
 def open_perturbation(
-    method: str,
     problem: Problem,
-    rule: ReachRule,
+    ranges: Callable[[], Ranges],
     run: Run,
     progress: Progress,
     settings: AdjustmentSettings,
-    given: Callable[[Ranges], Ranges] = lambda ranges: ranges,
 ) -> tuple[Perturber, Attempt | None, Proposal | None]:
-    """The perturbations of a problem (`given`: with senses), and a first one if programs may take long.
+    """The perturbations of a problem within ranges, and a first one if programs may take long.
 
     Without a time limit the first one is audited at once, and is a proposal then.
 
@@ -231,8 +232,7 @@ def open_perturbation(
     """
     quick, first, wrong, perturber, deadline = None, None, None, None, run.deadline
     try:
-        ranges = given(made(run, lambda: ranges_of(method, problem, rule)))
-        perturber = Perturber(problem, ranges, progress, settings)
+        perturber = Perturber(problem, made(run, ranges), progress, settings)
     except InputError as error:
         wrong = error
     with run.stoppable():
@@ -263,11 +263,13 @@ def _audited_leaves(problem: Problem, quick: Attempt | None, run: Run, progress:
     return audited_first(problem, run, progress, lambda: proposal)
 
 
-def out_of_reach(problem: Problem, under: str = "") -> InfeasibleProblem:
+def out_of_reach(
+    problem: Problem, under: str = "", widen: str = "Raise `share` or `least`"
+) -> InfeasibleProblem:
     """The refusal where no perturbation (`under` some conditions) shows all sensitive cells a level away."""
     return InfeasibleProblem(
         f"No perturbation{under} keeps all sensitive cells away from their true values. "
-        "Raise `share` or `least`, or force fewer cells to be published.",
+        f"{widen}, or force fewer cells to be published.",
         cells=problem.table.labels(np.flatnonzero(problem.sensitive)),
         forced=problem.table.labels(np.flatnonzero(problem.forced)),
     )

@@ -21,6 +21,7 @@ than the data: a fraction would betray which cells were moved.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -63,6 +64,13 @@ class ReachRule:
         return max(self.least, 2 * unit)
 
 
+class StatedReach(Protocol):
+    """What is stated of the distance between what is shown and the truth."""
+
+    def stated(self, shown: Floats, unit: float) -> Floats:
+        """The reach of every cell."""
+
+
 def next_nice(numbers: Floats) -> Floats:
     """The next of 1, 2, 5 times a power of ten at or above positive numbers."""
     power = np.floor(np.log10(numbers))
@@ -80,7 +88,7 @@ class Ranges:
     they fall. f(v) = constant + rate v (in the units of the table).
     """
 
-    rule: ReachRule
+    rule: StatedReach
     low: Floats
     high: Floats
     up_low: Floats
@@ -209,5 +217,9 @@ def pattern_of(problem: Problem, ranges: Ranges, moved: Floats) -> Perturbation:
 
 
 def cost_of(problem: Problem, moved: Floats) -> float:
-    """sum_i w_i |v_i - a_i|, over all cells."""
+    """sum_i w_i |v_i - a_i|, over all cells, or the prices of both sides and of changing cells."""
+    prices = problem.prices
+    if prices is not None:
+        below, above = (np.maximum(side, 0.0) * problem.table.unit for side in (-moved, moved))
+        return prices.cost(below, above) + prices.touching((moved != 0) & ~problem.must_hide)
     return float(problem.weights @ np.abs(moved)) * problem.table.unit

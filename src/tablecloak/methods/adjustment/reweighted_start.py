@@ -72,14 +72,15 @@ def annealed_senses(adjustment: Adjustment, rng: np.random.Generator) -> Ints:
         return (up <= down).astype(np.int64)
     fixed = np.where(ranges.rises, ranges.up_low, np.where(ranges.falls, -ranges.down_low, 0.0))
     fixed[choice] = np.where(senses == 1, up, -down)
-    weights = adjustment.problem.weights
+    prices = adjustment.problem.applied_prices
+    rising, falling = prices.up[choice], prices.down[choice]
     price = _row_prices(adjustment)
     mine = columns[:, choice]
     typical = float(np.median(np.minimum(up, down)) * price.mean()) or 1.0
     return balanced_senses(
         mine,
         up + down,
-        weights[choice] * (up - down),
+        rising * (up - down) + (rising - falling) * down,
         price,
         columns @ fixed,
         senses,
@@ -95,7 +96,7 @@ def _row_prices(adjustment: Adjustment) -> Floats:
     columns = adjustment.columns
     moves, quantile = adjustment.movable, adjustment.settings.start.price_quantile
     matrix = csr_array(columns[:, np.flatnonzero(moves)])
-    weights = adjustment.problem.weights[moves][matrix.indices]
+    weights = adjustment.problem.applied_prices.mean[moves][matrix.indices]
     of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     order = np.lexsort((weights, of))
     count = np.diff(matrix.indptr)
@@ -114,9 +115,8 @@ def _sparse_move(adjustment: Adjustment, senses: Ints) -> Floats:
     low, high = (end / adjustment.scale for end in adjustment.ends(senses))
     rest = np.clip(0.0, low, high)
     matrix, right = csr_array(adjustment.basis), -(adjustment.basis @ rest)
-    weights = np.maximum(
-        adjustment.problem.weights, 1e-9 * float(adjustment.problem.weights.max(initial=1.0))
-    )
+    weights = adjustment.problem.applied_prices.mean
+    weights = np.maximum(weights, 1e-9 * float(weights.max(initial=1.0)))
     weights = weights / float(weights.mean())
     bend, extra = 1.0, np.zeros(rest.size)
     for number in range(settings.reweightings):

@@ -123,7 +123,7 @@ def repaired(
     deviations are for the few requirements that this does not help. In the end nothing is stated about `allowed` cells.
     """
     most, margins = box_deviation_bounds(problem), settings.margins
-    widener = Widener(problem, problem.weights, deadline)
+    widener = Widener(problem, problem.applied_prices.mean, deadline)
     bounds = np.maximum(bounds[0], 0.0), np.maximum(bounds[1], 0.0)
     for number in range(settings.max_rounds):
         margin = margins[min(number, len(margins) - 1)]

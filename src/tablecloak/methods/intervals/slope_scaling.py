@@ -1,8 +1,8 @@
 """Slope scaling: good safe intervals under a price for touching a cell at all, the starts of `interval_combined`.
 
-    min  sum_i w_i (t [z_i > 0] + z_i)   is approached by linear programs   min  sum_i s_i z_i
+    min  sum_i w_i [z_i > 0] + w_i+ z_i+ + w_i- z_i-   by   min  sum_i (w_i+ + s_i) z_i+ + (w_i- + s_i) z_i-
 
-over the same requirements: a cell that was z long costs s_i = w_i (1 + t / z) a unit next time, so that the price is
+over the same requirements: a cell that was z = z+ + z- long has the slope s_i = w_i / z next time, so that the price is
 right if it stays as long; others keep their last slope. In the end the narrowest intervals on the cells that are
 touched. Cells to start from are those of a cheap suppression pattern, or of a point of the relaxation.
 
@@ -29,7 +29,7 @@ from tablecloak.methods.unified import (
     interval_formulation,
     length_unit,
 )
-from tablecloak.model import Problem, Requirement
+from tablecloak.model import Prices, Problem, Requirement
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import NEGLIGIBLE_LENGTH, OPTIMALITY, Outcome
 
@@ -68,17 +68,17 @@ class SlopeScaling:
         self,
         problem: Problem,
         formulation: Formulation,
-        prices: tuple[float, float],
+        prices: tuple[Prices, float],
         requirements: Sequence[Requirement],
         deadline: Deadline,
         settings: SlopeScalingSettings = SlopeScalingSettings(),
         model: CuttingPlaneSettings = CuttingPlaneSettings(),
     ) -> None:
-        """`prices`: the price of touching a cell, in units of its weight, and the largest length of a side."""
+        """`prices`: those of both sides and of touching, and the largest length of a side."""
         self.problem, self.formulation, self.requirements = problem, formulation, requirements
         self.deadline, self.settings, self._model = deadline, settings, model
-        touch, self._max_length = prices
-        self._fixed = np.where(problem.must_hide, 0.0, touch) * problem.weights
+        self._prices, self._max_length = prices
+        self._fixed = np.where(problem.must_hide, 0.0, self._prices.touched)
         self._cuts: list[ProtectionCut] = []
         self._seen: set[bytes] = set()
 
@@ -98,14 +98,14 @@ class SlopeScaling:
         length = np.full(cells.size, typical) if like is None else np.where(like > 0, like, typical)
         found: list[Floats] = []
         for _ in range(self.settings.max_programs):
-            bounds = self._narrowest(cells, self.problem.weights + self._fixed / length)
+            bounds = self._narrowest(cells, self._fixed / length)
             if bounds is None:
                 break
             cells = ((bounds[0] > 0) | (bounds[1] > 0)) & cells
             if cells.tobytes() in self._seen:
                 break
             self._seen.add(cells.tobytes())
-            narrow = self._narrowest(cells, self.problem.weights)
+            narrow = self._narrowest(cells, 0.0)
             if narrow is not None:
                 x = point_of(self.formulation, *narrow)
                 found += [] if x is None else [x]
@@ -113,11 +113,11 @@ class SlopeScaling:
             length = np.where(total > 0, total, length)
         return found
 
-    def _narrowest(self, cells: Bools, price: Floats) -> SideBounds | None:
-        """The cheapest deviation bounds on some cells at these prices; None if there are none, or no time."""
-        problem = self.problem
+    def _narrowest(self, cells: Bools, slope: Floats | float) -> SideBounds | None:
+        """The cheapest deviation bounds on some cells, with a slope for both sides; None if not in time."""
+        problem, prices = self.problem, Prices(self._prices.up + slope, self._prices.down + slope)
         touchable = cells | problem.must_hide
-        formulation = interval_formulation(problem, touchable, hidden_by_mark(problem), price, price)
+        formulation = interval_formulation(problem, touchable, hidden_by_mark(problem), prices)
         longest = self._max_length / length_unit(problem)
         formulation = replace(formulation, high=np.minimum(formulation.high, longest))
         model = CuttingPlaneModel(

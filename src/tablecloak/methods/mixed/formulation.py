@@ -59,6 +59,7 @@ from tablecloak.model import (
     Mixed,
     Pattern,
     Perturbation,
+    Prices,
     Problem,
     Rounding,
     Suppression,
@@ -170,7 +171,7 @@ def joint_formulation(plan: Plan, steps: int) -> JointFormulation:
     if plan.rounded.any():
         base = np.where(plan.rounded, plan.base, 0.0)
         shown = rounding_formulation(
-            problem, plan.rounded, base, steps, problem.weights, not problem.is_monotone
+            problem, plan.rounded, base, steps, problem.applied_prices, not problem.is_monotone
         )
         reach = shown.reach
         add(plan.rounded, shown.formulation, shown.value)
@@ -222,12 +223,11 @@ def _within(problem: Problem) -> Problem:
 
 def _interval_formulation(plan: Plan) -> Formulation:
     problem, none = plan.problem, np.zeros(plan.exact.size, dtype=bool)
-    weights = problem.weights
-    if problem.is_monotone:
-        return interval_formulation(problem, plan.interval, none, weights, weights)
-    return combined_formulation(
-        problem, plan.interval, none, weights, weights, 0.0 * weights, sufficient_deviation(problem)
-    )
+    prices = problem.applied_prices
+    if problem.is_monotone and prices.touch is None:
+        return interval_formulation(problem, plan.interval, none, prices)
+    prices = Prices(prices.up, prices.down, np.where(problem.must_hide, 0.0, prices.touched))
+    return combined_formulation(problem, plan.interval, none, prices, sufficient_deviation(problem))
 
 
 def _perturbed(plan: Plan) -> tuple[Ranges, ShownFormulation]:

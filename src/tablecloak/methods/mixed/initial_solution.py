@@ -24,6 +24,7 @@ from tablecloak.methods.rounding import (
     AnnealingSettings,
     RoundingSettings,
     anneal,
+    least_change,
     reach_of_hiding,
     takes_long,
 )
@@ -87,8 +88,7 @@ def annealed_numbers(
     if most is not None and steps > most:
         return None
     joint, units = joint_formulation(plan, steps), found.units
-    distance = np.where(plan.rounded, units.amounts(units.distances()), 0.0)
-    bound = float(problem.weights @ distance)
+    bound = least_change(problem, units, plan.rounded)
     return AdditiveNumbers(joint, columns_showing(joint, found.shown), bound, found.tied)
 
 

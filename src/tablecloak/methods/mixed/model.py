@@ -25,7 +25,13 @@ from tablecloak.methods.mixed.plan import MixedParams
 from tablecloak.methods.mixed.settings import MixedSettings
 from tablecloak.methods.mixed.solution import MixedPublication, accepted_with, attainable, refusal_of
 from tablecloak.methods.timed_audit import audit_within
-from tablecloak.methods.unified import CuttingPlaneModel, ModelSolution, length_unit, solve_compact_model
+from tablecloak.methods.unified import (
+    CuttingPlaneModel,
+    ModelSolution,
+    length_unit,
+    solve_compact_model,
+    without_ties,
+)
 from tablecloak.model import Intervals, Mixed, Requirement, box_deviation_bounds
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import LP_PRECISION, Outcome
@@ -100,14 +106,15 @@ class MixedModel:
         problem, formulation, deadline = self.joint.problem, self.joint.formulation, self.deadline
         more = units * problem.table.unit
         levels, widths = (raised(requirements, more, share) for requirements in self.requirements)
+        required = levels, widths
         if self.params.model == "first" and not deadline.passed():
-            found = solve_compact_model(problem, formulation, levels, widths, deadline.left)
+            found = solve_compact_model(problem, formulation, *required, deadline.left)
             if found.values.size or not found.outcome.undecided or offer is None:
-                return found
-        model = CuttingPlaneModel(problem, formulation, levels, widths, deadline, self.progress)
+                return without_ties(problem, formulation, found, required, deadline, compact=True)
+        model = CuttingPlaneModel(problem, formulation, *required, deadline, self.progress)
         if offer is not None:
             model.offer(offer)
-        return model.solve()
+        return without_ties(problem, formulation, model.solve(), required, deadline)
 
     def refusal(self, start: Floats, *, explained: bool) -> InfeasibleProblem:
         """The refusal where nothing meets the requirements, with cells that are open even where all else is vague.

@@ -54,7 +54,7 @@ def attainable(
     """Intervals of cells without weight cut to what the outsider cannot exclude; None where there are no such cells."""
     problem = joint.problem
     loose = joint.plan.interval & (intervals.low < intervals.high)
-    loose &= problem.weights == 0.0
+    loose &= problem.applied_prices.free_sides
     if not loose.any():
         return None
     found = audit(problem, joint.pattern(x, intervals), intervals=True, every_hidden=True, progress=progress)
@@ -105,7 +105,7 @@ def proposal_of(
     first, last = exact.pattern.view(problem), pattern.view(problem)
     same = bool((first.low == last.low).all() and (first.high == last.high).all())
     optimal, bound = answer.outcome is Outcome.OPTIMAL, max(0.0, answer.bound)
-    slack = 20 * LP_PRECISION * max(1.0, bound)
+    slack = 20 * LP_PRECISION * bound + 1e-12
     proven = optimal and abs(before - bound) <= slack and not exact.left_open
     if optimal and not same:
         notes.append("the optimum is proven for the levels as they are; what is printed is blurred")

@@ -15,6 +15,7 @@ from tablecloak.methods.rounding.integer_units import (
     integer_matrix,
     integer_table,
     is_noise,
+    least_change,
     true_leaves,
 )
 from tablecloak.methods.rounding.integral_basis import IntegralBasis, eliminated_basis, leaf_basis
@@ -43,6 +44,7 @@ __all__ = [
     "integer_table",
     "is_noise",
     "leaf_basis",
+    "least_change",
     "reach_of_hiding",
     "takes_long",
     "true_leaves",

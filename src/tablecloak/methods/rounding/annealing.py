@@ -26,7 +26,13 @@ from scipy.sparse import csc_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import InputError, NotApplicable
-from tablecloak.methods.rounding.integer_units import IntegerTable, adds_up, integer_table, true_leaves
+from tablecloak.methods.rounding.integer_units import (
+    IntegerTable,
+    adds_up,
+    integer_table,
+    least_change,
+    true_leaves,
+)
 from tablecloak.methods.rounding.integral_basis import IntegralBasis
 from tablecloak.methods.rounding.settings import AnnealingSettings
 from tablecloak.model import Problem
@@ -96,11 +102,10 @@ def annealed_rounding(
     progress("annealing", 1, 1)
     if basis is None or jump is None or not _is_rounding(problem, units, jump):
         return None
-    distance = np.where(problem.forced, 0, units.distances())
     return AnnealedRounding(
         units.amounts(units.values + jump),
         _reach(jump, units.base),
-        float(problem.weights @ units.amounts(distance)),
+        least_change(problem, units, ~problem.forced),
         units,
         basis.tied,
     )

@@ -52,6 +52,16 @@ class IntegerTable:
         return f"<confidential IntegerTable: {self.values.size} cells, base {self.base} units>"
 
 
+def least_change(problem: Problem, units: IntegerTable, cells: Bools) -> float:
+    """A lower bound on the cost of rounding some cells: each of them goes to a next multiple."""
+    if problem.prices is None:
+        return float(problem.weights @ units.amounts(np.where(cells, units.distances(), 0)))
+    prices, rest = problem.prices.only(cells), units.values % units.base
+    down, up = units.amounts(rest), units.amounts(-units.values % units.base)
+    least = np.minimum(prices.down * down, prices.up * up)
+    return float(least.sum()) + prices.touching((rest > 0) & ~problem.must_hide)
+
+
 def true_leaves(table: Table) -> Bools:
     """Leaves that are no sums of a linked table."""
     return np.asarray(table.is_leaf & ~table.is_virtual)

@@ -30,3 +30,4 @@ from tablecloak.methods.unified.shown_values import (
     sum_constraints,
     with_senses,
 )
+from tablecloak.methods.unified.ties import without_ties

@@ -543,4 +543,5 @@ class CuttingPlaneModel:
 
     def _is_proven(self) -> bool:
         """Whether the incumbent costs no more than the bound."""
-        return math.isfinite(self.cost) and self.cost - self.bound <= OPTIMALITY * max(1.0, abs(self.cost))
+        least = min(1.0, float(np.abs(self.formulation.cost).max(initial=0.0)))
+        return math.isfinite(self.cost) and self.cost - self.bound <= OPTIMALITY * max(least, abs(self.cost))

@@ -8,10 +8,10 @@ c x + constant, and for every cell i the deviation bounds of what is published, 
 | formulation | variables | U, D | objective |
 |---|---|---|---|
 | suppression | x binary | UB x, LB x | w x |
-| intervals | z+, z- >= 0 | z+, z- | w (z+ + z-) |
-| combined | and x binary, z <= bounds times x | z+, z- | v x + w (z+ + z-) |
-| rounding | x binary, v = floor + r x, additive | v + r - a, a - v + r | w \\|v - a\\| |
-| perturbation | z+, z- >= 0, v = a + z+ - z-, additive | v +- reach | w \\|v - a\\| |
+| intervals | z+, z- >= 0 | z+, z- | w+ z+ + w- z- |
+| combined | and x binary, z <= bounds times x | z+, z- | w x + w+ z+ + w- z- |
+| rounding | x binary, v = floor + r x, additive | v + r - a, a - v + r | w+ (v - a)+ + w- (a - v)+ |
+| perturbation | z+, z- >= 0, v = a + z+ - z-, additive | v +- reach | w x + w+ z+ + w- z- |
 
 Attackers add their boxes: their deviation bounds are min(U, UB^k), min(D, LB^k). Two models optimise every formulation:
 the *compact model* with a deviation for every requirement and attacker (`compact_model`), the *cutting-plane model*
@@ -31,7 +31,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import is_network
-from tablecloak.model import Problem, box_deviation_bounds
+from tablecloak.model import Prices, Problem, box_deviation_bounds
 from tablecloak.solvers import Outcome
 
 
@@ -108,6 +108,13 @@ class Formulation:
     constant: float = 0.0
     switches: Ints | None = None
     """For each variable the binary one without which it is 0 (-1: none)."""
+    widths: Floats | None = None
+    """What each variable adds to the total width, in units of `length_unit`: the second objective (see `ties`)."""
+
+    @property
+    def width(self) -> Floats:
+        """`widths`, filled with 0 where there are none."""
+        return np.zeros(self.size) if self.widths is None else self.widths
 
     @property
     def switch(self) -> Ints:
@@ -169,6 +176,7 @@ def joined(parts: list[tuple[Bools, Formulation]], additive: LinearConstraints |
         together("touched"),
         sum(each.constant for each in formulations),
         _shifted([each.switch for each in formulations]),
+        np.concatenate([each.width for each in formulations]),
     )
     return joint if additive is None else joint.with_constraints(additive)
 
@@ -236,10 +244,8 @@ def length_unit(problem: Problem) -> float:
     return float(np.median(levels[levels > 0])) if (levels > 0).any() else problem.table.unit
 
 
-def interval_formulation(
-    problem: Problem, cells: Bools, hidden: Bools, up: Floats, down: Floats
-) -> Formulation:
-    """Cells are published as [a - z-, a + z+] at prices `up` and `down` per unit of length; `hidden` ones not at all.
+def interval_formulation(problem: Problem, cells: Bools, hidden: Bools, prices: Prices) -> Formulation:
+    """Cells are published as [a - z-, a + z+] at prices per unit of length of each side; `hidden` ones not at all.
 
     Variables are lengths in units of `length_unit`.
     """
@@ -249,7 +255,7 @@ def interval_formulation(
     endless = np.where(cells & hidden, np.inf, 0.0)
     columns = 2 * count
     return Formulation(
-        unit * np.concatenate([up[mine], down[mine]]),
+        unit * np.concatenate([prices.up[mine], prices.down[mine]]),
         np.zeros(columns),
         np.concatenate([above[mine], below[mine]]) / unit,
         np.zeros(columns, dtype=bool),
@@ -257,13 +263,14 @@ def interval_formulation(
         Affine(endless, at_cells(mine, size, 0, columns, unit)),
         Affine(endless, at_cells(mine, size, count, columns, unit)),
         Affine((cells & hidden).astype(float), csr_array((size, columns))),
+        widths=np.ones(columns),
     )
 
 
 def combined_formulation(
-    problem: Problem, cells: Bools, hidden: Bools, up: Floats, down: Floats, fixed: Floats, most: float
+    problem: Problem, cells: Bools, hidden: Bools, prices: Prices, most: float
 ) -> Formulation:
-    """Intervals with a price `fixed` for touching a cell at all (x = 1), each side at most `most` long."""
+    """Intervals with prices of both sides and of touching a cell at all (x = 1), each side at most `most` long."""
     size, mine = cells.size, np.flatnonzero(cells & ~hidden)
     count, unit = mine.size, length_unit(problem)
     below, above = (np.minimum(bound, most) / unit for bound in box_deviation_bounds(problem))
@@ -275,7 +282,7 @@ def combined_formulation(
         for side, bound in ((1, above), (2, below))
     ]
     return Formulation(
-        np.concatenate([fixed[mine], unit * up[mine], unit * down[mine]]),
+        np.concatenate([prices.touched[mine], unit * prices.up[mine], unit * prices.down[mine]]),
         np.zeros(columns),
         np.concatenate([np.ones(count), above[mine], below[mine]]),
         np.arange(columns) < count,
@@ -284,6 +291,7 @@ def combined_formulation(
         Affine(endless, at_cells(mine, size, 2 * count, columns, unit)),
         Affine((cells & hidden).astype(float), at_cells(mine, size, 0, columns)),
         switches=np.concatenate([np.full(count, -1), binary, binary]),
+        widths=(np.arange(columns) >= count).astype(float),
     )
 
 

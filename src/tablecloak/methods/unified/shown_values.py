@@ -34,7 +34,7 @@ from tablecloak.methods.unified.formulation import (
     length_unit,
     switched,
 )
-from tablecloak.model import Problem
+from tablecloak.model import Prices, Problem
 from tablecloak.solvers import INTEGER_QUOTIENT
 
 
@@ -68,12 +68,14 @@ def sum_constraints(equations: csr_array, values: Floats, shown: Affine) -> Line
 
 
 def rounding_formulation(
-    problem: Problem, cells: Bools, base: Floats, steps: int, weights: Floats, counted: bool = False
+    problem: Problem, cells: Bools, base: Floats, steps: int, prices: Prices, counted: bool = False
 ) -> ShownFormulation:
     """Cells are rounded to multiples of their base (0: shown exactly), up to `steps` multiples further on each side.
 
-    Without `counted` multiples that steps could move count as touched; with it a binary variable says whether.
+    Without `counted` multiples that steps could move count as touched; with it, and with prices of touching, a binary
+    variable says whether.
     """
+    counted = counted or prices.touch is not None
     value, size = problem.table.values, cells.size
     rounded = cells & (base > 0)
     safe_base = np.where(rounded, base, 1.0)
@@ -81,7 +83,7 @@ def rounding_formulation(
     is_multiple = np.abs(value / safe_base - multiple) < INTEGER_QUOTIENT
     floor = np.where(is_multiple, multiple, np.floor(value / safe_base)) * safe_base
     if steps == 0:
-        return _zero_restricted(problem, rounded, np.where(rounded, floor, value), base, is_multiple, weights)
+        return _zero_restricted(problem, rounded, np.where(rounded, floor, value), base, is_multiple, prices)
     mine = np.flatnonzero(rounded)
     still = np.flatnonzero(is_multiple[mine] & counted)
     count, columns = mine.size, 3 * mine.size + still.size
@@ -95,18 +97,27 @@ def rounding_formulation(
     one, none = diags_array(np.ones(count)), csr_array((count, still.size))
     # k - z+ + z- = (a - floor) / r
     moves = LinearConstraints(csr_array(hstack([one, -one, one, none])), rest, rest)
-    most, price = np.full(count, steps + 1.0), weights[mine] * base[mine]
+    most, touch = np.full(count, steps + 1.0), _touching(problem, prices)
+    up, down = (price[mine] * base[mine] for price in (prices.up, prices.down))
     surely = rounded & ~(is_multiple & counted)
+    longer = base[mine] / length_unit(problem)
     formulation = Formulation(
-        np.concatenate([np.zeros(count), price, price, np.zeros(still.size)]),
+        np.concatenate([np.zeros(count), up, down, touch[mine[still]]]),
         np.concatenate([low, np.zeros(2 * count + still.size)]),
         np.concatenate([high, most, most, np.ones(still.size)]),
         (np.arange(columns) < count) | (np.arange(columns) >= 3 * count),
         moves.stacked(_unless_touched(still, low[still], high[still], 3 * count)),
         *_deviation_bounds(value, shown, reach),
         Affine(surely.astype(float), at_cells(mine[still], size, 3 * count, columns)),
+        constant=float(touch[surely].sum()),
+        widths=np.concatenate([np.zeros(count), longer, longer, np.zeros(still.size)]),
     )
     return ShownFormulation(formulation, shown, reach)
+
+
+def _touching(problem: Problem, prices: Prices) -> Floats:
+    """The prices of touching the cells that need not be touched."""
+    return np.where(problem.must_hide, 0.0, prices.touched)
 
 
 def _unless_touched(still: Ints, low: Floats, high: Floats, first: int) -> LinearConstraints:
@@ -123,7 +134,7 @@ def _unless_touched(still: Ints, low: Floats, high: Floats, first: int) -> Linea
 
 
 def _zero_restricted(
-    problem: Problem, rounded: Bools, floor: Floats, base: Floats, is_multiple: Bools, weights: Floats
+    problem: Problem, rounded: Bools, floor: Floats, base: Floats, is_multiple: Bools, prices: Prices
 ) -> ShownFormulation:
     """Rounding up or down: one binary variable for each cell that is no multiple of its base."""
     value, size = problem.table.values, rounded.size
@@ -131,16 +142,18 @@ def _zero_restricted(
     count = mine.size
     shown = Affine(floor, at_cells(mine, size, 0, count, base[mine]))
     rest = value[mine] - floor[mine]
-    reach = np.where(rounded, base, 0.0)
+    reach, further = np.where(rounded, base, 0.0), base[mine] - 2.0 * rest
+    up, down = prices.up[mine], prices.down[mine]
     formulation = Formulation(
-        weights[mine] * (base[mine] - 2.0 * rest),
+        up * further + (up - down) * rest,
         np.zeros(count),
         np.ones(count),
         np.ones(count, dtype=bool),
         LinearConstraints.none(count),
         *_deviation_bounds(value, shown, reach),
         Affine((rounded & ~is_multiple).astype(float), csr_array((size, count))),
-        constant=float(weights[mine] @ rest),
+        constant=float(down @ rest) + float(_touching(problem, prices)[mine].sum()),
+        widths=further / length_unit(problem),
     )
     return ShownFormulation(formulation, shown, reach)
 
@@ -152,16 +165,20 @@ def _deviation_bounds(value: Floats, shown: Affine, reach: Floats) -> tuple[Affi
 
 
 def perturbation_formulation(
-    problem: Problem, cells: Bools, reach: Floats, weights: Floats, counted: bool = False
+    problem: Problem, cells: Bools, reach: Floats, prices: Prices, counted: bool = False
 ) -> ShownFormulation:
-    """Cells are shown within `reach` of the truth; with `counted` a binary variable says whether it is changed."""
+    """Cells are shown within `reach` of the truth.
+
+    With `counted`, and with prices of touching, a binary variable of each cell says whether it is changed.
+    """
+    counted = counted or prices.touch is not None
     value, size = problem.table.values, cells.size
     mine = np.flatnonzero(cells & (reach > 0))
     count, unit = mine.size, length_unit(problem)
     columns = (3 if counted else 2) * count
     moves = at_cells(mine, size, 0, columns, unit) - at_cells(mine, size, count, columns, unit)
     shown = Affine(value.copy(), csr_array(moves))
-    limit, price = reach[mine] / unit, unit * weights[mine]
+    limit, touch = reach[mine] / unit, _touching(problem, prices)[mine]
     constraints = LinearConstraints.none(columns)
     if counted:
         sides, binary = np.arange(2 * count), 2 * count + np.tile(np.arange(count), 2)
@@ -169,13 +186,14 @@ def perturbation_formulation(
         constraints = LinearConstraints(links, np.full(2 * count, -np.inf), np.zeros(2 * count))
     touched = at_cells(mine, size, 2 * count, columns) if counted else csr_array((size, columns))
     formulation = Formulation(
-        np.concatenate([price, price, np.zeros(columns - 2 * count)]),
+        np.concatenate([unit * prices.up[mine], unit * prices.down[mine], touch[: columns - 2 * count]]),
         np.zeros(columns),
         np.concatenate([limit, limit, np.ones(columns - 2 * count)]),
         np.arange(columns) >= 2 * count,
         constraints,
         *_deviation_bounds(value, shown, np.where(cells, reach, 0.0)),
         Affine(np.zeros(size), touched),
+        widths=(np.arange(columns) < 2 * count).astype(float),
     )
     return ShownFormulation(formulation, shown, np.where(cells, reach, 0.0))
 
@@ -213,6 +231,7 @@ def with_senses(
             formulation.touched.extended(number),
             formulation.constant,
             np.concatenate([formulation.switch, np.full(number, -1)]),
+            np.concatenate([formulation.width, zero]),
         ),
         shown.value.extended(number),
         shown.reach,

@@ -1,0 +1,326 @@
+"""Prices of each side and of touching: every method against programs of its own (`first_models`) on random tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from first_models import interval_program, perturbation_program, rounding_program
+from tablecloak.arrays import Floats
+from tablecloak.errors import InfeasibleProblem, InputError
+from tablecloak.model import Intervals, Levels, Mark, Prices, Problem, Status, Table
+from tablecloak.protection import protect
+from tablecloak.testing import KINDS, assert_protected, random_problem
+
+EXACT = {"grid": 0.0, "asymmetry": 0.0}
+
+
+def rescaled(problem: Problem, scale: str, rng: np.random.Generator) -> Problem:
+    """The problem in tenths, or with some leaves far larger than the others; levels stay shares of the values."""
+    if scale == "counts" or problem.attackers:
+        return problem
+    table = problem.table
+    factor = {"decimals": 0.01, "mixed": 1.0}[scale]
+    if scale == "decimals":
+        decimals, values = 2, np.round(table.values * factor, 2)
+    else:  # any deviation M d = 0 added to the table gives another one
+        basis = np.linalg.svd(table.equations.toarray())[2][
+            np.linalg.matrix_rank(table.equations.toarray()) :
+        ]
+        far = np.rint(basis[int(rng.integers(len(basis)))] * 1e4) if len(basis) else np.zeros(len(table))
+        if not len(basis) or np.abs(table.equations @ far).max(initial=0.0) > 1e-9:
+            return problem
+        decimals, values = 0, table.values + far
+    if scale == "mixed" and (values < 0).any():
+        values = values + 0.0
+    made = Table.from_equations(values, table.equations, table.equations @ values, decimals=decimals)
+    share = {"decimals": factor, "mixed": 1.0}[scale]
+    levels = Levels.of(len(table), *(share * level for _, level in problem.levels.named()))
+    return Problem.of(
+        made,
+        problem.sensitive,
+        levels,
+        forced=problem.forced,
+        hidden=problem.must_hide & ~problem.sensitive,
+        weights=problem.weights,
+        widen=True,
+    )
+
+
+def priced(problem: Problem, rng: np.random.Generator, *, touch: bool, zeros: bool = False) -> Problem:
+    """Random prices of both sides, decimals among them, over three orders of magnitude; some 0."""
+    size = len(problem.table)
+
+    def prices() -> Floats:
+        found = np.round(10.0 ** rng.uniform(-1, 2, size), 2)
+        return np.where(rng.random(size) < 0.3, 0.0, found) if zeros else found
+
+    level = max(float(each.max(initial=0.0)) for _, each in problem.levels.named()) or 1.0
+    touching = np.round(prices() * level, 2) if touch else None
+    return replace(problem, prices=Prices(prices(), prices(), touching))
+
+
+def without_marks(problem: Problem, *, forced: bool = False) -> Problem:
+    """The problem without cells that must be hidden, though not sensitive; `forced`: and without forced ones."""
+    free = (problem.must_hide & ~problem.sensitive) | (problem.forced & forced)
+    marks = np.where(free, Mark.FREE, problem.marks)
+    return replace(problem, marks=marks.astype(problem.marks.dtype))
+
+
+def cases(rounds: int, number: int, **options: bool) -> list[tuple[str, int, Problem]]:
+    """Priced random problems of all kinds and scales."""
+    found = []
+    for kind in KINDS:
+        for seed in range(rounds):
+            rng = np.random.default_rng([number, seed, KINDS.index(kind)])
+            problem = random_problem(
+                kind, rng, insiders=int(seed % 4 == 3), sliding=bool(seed % 2), negative=seed % 5 == 4
+            )
+            problem = rescaled(problem, ("counts", "decimals", "mixed")[seed % 3], rng)
+            found.append((kind, seed, priced(problem, rng, **options)))
+    return found
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_partial_intervals_reach_the_optimum_of_the_first_model(zeros: bool) -> None:
+    compared = 0
+    for kind, seed, problem in cases(9, 1, touch=False, zeros=zeros):
+        program, lengths = interval_program(problem, problem.prices.up, problem.prices.down)
+        found = program.solve()
+        model = "first" if seed == 2 else "second"
+        if found is None:
+            with pytest.raises(InfeasibleProblem):
+                protect(problem, "interval-partial")
+            continue
+        result = protect(problem, "interval-partial", params={**EXACT, "model": model})
+        assert_protected(problem, result.pattern)
+        assert result.status is Status.OPTIMAL, (kind, seed)
+        slack = 1e-5 * found[0] + 1e-6
+        assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
+        assert result.bound == pytest.approx(found[0], abs=slack)
+        if zeros:
+            stated = [lengths_of(problem, result.pattern)[k] for k in range(len(lengths))]
+            for column, length in zip(lengths, stated, strict=True):
+                if program.cost[column] > 0:
+                    program.high[column] = min(program.high[column], length)
+            narrowest = program.solve([float(i in set(lengths)) for i in range(len(program.cost))])
+            assert sum(stated) <= narrowest[0] * (1 + 1e-5) + 1e-3 * problem.table.unit, (kind, seed)
+        compared += 1
+    assert compared > 40
+
+
+def lengths_of(problem: Problem, pattern: Intervals) -> list[float]:
+    """The lengths above and below of the cells that are neither forced nor hidden by mark, in turn."""
+    mine = ~problem.forced & (problem.sensitive | ~problem.must_hide)
+    value = problem.table.values
+    return np.stack([pattern.high - value, value - pattern.low], axis=1)[mine].ravel().tolist()
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_combined_intervals_reach_the_optimum_of_the_first_model(zeros: bool) -> None:
+    compared = 0
+    for kind, seed, problem in cases(3, 2, touch=True, zeros=zeros):
+        prices = problem.prices
+        longest = 4.0 * max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
+        found = interval_program(problem, prices.up, prices.down, prices.touch, longest)[0].solve()
+        if found is None:
+            continue
+        result = protect(problem, "interval-combined", params={**EXACT, "reach": 4.0, "seconds": 60.0})
+        assert_protected(problem, result.pattern)
+        slack = 1e-5 * found[0] + 1e-5
+        assert result.bound <= found[0] + slack, (kind, seed)
+        if result.status is Status.OPTIMAL:
+            assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
+            compared += 1
+    assert compared > 15
+
+
+@pytest.mark.parametrize("attackers", [False, True])
+def test_roundings_reach_the_optimum_of_the_first_model(attackers: bool) -> None:
+    compared = 0
+    for kind, seed, marked in cases(9, 3, touch=True):
+        problem = without_marks(marked, forced=True)
+        prices, base = problem.prices, 20.0 * problem.table.unit
+        if seed % 3 != 1:  # smaller levels, which a rounding can meet
+            levels = Levels.of(
+                len(problem.table), *(np.minimum(each, 4.0) for _, each in problem.levels.named())
+            )
+            problem = replace(problem, levels=levels)
+        program = rounding_program(problem, base, prices.up, prices.down, prices.touch, attackers=attackers)
+        found = program.solve()
+        try:
+            result = protect(
+                problem, "round-controlled", params={"base": base, "steps": 0, "protect": attackers}
+            )
+        except InfeasibleProblem:
+            assert found is None
+            continue
+        if found is None:
+            assert not result.audit.safe
+            continue
+        assert result.audit.safe or not attackers
+        assert (result.status is Status.OPTIMAL) is attackers
+        assert result.cost == pytest.approx(found[0], rel=1e-6), (kind, seed)
+        assert result.bound == pytest.approx(found[0], rel=1e-6)
+        compared += 1
+    assert compared > (6 if attackers else 30)
+
+
+def ranges_of_least(problem: Problem, reach: float) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+    """Where cells may be shown within a constant reach, and how far away sensitive ones must be."""
+    a, levels, unit = problem.table.values, problem.levels, problem.table.unit
+    floor, ceiling = a - reach, a + reach
+    floor = np.where((problem.outsider_low >= 0) & (a >= 0), np.maximum(floor, 0.0), floor)
+    half = np.maximum(levels.sliding, unit) / 2
+    away = [np.ceil(np.maximum(level, half) / unit - 1e-9) * unit for level in (levels.upper, levels.lower)]
+    sensitive = problem.sensitive  # its own reach must leave room for its levels
+    ceiling = np.where(sensitive, np.minimum(ceiling, a + reach - levels.lower), ceiling)
+    floor = np.where(sensitive, np.maximum(floor, a - reach + levels.upper), floor)
+    up = np.where(a + away[0] > ceiling + 1e-9, np.nan, away[0])
+    down = np.where(a - away[1] < floor - 1e-9, np.nan, away[1])
+    return (
+        np.where(problem.forced, a, floor),
+        np.where(problem.forced, a, ceiling),
+        (up, down),
+    )
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_perturbations_reach_the_optimum_of_the_first_model(touch: bool) -> None:
+    """With a share of zero the reach is the same for every cell: Figure 12 with floors and ceilings."""
+    compared = 0
+    for kind, seed, marked in cases(9, 4, touch=touch):
+        problem = without_marks(marked)
+        prices = problem.prices
+        reach = 50.0 * problem.table.unit
+        floor, ceiling, least = ranges_of_least(problem, reach)
+        if (np.isnan(least[0]) & np.isnan(least[1]) & problem.sensitive).any():
+            continue
+        stated = np.where(problem.forced, 0.0, reach)
+        found = perturbation_program(
+            problem, floor, ceiling, stated, prices.up, prices.down, prices.touch, least=least
+        ).solve()
+        params = {"share": 0.0, "least": reach, "seconds": 60.0}
+        try:
+            result = protect(problem, "perturb-cell", params=params)
+        except InfeasibleProblem:
+            assert found is None, (kind, seed)
+            continue
+        if found is None:
+            assert not result.audit.safe, (kind, seed)
+            continue
+        if not result.audit.safe:
+            continue  # integer units
+        slack = 1e-6 * found[0] + 1e-6
+        assert result.cost >= found[0] - slack, (kind, seed)
+        assert result.bound is not None and result.bound == pytest.approx(found[0], abs=slack), (kind, seed)
+        compared += 1
+    assert compared > 12
+
+
+def test_adjustments_reach_the_optimum_without_attackers() -> None:
+    compared = 0
+    for kind, seed, marked in cases(9, 5, touch=False):
+        problem = without_marks(marked)
+        reach = 50.0 * problem.table.unit
+        floor, ceiling, least = ranges_of_least(problem, reach)
+        if (np.isnan(least[0]) & np.isnan(least[1]) & problem.sensitive).any():
+            continue
+        prices = problem.prices
+        found = perturbation_program(
+            problem,
+            floor,
+            ceiling,
+            np.full(len(floor), reach),
+            prices.up,
+            prices.down,
+            least=least,
+            attackers=False,
+        ).solve()
+        params = {"share": 0.0, "least": reach, "protect_attackers": False}
+        try:
+            result = protect(problem, "perturb-cta", params=params)
+        except InfeasibleProblem:
+            hidden = interval_program(problem, prices.up, prices.down)[0]  # not even intervals protect
+            assert found is None or hidden.solve() is None, (kind, seed)
+            continue
+        assert found is not None, (kind, seed)
+        slack = 1e-6 * found[0] + 1e-6
+        assert result.cost >= found[0] - slack, (kind, seed)
+        assert result.bound <= found[0] + slack, (kind, seed)
+        if result.status is Status.OPTIMAL:
+            assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
+            compared += 1
+    assert compared > 20
+
+
+# ---------------------------------------------------------------------- perturbation as printed
+
+
+def given_ends(problem: Problem, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Floors and ceilings around the values: far enough for the levels of sensitive cells, at random elsewhere."""
+    a, unit, levels = problem.table.values, problem.table.unit, problem.levels
+    far = np.maximum.reduce([levels.upper, levels.lower, levels.sliding / 2]) / unit
+    widest = max(float(far.max()), 5.0)
+    more = np.where(problem.sensitive, 0.5, 5.0) * widest
+    deep, rise = (np.ceil(far + more * rng.uniform(0, 1, a.size)) for _ in range(2))
+    floor, ceiling = a - deep * unit, a + rise * unit
+    floor = np.where((problem.outsider_low >= 0) & (a >= 0), np.maximum(floor, 0.0), floor)
+    decimals = problem.table.decimals
+    return np.round(floor, decimals), np.round(ceiling, decimals)
+
+
+@pytest.mark.parametrize("senses", ["up", "best"])
+def test_perturbation_as_printed_reaches_the_optimum_of_figure_12(senses: str) -> None:
+    """Given floors and ceilings, sensitive cells at an end, both prices, a price for changing, at most q changed."""
+    compared = 0
+    for kind, seed, marked in cases(9, 6, touch=senses == "best"):
+        problem = without_marks(marked, forced=seed % 3 > 0)
+        rng = np.random.default_rng([seed, 7])
+        a, prices, unit = problem.table.values, problem.prices, problem.table.unit
+        floor, ceiling = given_ends(problem, rng)
+        floor, ceiling = np.where(problem.forced, a, floor), np.where(problem.forced, a, ceiling)
+        reach, levels = ceiling - floor, problem.levels
+        half, slack = np.maximum(levels.sliding, unit) / 2, 1e-6 * unit
+        upper, lower = np.maximum(levels.upper, half), np.maximum(levels.lower, half)
+        room = 2 * reach >= levels.sliding - slack
+        rises = room & (ceiling - a >= upper - slack) & (a - floor >= levels.lower - slack)
+        falls = room & (a - floor >= lower - slack) & (ceiling - a >= levels.upper - slack)
+        falls &= ~rises | (senses == "best")
+        params = {"floor": floor, "ceiling": ceiling, "senses": senses, "seconds": 60.0}
+        most = len(a) - 2 if seed % 3 == 0 else None
+        problem = replace(problem, most_touched=most)
+        if (problem.sensitive & ~rises & ~falls).any():
+            with pytest.raises(InputError, match="neither end"):
+                protect(problem, "perturb-cell", params=params)
+            continue
+        least = (np.where(rises, ceiling - a, np.nan), np.where(falls, a - floor, np.nan))
+        found = perturbation_program(
+            problem, floor, ceiling, reach, prices.up, prices.down, prices.touch, least=least, most=most
+        ).solve()
+        try:
+            result = protect(problem, "perturb-cell", params=params)
+        except InfeasibleProblem:
+            assert found is None, (kind, seed)
+            continue
+        if found is None or not result.audit.safe:
+            assert found is None or (
+                result.bound is not None and result.bound <= found[0] * (1 + 1e-6) + 1e-6
+            )
+            assert found is not None or not result.audit.safe, (kind, seed)
+            continue
+        slack = 1e-6 * found[0] + 1e-6
+        assert np.array_equal(result.pattern.reach, reach)
+        shown = result.pattern.shown
+        ends = np.isclose(shown, np.where(rises, ceiling, floor)) | (falls & np.isclose(shown, floor))
+        assert ends[problem.sensitive].all()
+        assert ((shown >= floor - 1e-9) & (shown <= ceiling + 1e-9)).all()
+        assert most is None or int(result.pattern.touched(problem).sum()) <= most
+        assert result.cost >= found[0] - slack, (kind, seed)
+        assert result.bound == pytest.approx(found[0], abs=slack), (kind, seed)
+        if result.status is Status.OPTIMAL:
+            assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
+        compared += 1
+    assert compared > 20
