@@ -45,6 +45,7 @@ from tablecloak.methods.branch_and_cut.root import RootLoop
 from tablecloak.methods.branch_and_cut.search import SearchContext, SolveStatistics
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator, Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
+from tablecloak.methods.branch_and_cut.small import SmallTree, is_small_network
 from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
@@ -117,6 +118,7 @@ class BranchAndCut:
         none = np.zeros_like(self.model.free)
         self.relaxation = Relaxation(self.model.prices, self.model.representatives, none, settings.relaxation)
         self.statistics = SolveStatistics()
+        self.dense_cuts = 0
 
     def run(self) -> Proposal:
         """Solve to optimality, a limit or an interrupt; return the incumbent and the bound."""
@@ -128,6 +130,8 @@ class BranchAndCut:
         """The steps of the recipe, until the gap is closed or a limit is reached."""
         if self.model.is_trivial:
             self.gap.raise_bound(self.incumbent.cost)
+            return
+        if self.is_small and self.solve_small():
             return
         self.construct()
         search = self.begin_search()
@@ -148,6 +152,24 @@ class BranchAndCut:
                 self.gap.raise_bound(search.relaxation.bound)
 
     # ------------------------------------------------------------------ steps
+
+    @property
+    def is_small(self) -> bool:
+        """Whether dense rows and a tree of their own are tried first."""
+        params = self.params
+        chosen = params.engine != "auto" or params.nodes is not None or self.plugins != Plugins()
+        return not chosen and self.start.best is None and is_small_network(self.model, self.settings.small)
+
+    def solve_small(self) -> bool:
+        """Solve with dense rows; False if that leaves a gap."""
+        deadline, statistics = self.limits.deadline, self.statistics
+        small = SmallTree(
+            self.model, self.incumbent, self.gap, deadline, self.settings.small, statistics, self.report
+        )
+        try:
+            return small.run()
+        finally:
+            self.dense_cuts = small.cuts
 
     def construct(self) -> None:
         """The first incumbent: a pattern that is given, or one that is constructed."""
