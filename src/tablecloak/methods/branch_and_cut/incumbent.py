@@ -45,14 +45,11 @@ class Incumbent:
     def __init__(self, model: SuppressionModel, deadline: Deadline, safe_patterns: int) -> None:
         self._model, self._deadline = model, deadline
         self.pattern: Bools | None = model.initial_pattern
+        self.cost = math.inf if self.pattern is None else model.cost(self.pattern)
+        """The cost of the incumbent; infinite if there is none."""
         self.safe_patterns = SafePatterns(model.free.size, safe_patterns)
         self.changes = 0
         """Number of improvements so far."""
-
-    @property
-    def cost(self) -> float:
-        """The cost of the incumbent; infinite if there is none."""
-        return math.inf if self.pattern is None else self._model.cost(self.pattern)
 
     def offer(self, pattern: Bools, *, sure: bool | None = None) -> list[Requirement]:
         """Take a pattern if it is safe and cheaper; return the requirements that it does not meet.
@@ -62,7 +59,8 @@ class Incumbent:
         """
         model, most = self._model, self._model.problem.most_touched
         pattern = model.without_partial(pattern)
-        if (most is not None and int(pattern.sum()) > most) or model.cost(pattern) >= self.cost:
+        cost = model.cost(pattern)
+        if (most is not None and int(pattern.sum()) > most) or cost >= self.cost:
             return []
         if not (model.is_network if sure is None else sure):
             progress = self._deadline.watched(silent)
@@ -70,7 +68,7 @@ class Incumbent:
             unmet = unmet_requirements(model.problem, verdict)
             if unmet:
                 return unmet
-        self.pattern = pattern
+        self.pattern, self.cost = pattern, cost
         self.changes += 1
         self.safe_patterns.add(model.representatives_of(pattern))
         return []

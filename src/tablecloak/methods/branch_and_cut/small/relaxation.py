@@ -31,7 +31,7 @@ class SmallRelaxation:
         """Add those of the rows that are new, the most violated ones; return their number."""
         chosen, most = [], self._settings.max_new_rows
         for number in np.argsort(-violation, kind="stable").tolist():
-            key = np.round(rows[number], 9).tobytes()
+            key = rows[number].tobytes()
             if key not in self._known:
                 self._known.add(key)
                 self._keys.append(key)
