@@ -78,7 +78,8 @@ class Gap:
     """The proven bound, and its distance from the incumbent's cost."""
 
     def __init__(self, incumbent: Incumbent, unit: float, enough: float = 0.0) -> None:
-        self._incumbent, self._unit, self._enough = incumbent, unit, enough
+        self._incumbent, self._unit, self.enough = incumbent, unit, enough
+        """`enough`: the gap as a share of the cost at which the search ends."""
         self.bound = 0.0
 
     def raise_bound(self, bound: float) -> None:
@@ -98,5 +99,5 @@ class Gap:
         """Whether cost and bound meet, up to the gap that is enough."""
         cost = self._incumbent.cost
         return math.isfinite(cost) and cost - self.bound <= max(
-            self._enough * cost, OPTIMALITY * max(1.0, abs(cost))
+            self.enough * cost, OPTIMALITY * max(1.0, abs(cost))
         )

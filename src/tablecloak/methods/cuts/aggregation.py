@@ -9,7 +9,7 @@ variable has the cost of the group, and its coefficient in a cut is the sum of t
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.model import Problem

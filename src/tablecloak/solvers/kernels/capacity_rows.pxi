@@ -24,8 +24,8 @@ cdef class CapacityArrays:
     cdef double[::1] limit, flow
     cdef double[:, ::1] found
     cdef double[::1] violation
-    cdef int64_t[::1] order, turn
-    cdef Py_ssize_t count, covered
+    cdef int64_t[::1] order, turn, support, inside
+    cdef Py_ssize_t count, covered, supported
 
     def __init__(self, FlowArrays net, ends, int64_t[::1] variable, Py_ssize_t size, boxes, flows, levels, limits):
         self.net, self.variable, self.size = net, variable, size
@@ -45,7 +45,8 @@ cdef class CapacityArrays:
         self.near, self.far = np.zeros((2, nodes), np.uint8), np.zeros((2, nodes), np.uint8)
         self.found = np.zeros((ROWS_PER_REQUIREMENT * requirements, size))
         self.violation = np.zeros(ROWS_PER_REQUIREMENT * requirements)
-        self.order, self.turn = np.zeros(size + 1, np.int64), np.arange(requirements, dtype=np.int64)
+        self.order, self.support, self.inside = np.zeros((3, size + 1), np.int64)
+        self.turn = np.arange(requirements, dtype=np.int64)
 
     def separate(
         self, const double[::1] x, const double[::1] point, double part, double above, double least, bint integral,
@@ -159,15 +160,18 @@ cdef void separate_rows(
             continue
         if make_cut(cuts, t, cuts.near, noise):
             keep_rows(cuts, x, above, least, integral)
-        if make_cut(cuts, t, cuts.far, noise):
+        if not same_sides(cuts, t) and make_cut(cuts, t, cuts.far, noise):
             keep_rows(cuts, x, above, least, integral)
 
 
 cdef void sort_by_extent(CapacityArrays cuts, const double[::1] x) noexcept nogil:
-    """The variables that x hides to more than a half, the largest first, in `order`."""
+    """The variables that x hides: in `support`, and those to more than a half, the largest first, in `order`."""
     cdef Py_ssize_t j, k
-    cuts.covered = 0
+    cuts.covered = cuts.supported = 0
     for j in range(cuts.size):
+        if x[j] != 0.0:
+            cuts.support[cuts.supported] = j
+            cuts.supported += 1
         if x[j] > 0.5:
             k = cuts.covered
             cuts.covered += 1
@@ -176,6 +180,16 @@ cdef void sort_by_extent(CapacityArrays cuts, const double[::1] x) noexcept nogi
                 k -= 1
             cuts.order[k] = j
     cuts.covered = min(cuts.covered, cuts.most_covered)
+
+
+cdef bint same_sides(CapacityArrays cuts, Py_ssize_t t) noexcept nogil:
+    """Whether the cuts nearest to source and sink are the same."""
+    cdef Py_ssize_t d, node
+    for d in range(cuts.first[t + 1] - cuts.first[t]):
+        for node in range(cuts.near.shape[1]):
+            if cuts.near[d, node] != cuts.far[d, node]:
+                return False
+    return True
 
 
 cdef double rest_of(double level, double total, Py_ssize_t terms) noexcept nogil:
@@ -233,18 +247,18 @@ cdef void truncate(double[::1] row, double rest) noexcept nogil:
         row[j] = min(row[j] / rest * (1.0 + 2.0 * CUT_ROUNDING), 1.0)
 
 
-cdef double missing(const double[::1] row, const double[::1] x) noexcept nogil:
+cdef double missing(CapacityArrays cuts, const double[::1] row, const double[::1] x) noexcept nogil:
     """By how much x violates a row."""
-    cdef Py_ssize_t j
+    cdef Py_ssize_t k
     cdef double total = 1.0
-    for j in range(row.shape[0]):
-        total -= row[j] * x[j]
+    for k in range(cuts.supported):
+        total -= row[cuts.support[k]] * x[cuts.support[k]]
     return total
 
 
 cdef bint keep(CapacityArrays cuts, const double[::1] row, const double[::1] x, double least) noexcept nogil:
     """Note a row if x violates it by more than this."""
-    cdef double violation = missing(row, x)
+    cdef double violation = missing(cuts, row, x)
     if violation <= least or cuts.count >= cuts.found.shape[0]:
         return False
     cuts.found[cuts.count, :] = row
@@ -272,7 +286,7 @@ cdef void keep_strengthened(
     CapacityArrays cuts, const double[::1] row, const double[::1] x, double least
 ) noexcept nogil:
     """Note a cut, its best cover and the best roundings of both."""
-    cdef double violation = max(missing(row, x), 0.0)
+    cdef double violation = max(missing(cuts, row, x), 0.0)
     cdef Py_ssize_t place
     keep(cuts, row, x, least)
     if best_rounding(cuts, row, x, violation + CUT_BETTER):
@@ -316,9 +330,19 @@ cdef bint cover_above(CapacityArrays cuts, const double[::1] x, double above) no
     return True
 
 
+cdef Py_ssize_t inside_of(CapacityArrays cuts, const double[::1] row) noexcept nogil:
+    """The variables of a row that x hides, in `inside`; their number."""
+    cdef Py_ssize_t k, count = 0
+    for k in range(cuts.supported):
+        if row[cuts.support[k]] != 0.0:
+            cuts.inside[count] = cuts.support[k]
+            count += 1
+    return count
+
+
 cdef bint best_cover(CapacityArrays cuts, const double[::1] row, const double[::1] x, double least) noexcept nogil:
     """In `other`: the most violated cover with the first variables in `order`; False if none exceeds `least`."""
-    cdef Py_ssize_t c, best = -1, j
+    cdef Py_ssize_t c, best = -1, j, k, count = inside_of(cuts, row)
     cdef double total = 0.0, rest, kept = 0.0, violation
     for c in range(cuts.covered):
         total += row[cuts.order[c]]
@@ -328,7 +352,8 @@ cdef bint best_cover(CapacityArrays cuts, const double[::1] row, const double[::
         if row[cuts.order[c]] == 0.0:
             continue
         violation = 1.0
-        for j in range(cuts.size):
+        for k in range(count):
+            j = cuts.inside[k]
             violation -= min(row[j] / rest, 1.0) * x[j]
         for j in range(c + 1):
             violation += min(row[cuts.order[j]] / rest, 1.0) * x[cuts.order[j]]
@@ -348,10 +373,11 @@ cdef bint best_rounding(CapacityArrays cuts, const double[::1] row, const double
 
     Divisors are a little larger than a coefficient, so that its multiples are not rounded up for noise.
     """
-    cdef Py_ssize_t j, k, above, count = 0
+    cdef Py_ssize_t j, k, above, i, used = inside_of(cuts, row), count = 0
     cdef double divisor, right, violation, best = 0.0
-    for j in range(cuts.size):
-        if x[j] <= CUT_BETTER or row[j] >= 1.0 - CUT_MET or row[j] == 0.0:
+    for i in range(used):
+        j = cuts.inside[i]
+        if x[j] <= CUT_BETTER or row[j] >= 1.0 - CUT_MET:
             continue
         k = count
         while k > 0 and cuts.divisor[k - 1] < row[j]:
@@ -365,9 +391,9 @@ cdef bint best_rounding(CapacityArrays cuts, const double[::1] row, const double
     for k in range(count):
         divisor = cuts.divisor[k] * (1.0 + CUT_MET)
         right, violation = rounded_right(divisor), 1.0
-        for j in range(cuts.size):
-            if row[j] != 0.0 and x[j] != 0.0:
-                violation -= rounded(row[j], divisor, right) * x[j]
+        for i in range(used):
+            j = cuts.inside[i]
+            violation -= rounded(row[j], divisor, right) * x[j]
         if violation > least:
             least, best = violation, divisor
     if best == 0.0:

@@ -43,13 +43,16 @@ class SmallRelaxation:
             self.added += len(chosen)
         return len(chosen)
 
+    def drop_slack_rows(self) -> None:
+        """If there are many rows, drop those that bind nothing: between nodes, for at a node they could come and go."""
+        if len(self._keys) > self._settings.max_rows:
+            kept = self._program.drop_slack()
+            self._keys = [self._keys[k] for k in kept.tolist()]
+            self._known = set(self._keys)
+
     def solve(self, low: Floats, high: Floats, cutoff: float) -> Covering:
         """Solve within these bounds of the variables, or until the bound exceeds the cutoff."""
         program, most = self._program, self._settings.max_pivots
-        if len(self._keys) > self._settings.max_rows:
-            kept = program.drop_slack()
-            self._keys = [self._keys[k] for k in kept.tolist()]
-            self._known = set(self._keys)
         ending = program.solve(low, high, cutoff, most)
         if ending == Covering.UNSOLVED:  # perhaps by rounding errors of the dictionary
             program.restart()

@@ -24,7 +24,7 @@ from tablecloak.methods.branch_and_cut.settings import SmallSettings
 from tablecloak.methods.branch_and_cut.small.network_rows import NetworkRows
 from tablecloak.methods.branch_and_cut.small.relaxation import SmallRelaxation
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import FRACTIONAL_SUPPORT, OPTIMALITY
+from tablecloak.solvers import FRACTIONAL_SUPPORT, ROUNDING
 from tablecloak.solvers.kernels import Covering
 
 
@@ -79,13 +79,13 @@ class SmallTree:
         size = self._prices.size
         root = Node(0.0, 0, np.zeros(size), np.ones(size))
         if not self._solve_root(root):
-            return self._gap.is_closed
+            return self._is_closed
         self._open = [root]
-        while self._open and not self._gap.is_closed:
+        while self._open and not self._is_closed:
             node = heapq.heappop(self._open)
             self._gap.raise_bound(node.bound)
             if self._statistics.nodes >= self._settings.max_nodes or not self._dive(node):
-                return self._gap.is_closed
+                return self._is_closed
         if not self._open:
             self._gap.raise_bound(self._incumbent.cost)
         return True
@@ -103,17 +103,17 @@ class SmallTree:
             self._report("root", self._statistics.rounds, self._statistics.rounds)
             if ending == Covering.ABOVE:
                 self._gap.raise_bound(self._incumbent.cost)
-            if ending != Covering.SOLVED or self._gap.is_closed:
+            if ending != Covering.SOLVED or self._is_closed:
                 return False
             x = relaxation.x
             added = self._add_at_pattern(x) if _is_integral(x) else relaxation.add(*self._rows.at_root(x))
-            if added == 0 or self._gap.is_closed:
+            if added == 0 or self._is_closed:
                 break
             stalled = stalled + 1 if relaxation.bound < before * (1 + settings.tailing_off) else 0
             before = relaxation.bound
-        if not self._gap.is_closed and not _is_integral(relaxation.x):
+        if not self._is_closed and not _is_integral(relaxation.x):
             self._polish(relaxation.x)
-        return not self._gap.is_closed
+        return not self._is_closed
 
     def _polish(self, x: Floats) -> None:
         """Offer the support of a point without redundant cells, if it is a safe pattern."""
@@ -150,6 +150,7 @@ class SmallTree:
     def _solve_node(self, node: Node) -> Covering:
         """The relaxation at a node, with cuts in a few rounds, and until an integral point is safe."""
         relaxation, rounds = self._relaxation, 0
+        relaxation.drop_slack_rows()
         self._statistics.nodes += 1
         self._report("branch and cut", self._statistics.nodes, self._statistics.nodes)
         while True:
@@ -175,21 +176,30 @@ class SmallTree:
     def _branching_variable(self, x: Floats, undecided: Bools) -> int:
         """The variable on which most cost depends, fractional ones first."""
         distance = np.where(undecided, np.minimum(x, 1.0 - x), -1.0)
-        return int(np.argmax(np.where(distance > FRACTIONAL_SUPPORT, distance * np.sqrt(self._prices + 1e-9), distance)))
+        return int(
+            np.argmax(
+                np.where(distance > FRACTIONAL_SUPPORT, distance * np.sqrt(self._prices + 1e-9), distance)
+            )
+        )
 
     def _fixed(self, node: Node) -> tuple[Floats, Floats]:
         """Bounds below a node that was just solved: without the values whose reduced cost exceeds the gap."""
         left, reduced = self._cutoff() - self._relaxation.bound, self._relaxation.reduced
-        noise = OPTIMALITY * max(1.0, abs(self._incumbent.cost))
-        undecided = node.low < node.high
+        noise, undecided = ROUNDING * self._incumbent.cost, node.low < node.high
         low = np.where(undecided & (-reduced > left + noise), 1.0, node.low)
         return low, np.where(undecided & (reduced > left + noise), 0.0, node.high)
 
     def _cutoff(self) -> float:
         """A bound above this closes a node: nothing below it is cheaper than the incumbent."""
         cost, unit = self._incumbent.cost, self._model.unit
-        noise = OPTIMALITY * max(1.0, abs(cost))
+        noise = ROUNDING * cost
         return cost - unit + noise if unit > 2.0 * noise else cost - noise
+
+    @property
+    def _is_closed(self) -> bool:
+        """Whether the bound has reached the cost, or the gap that is enough: small problems are solved to the last unit."""
+        gap = self._gap
+        return gap.bound >= self._incumbent.cost or (gap.enough > 0 and gap.is_closed)
 
     # ------------------------------------------------------------------ patterns
 
