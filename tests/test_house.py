@@ -78,6 +78,7 @@ MOST_LINES = 600
 STATE = {
     "solvers.highs.running._ABANDONED": "threads of abandoned programs; the process waits for them before it exits",
     "attacker.presolve._KNOWN": "a cache by table that forgets tables nobody holds any more",
+    "attacker.presolve._ALIKE": "the structure of the last small equations, which depends on their coefficients only",
     "protection._VERSIONS": "versions of installed packages, which stay the same in a process",
     "auditing.recent._RECENT": "a cache by problem that forgets problems that are no longer held",
     "methods.feasibility._LARGEST": "a cache by problem that forgets problems that are no longer held",

@@ -13,6 +13,7 @@ The work is done by the compiled kernels of `presolve`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -36,18 +37,50 @@ class _Known:
     columns: csc_array
 
 
+@dataclass(frozen=True)
+class StructureSettings:
+    """What is remembered beyond the life of a table: parts of large tables often have the same equations."""
+
+    remembered: int = 64
+    """Number of structures, the last ones. Benchmark part: small."""
+    most_coefficients: int = 20_000
+    """Maximum number of coefficients of their equations: memory. Untested default."""
+
+
+SETTINGS = StructureSettings()
+_ALIKE: dict[Hashable, _Known] = {}
+"""The structure of the last small equations, by their coefficients."""
 _KNOWN: WeakKeyDictionary[Table, _Known] = WeakKeyDictionary()
 
 
 def _known(table: Table) -> _Known:
     known = _KNOWN.get(table)
     if known is None:
-        structure = recognise(table.equations)
-        kept = [np.zeros(0, dtype=np.int64), *(block.kept_rows for block in structure.blocks)]
-        rows = csr_array(table.equations[np.sort(np.concatenate(kept))])
-        start, row, data = _arrays(csc_array(rows))
-        _KNOWN[table] = known = _Known(structure, rows, csc_array((data, row, start), shape=rows.shape))
+        name = _name_of(table.equations)
+        known = _ALIKE.get(name)
+        if known is None:
+            known = _recognised(table.equations)
+            if table.equations.nnz <= SETTINGS.most_coefficients:
+                _ALIKE[name] = known
+                if len(_ALIKE) > SETTINGS.remembered:
+                    _ALIKE.pop(next(iter(_ALIKE)), None)
+        _KNOWN[table] = known
     return known
+
+
+def _name_of(equations: csr_array) -> Hashable:
+    """Equal for equations with the same coefficients at the same places."""
+    parts = (equations.indptr, equations.indices, equations.data)
+    return equations.shape, *((part.dtype.str, part.tobytes()) for part in parts)
+
+
+def _recognised(equations: csr_array) -> _Known:
+    """The structure of equations."""
+    structure = recognise(equations)
+    kept = [np.zeros(0, dtype=np.int64), *(block.kept_rows for block in structure.blocks)]
+    rows = csr_array(equations[np.sort(np.concatenate(kept))])
+    start, row, data = _arrays(csc_array(rows))
+    return _Known(structure, rows, csc_array((data, row, start), shape=rows.shape))
 
 
 def same_structure(table: Table, other: Table) -> None:

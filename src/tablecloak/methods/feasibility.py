@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -14,10 +14,19 @@ from tablecloak.auditing import audit, recent_audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, complementary_cost
 from tablecloak.model import Audit, Intervals, Pattern, Problem, Status, Suppression
-from tablecloak.progress import Progress, silent, uninterrupted
+from tablecloak.progress import Progress, done_again, silent, uninterrupted
 from tablecloak.solvers import LinearProgram
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class FeasibilitySettings:
+    """How the audit of the largest pattern is finished after an interrupt."""
+
+    short_cells: int = 1_000
+    """On tables of at most this number of cells it takes milliseconds and is done again, without a thread. Benchmark
+    part: small."""
 
 
 def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
@@ -38,9 +47,12 @@ def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
     return known[0].copy()
 
 
-def finished_largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
+def finished_largest_pattern(
+    problem: Problem, progress: Progress = silent, settings: FeasibilitySettings = FeasibilitySettings()
+) -> Bools:
     """The largest pattern, whose audit is finished after an interrupt; that is raised then, and the audit is known."""
-    allowed, interrupted = uninterrupted(partial(largest_pattern, problem, progress))
+    finish = done_again if len(problem.table) <= settings.short_cells else uninterrupted
+    allowed, interrupted = finish(partial(largest_pattern, problem, progress))
     if interrupted:
         raise KeyboardInterrupt
     return allowed

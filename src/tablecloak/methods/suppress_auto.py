@@ -33,7 +33,7 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, MethodFunction, Proposal, Run
-from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, uses_scip
+from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, check_parameters
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import (
     CubeSearch,
@@ -223,7 +223,7 @@ def suppress_auto(
         nodes=params.nodes if params.seconds is None else None,
         neighbourhoods=settings.neighbourhoods,
     )
-    uses_scip(exact)  # wrong parameters are an error at once
+    check_parameters(exact)  # wrong parameters are an error at once
     report, run = BestReport(progress), Run(params.seconds)
     fast = FastMethods(problem, run.deadline, rng, report, settings)
     with run.stoppable():

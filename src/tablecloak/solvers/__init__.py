@@ -39,6 +39,7 @@ from tablecloak.solvers.tolerances import (
     NEGLIGIBLE_LENGTH,
     OPTIMALITY,
     REDUCED_COST_MARGIN,
+    ROUNDING,
     STATED_NOISE,
     UNIT_NOISE,
 )

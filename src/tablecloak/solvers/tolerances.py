@@ -30,6 +30,8 @@ FRACTIONAL_SUPPORT = 1e-6
 """A variable of a fractional point is positive above this."""
 OPTIMALITY = 1e-9
 """Cost and bound are equal up to this share of the cost."""
+ROUNDING = 1e-13
+"""Costs of some hundred cells, summed in different orders, differ by no more than this share."""
 GAP_CLOSED = 1e-7
 """A gap between cost and bound below this share of the cost counts as closed."""
 ADDITIVE_ABSOLUTE, ADDITIVE_RELATIVE = 1e-6, 1e-9

@@ -7,4 +7,10 @@ constraints.
 from tablecloak.methods.branch_and_cut.improvement import IMPROVEMENTS
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.solver import BranchAndCut, ExactParams, Plugins, Start, uses_scip
+from tablecloak.methods.branch_and_cut.solver import (
+    BranchAndCut,
+    ExactParams,
+    Plugins,
+    Start,
+    check_parameters,
+)

@@ -45,14 +45,11 @@ class Incumbent:
     def __init__(self, model: SuppressionModel, deadline: Deadline, safe_patterns: int) -> None:
         self._model, self._deadline = model, deadline
         self.pattern: Bools | None = model.initial_pattern
+        self.cost = math.inf if self.pattern is None else model.cost(self.pattern)
+        """The cost of the incumbent; infinite if there is none."""
         self.safe_patterns = SafePatterns(model.free.size, safe_patterns)
         self.changes = 0
         """Number of improvements so far."""
-
-    @property
-    def cost(self) -> float:
-        """The cost of the incumbent; infinite if there is none."""
-        return math.inf if self.pattern is None else self._model.cost(self.pattern)
 
     def offer(self, pattern: Bools, *, sure: bool | None = None) -> list[Requirement]:
         """Take a pattern if it is safe and cheaper; return the requirements that it does not meet.
@@ -62,7 +59,8 @@ class Incumbent:
         """
         model, most = self._model, self._model.problem.most_touched
         pattern = model.without_partial(pattern)
-        if (most is not None and int(pattern.sum()) > most) or model.cost(pattern) >= self.cost:
+        cost = model.cost(pattern)
+        if (most is not None and int(pattern.sum()) > most) or cost >= self.cost:
             return []
         if not (model.is_network if sure is None else sure):
             progress = self._deadline.watched(silent)
@@ -70,7 +68,7 @@ class Incumbent:
             unmet = unmet_requirements(model.problem, verdict)
             if unmet:
                 return unmet
-        self.pattern = pattern
+        self.pattern, self.cost = pattern, cost
         self.changes += 1
         self.safe_patterns.add(model.representatives_of(pattern))
         return []
@@ -80,7 +78,8 @@ class Gap:
     """The proven bound, and its distance from the incumbent's cost."""
 
     def __init__(self, incumbent: Incumbent, unit: float, enough: float = 0.0) -> None:
-        self._incumbent, self._unit, self._enough = incumbent, unit, enough
+        self._incumbent, self._unit, self.enough = incumbent, unit, enough
+        """`enough`: the gap as a share of the cost at which the search ends."""
         self.bound = 0.0
 
     def raise_bound(self, bound: float) -> None:
@@ -100,5 +99,5 @@ class Gap:
         """Whether cost and bound meet, up to the gap that is enough."""
         cost = self._incumbent.cost
         return math.isfinite(cost) and cost - self.bound <= max(
-            self._enough * cost, OPTIMALITY * max(1.0, abs(cost))
+            self.enough * cost, OPTIMALITY * max(1.0, abs(cost))
         )

@@ -4,8 +4,7 @@ what a run counts.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.separation import Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.cuts import Cut, Relaxation
+from tablecloak.methods.cuts import Relaxation
 from tablecloak.progress import Deadline, Progress
 
 
@@ -36,13 +35,12 @@ class SolveStatistics:
     numerical_failures: int = 0
     """Relaxations that could not be solved."""
 
-    def counters(self, levels: int, pool: Iterable[Cut]) -> Mapping[str, float]:
+    def counters(self, levels: int, cuts: Mapping[str, int]) -> Mapping[str, float]:
         """All of them by name, with the number of requirements and of the cuts of each kind."""
-        kinds = Counter(cut.kind for cut in pool)
         return {
             "levels": levels,
             **{name.replace("_", " "): number for name, number in asdict(self).items()},
-            **{f"{kind} cuts": kinds[kind] for kind in sorted(kinds)},
+            **{f"{kind} cuts": cuts[kind] for kind in sorted(cuts)},
         }
 
 

@@ -222,6 +222,44 @@ class EdgeExchangeSettings:
 
 
 @dataclass(frozen=True)
+class SmallSettings:
+    """Small networks, which are solved with dense rows and a tree of their own. Benchmark part `small`."""
+
+    max_cells: int = 600
+    """Larger tables are solved with sparse cuts, priced columns and a solver's tree. Untested default."""
+    max_work: int = 60_000
+    """Maximum number of cells times directions of requirements. Untested default."""
+    shifts: Sequence[float] = (0.1, 0.01)
+    """Extents to which published cells are hidden at the separation points of the root, before the point itself.
+    Untested default."""
+    covers: Sequence[tuple[float, float]] = ((0.7, 0.4), (0.5, 0.2))
+    """Kinds of covers at the root: cells hidden to more than this, and the first estimate of the rest in levels.
+    Untested default."""
+    max_nodes: int = 1000
+    """Maximum number of nodes: what is not proven by then is hard, and the solver's tree is better. Untested default."""
+    node_rounds: int = 1
+    """Maximum number of rounds at a node whose point is fractional. Untested default."""
+    min_violation: float = 1e-3
+    """Violation from which a cut of right-hand side 1 is added, at fractional points. Untested default."""
+    max_new_rows: int = 40
+    """Maximum number of cuts that are added in one round, the most violated ones. Untested default."""
+    tailing_off: float = 1e-3
+    """A round at the root that raises the bound by less than this share has stalled. Untested default."""
+    stalled_rounds: int = 3
+    """Maximum number of stalled rounds in a row before branching. Untested default."""
+    max_rows: int = 200
+    """Rows that bind nothing are dropped when there are more than this number. Untested default."""
+    max_pivots: int = 2000
+    """Maximum number of simplex steps of one program. Untested default."""
+    min_rest: float = 1e-6
+    """Residual of a cover, as a fraction of the cut, below which it is not used. Untested default."""
+    max_covered: int = 12
+    """Maximum number of cells in a cover. Untested default."""
+    max_divisors: int = 6
+    """Maximum number of divisors of a rounding. Untested default."""
+
+
+@dataclass(frozen=True)
 class ExactSettings:
     """All tuning of exact suppression."""
 
@@ -233,6 +271,7 @@ class ExactSettings:
     restricted: RestrictedSettings = RestrictedSettings()
     iterated_greedy: IteratedGreedySettings = IteratedGreedySettings()
     edge_exchange: EdgeExchangeSettings = EdgeExchangeSettings()
+    small: SmallSettings = SmallSettings()
     network_limits: GapLimitSettings = GapLimitSettings(0.02, 2.5)
     """Gap limits on networks. Supported by benchmark part study."""
     general_limits: GapLimitSettings = GapLimitSettings(0.05, 1.0, 0.05)

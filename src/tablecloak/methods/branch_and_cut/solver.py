@@ -26,6 +26,7 @@ constraints; Salazar-Gonzalez (2010) for cutting at the root and then handing ov
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -45,6 +46,7 @@ from tablecloak.methods.branch_and_cut.root import RootLoop
 from tablecloak.methods.branch_and_cut.search import SearchContext, SolveStatistics
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator, Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
+from tablecloak.methods.branch_and_cut.small import SmallTree, is_small_network
 from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
@@ -109,14 +111,16 @@ class BranchAndCut:
     ) -> None:
         self.params, self.rng, self.progress = params, rng, progress
         self.start, self.settings, self.plugins = start, settings, plugins
-        self.uses_scip = uses_scip(params)
+        check_parameters(params)
         self.limits = start.run or Run(params.seconds)
         self.model = SuppressionModel.of(problem, hide_everything(problem, progress), progress, settings)
         self.incumbent = Incumbent(self.model, self.limits.deadline, settings.safe_patterns)
         self.gap = Gap(self.incumbent, self.model.unit, params.gap)
-        none = np.zeros_like(self.model.free)
-        self.relaxation = Relaxation(self.model.prices, self.model.representatives, none, settings.relaxation)
         self.statistics = SolveStatistics()
+        self.pool: Sequence[Cut] = ()
+        """The cuts of the general recipe."""
+        self.dense_cuts = 0
+        """Number of cuts of the small recipe."""
 
     def run(self) -> Proposal:
         """Solve to optimality, a limit or an interrupt; return the incumbent and the bound."""
@@ -128,6 +132,8 @@ class BranchAndCut:
         """The steps of the recipe, until the gap is closed or a limit is reached."""
         if self.model.is_trivial:
             self.gap.raise_bound(self.incumbent.cost)
+            return
+        if self.is_small and self.solve_small():
             return
         self.construct()
         search = self.begin_search()
@@ -149,6 +155,24 @@ class BranchAndCut:
 
     # ------------------------------------------------------------------ steps
 
+    @property
+    def is_small(self) -> bool:
+        """Whether dense rows and a tree of their own are tried first."""
+        params = self.params
+        chosen = params.engine != "auto" or params.nodes is not None or self.plugins != Plugins()
+        return not chosen and self.start.best is None and is_small_network(self.model, self.settings.small)
+
+    def solve_small(self) -> bool:
+        """Solve with dense rows; False if that leaves a gap."""
+        deadline, statistics = self.limits.deadline, self.statistics
+        small = SmallTree(
+            self.model, self.incumbent, self.gap, deadline, self.settings.small, statistics, self.report
+        )
+        try:
+            return small.run()
+        finally:
+            self.dense_cuts = small.cuts
+
     def construct(self) -> None:
         """The first incumbent: a pattern that is given, or one that is constructed."""
         model, deadline = self.model, self.limits.deadline
@@ -165,7 +189,10 @@ class BranchAndCut:
 
     def begin_search(self) -> SearchContext:
         """The separators, and the relaxation with its first columns and no cuts but the one on touched cells."""
-        model, relaxation, deadline = self.model, self.relaxation, self.limits.deadline
+        model, deadline = self.model, self.limits.deadline
+        none = np.zeros_like(model.free)
+        relaxation = Relaxation(model.prices, model.representatives, none, self.settings.relaxation)
+        self.pool = relaxation.pool
         separation = Separation(
             model,
             self.incumbent,
@@ -197,7 +224,7 @@ class BranchAndCut:
             settings=self.settings,
             statistics=self.statistics,
             report=self.report,
-            uses_scip=self.uses_scip,
+            uses_scip=uses_scip(self.params),
             known_patterns=self.start.others,
         )
 
@@ -226,7 +253,7 @@ class BranchAndCut:
 
     def solve_below(self, search: SearchContext, limit: float, improvements: Improvements) -> bool:
         """True: the optimum is found, or proven to be above the limit; False when a limit of work or time ends it."""
-        if not self.uses_scip:
+        if not search.uses_scip:
             return resolve_below(search, limit)
         most = math.inf if self.params.nodes is None else self.params.nodes
         return branch_below(search, limit, improvements.neighbourhoods, most)
@@ -273,6 +300,13 @@ class BranchAndCut:
         status = self.limits.status(Status.FEASIBLE, complete=self.params.nodes is not None)
         return status, "work limit" if status is Status.FEASIBLE else ""
 
+    @property
+    def _engine(self) -> str:
+        """What solved the programs of the last step."""
+        if self.dense_cuts and not self.pool:
+            return "dense simplex"
+        return "SCIP" if uses_scip(self.params) else "HiGHS"
+
     def proposal(self) -> Proposal:
         """The incumbent with the bound."""
         status, stopped_by = self._status()
@@ -284,20 +318,22 @@ class BranchAndCut:
                 "the time was up before any pattern within the bound on touched cells was found"
             )
         self.statistics.cuts_against_safe_patterns = self.incumbent.safe_patterns.excluded
-        early, engine = status is not Status.OPTIMAL, "SCIP" if self.uses_scip else "HiGHS"
+        early, cuts = status is not Status.OPTIMAL, Counter(cut.kind for cut in self.pool)
+        if self.dense_cuts:
+            cuts["dense"] = self.dense_cuts
         return Proposal(
             Suppression.copy_of(pattern),
             status,
-            f"branch and cut ({engine}) on {structure_of(model.problem.table).description}",
+            f"branch and cut ({self._engine}) on {structure_of(model.problem.table).description}",
             bound=self.gap.bound if early else self.incumbent.cost,
-            counters=self.statistics.counters(len(model.requirements), self.relaxation.pool),
+            counters=self.statistics.counters(len(model.requirements), cuts),
             notes=(HIDES_EVERYTHING,) if early and (pattern == model.allowed).all() else (),
             stopped_by=stopped_by,
         )
 
 
-def uses_scip(params: ExactParams) -> bool:
-    """Whether SCIP is to be used; parameters that do not fit are an error, and so is SCIP if it is not installed."""
+def check_parameters(params: ExactParams) -> None:
+    """Raise an error that lists parameters that do not fit; SCIP is one if it is not installed."""
     faults = {
         f"engine {params.engine!r} is not auto, scip or highs": params.engine
         not in ("auto", "scip", "highs"),
@@ -314,4 +350,8 @@ def uses_scip(params: ExactParams) -> bool:
             ["SCIP is not installed"],
             advice="pip install tablecloak[scip], or engine='auto'.",
         )
+
+
+def uses_scip(params: ExactParams) -> bool:
+    """Whether SCIP is to be used."""
     return params.engine != "highs" and scip.is_there()

@@ -9,7 +9,7 @@ variable has the cost of the group, and its coefficient in a cut is the sum of t
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.model import Problem
@@ -34,11 +34,13 @@ class Aggregation:
         """The groups that two-cell equations make, among the cells that may be hidden and need not be."""
         from scipy.sparse.csgraph import connected_components
 
-        equations = csr_array(problem.table.equations)
+        equations = problem.table.equations
         row = np.repeat(np.arange(equations.shape[0]), np.diff(equations.indptr))
         used = allowed[equations.indices] & (equations.data != 0.0)
         rows, cells = row[used], equations.indices[used]
         two = np.bincount(rows, minlength=equations.shape[0]) == 2
+        if not two.any():
+            return cls.identity(allowed.size)
         first, second = cells[two[rows]].reshape(-1, 2).T
         loose = ~problem.must_hide[first] & ~problem.must_hide[second]
         first, second, size = first[loose], second[loose], allowed.size

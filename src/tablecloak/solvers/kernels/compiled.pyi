@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Codes, Floats, Ints
 
 Signs = NDArray[np.int8]
+Bytes = NDArray[np.uint8]
 Stop = Callable[[], object] | None
 Matrix = tuple[Codes, Codes, Floats, int]
 
@@ -195,6 +196,54 @@ def least_correction(
     steps: int,
     precision: float,
 ) -> tuple[float, Floats]: ...
+
+# covering_simplex.pxi, capacity_rows.pxi
+
+class Covering(IntEnum):
+    """How `CoveringArrays.solve` ended."""
+
+    SOLVED = 0
+    ABOVE = 1
+    UNSOLVED = 2
+
+class CoveringArrays:
+    size: int
+    rows: int
+    pivots: int
+    bound: float
+    def __init__(self, cost: Floats, room: int) -> None: ...
+    def restart(self) -> None: ...
+    def add(self, left: Floats, right: Floats) -> None: ...
+    def drop_slack(self) -> Ints: ...
+    def solve(self, low: Floats, high: Floats, cutoff: float, most: int, stop: Stop = None) -> int: ...
+    def point(self) -> Floats: ...
+    def reduced(self) -> Floats: ...
+
+class CapacityArrays:
+    size: int
+    def __init__(
+        self,
+        net: FlowArrays,
+        ends: tuple[Codes, Codes],
+        variable: Ints,
+        size: int,
+        boxes: tuple[Floats, Floats],
+        flows: tuple[Ints, Codes, Codes, Bytes],
+        levels: tuple[Floats, Floats],
+        limits: tuple[int, int, float],
+    ) -> None: ...
+    def separate(
+        self,
+        x: Floats,
+        point: Floats,
+        part: float,
+        above: float,
+        least: float,
+        integral: bool,
+        stop: Stop = None,
+    ) -> tuple[Floats, Floats]: ...
+    def meets_all(self, x: Floats, stop: Stop = None) -> bool: ...
+    def without_redundant(self, x: Floats, candidates: Ints, stop: Stop = None) -> None: ...
 
 # null_space_simplex.pxi
 

@@ -12,7 +12,7 @@ reports that as an exception that cannot be raised, which is an error in tests.
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, NAN, exp, fabs, floor, pow, rint, sqrt
+from libc.math cimport INFINITY, NAN, ceil, exp, fabs, floor, pow, rint, sqrt
 from libc.stdlib cimport llabs
 from libc.stdint cimport INT64_MAX, int8_t, int64_t, uint8_t, uint64_t
 
@@ -52,6 +52,8 @@ include "stratified_paths.pxi"
 include "presolve.pxi"
 include "exact_deviations.pxi"
 include "null_space_simplex.pxi"
+include "covering_simplex.pxi"
+include "capacity_rows.pxi"
 include "hypercubes.pxi"
 include "sign_annealing.pxi"
 include "unbiased_rounding.pxi"
