@@ -5,8 +5,8 @@ codes of one dimension while those of the others stay as they are. The lines of 
 *parallel*; a *bundle* is such a class: one equation among the codes of one dimension.
 
 - Where the equations are recognised as a grid (`grid.CodeGrid`), the dimension and the code of the total say it all.
-- Elsewhere two lines are parallel if every cell of the one is joined to the cell of the same role of the other by a
-  third line, the cell of the first being a part of it and that of the second its total; bundles are the classes of the
+- Elsewhere two lines are parallel if every cell of the one is joined to a cell of its own and of the same role
+  in the other by a third line, whose part it is and whose total that is; bundles are the classes of the
   transitive closure. Two bundles that meet in a cell belong to different dimensions if their lines form a grid there
   (every cell of a line of the one is in a line of the other), otherwise to one and the same (a code and its parts).
 
@@ -158,12 +158,22 @@ def _parallel(lines: LineEquations, cells: int, settings: DirectionSettings) -> 
         first = line[start[lines.part[entry]] + number // np.maximum(above_count[entry], 1)]
         second = line[start[above[entry]] + number % np.maximum(above_count[entry], 1)]
         other = (first != second) & (first != lines.of[entry]) & (second != lines.of[entry])
-        joined.append(np.stack([first[other], second[other], lines.part[entry][other]]))
-    first, second, cell = np.unique(np.concatenate(joined, axis=1), axis=1)
-    pair, times = np.unique(np.stack([first, second]), axis=1, return_counts=True)
+        ends = (first[other], second[other], lines.part[entry][other], above[entry][other])
+        joined.append(np.stack(ends))
+    first, second, cell, image = np.concatenate(joined, axis=1)
+    pair, times = _counted(first, second, cell)
+    _, images = _counted(first, second, image)
     size = np.bincount(lines.of, minlength=lines.total.size) + 1
-    whole = times == size[pair[0]]
+    whole = (times == size[pair[0]]) & (images == times)
     return pair[0][whole], pair[1][whole]
+
+
+def _counted(first: Ints, second: Ints, cell: Ints) -> tuple[Ints, Ints]:
+    """Pairs, and the number of different cells that each comes with."""
+    wide, deep = int(second.max(initial=0)) + 1, int(cell.max(initial=0)) + 1
+    pair, number = np.unique(first * wide + second, return_inverse=True)
+    times = np.bincount(np.unique(number * deep + cell) // deep, minlength=pair.size)
+    return np.stack([pair // wide, pair % wide]), times
 
 
 def _by_cell(cell: Ints, line: Ints, cells: int) -> tuple[Ints, Ints]:
@@ -182,7 +192,7 @@ def _classes(size: int, first: Ints, second: Ints) -> Ints:
 
 
 def _dimensions(lines: LineEquations, bundle: Ints, cells: int, settings: DirectionSettings) -> Ints:
-    """The dimension of each bundle: those that meet without a grid are of the same one."""
+    """The dimension of each bundle: those that meet without a grid are of the same one, single lines apart."""
     cell = np.concatenate([lines.part, lines.total])
     of = np.concatenate([lines.of, np.arange(lines.total.size)])
     start, line = _by_cell(cell, of, cells)
@@ -191,13 +201,13 @@ def _dimensions(lines: LineEquations, bundle: Ints, cells: int, settings: Direct
     other = bundle[line[start[cell[entry]] + spread(np.zeros(cell.size, dtype=np.int64), count)]]
     mine = of[entry]
     different = other != bundle[mine]
-    met = np.unique(np.stack([mine, other, cell[entry]])[:, different], axis=1)
-    pair, shared = np.unique(met[:2], axis=1, return_counts=True)
+    pair, shared = _counted(mine[different], other[different], cell[entry][different])
     size = np.bincount(of, minlength=lines.total.size)
     bundles = np.stack([bundle[pair[0]], pair[1]])
     kinds, kind = np.unique(bundles, axis=1, return_inverse=True)
     kind = kind.ravel()
     further = np.bincount(kind, weights=shared - 1.0)
     possible = np.bincount(kind, weights=size[pair[0]] - 1.0)
-    same = further <= settings.grid_share * possible
+    lines_of = np.bincount(bundle)
+    same = (further <= settings.grid_share * possible) & (lines_of[kinds] > 1).all(axis=0)
     return _classes(int(bundle.max()) + 1, *kinds[:, same])
