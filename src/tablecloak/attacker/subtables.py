@@ -45,6 +45,10 @@ class Subtables:
         """All equations, each connected component a subsystem."""
         return self._connected(np.arange(self._rows.shape[0]))
 
+    def of_rows(self, rows: Ints) -> list[Subsystem]:
+        """Some equations, each connected component a subsystem."""
+        return self._connected(rows)
+
     def components(self) -> list[Ints]:
         """The dimensions of each connected component of the equations that have directions."""
         known = np.flatnonzero(self.directions.dimension >= 0)
