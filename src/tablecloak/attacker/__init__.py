@@ -4,6 +4,7 @@ Shared by the audit and the methods; it imports neither.
 """
 
 from tablecloak.attacker import tolerances
+from tablecloak.attacker.directions import directions_of
 from tablecloak.attacker.exact_oracle import RationalBasis, RationalBasisSettings, WitnessFinder
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes, HypercubeSettings, HypercubeWitnesses, cubes_of
@@ -32,6 +33,8 @@ from tablecloak.attacker.presolve import (
     working_equations,
 )
 from tablecloak.attacker.structure import EquationBlock, orient
+from tablecloak.attacker.subsystem import Subsystem
+from tablecloak.attacker.subtables import Subtables
 from tablecloak.attacker.system import CellNetwork, DeviationBounds, entry_ranges, is_network
 from tablecloak.attacker.tolerances import (
     EQUATION_MET,

@@ -69,6 +69,7 @@ class Relaxation:
         )
         self.x: Floats = np.zeros(weights.size)
         self.value = 0.0
+        self._duals: Floats = np.zeros(0)
         self.bound = 0.0
         self.reduced: Floats = weights.copy()
         """Reduced costs at the best bound."""
@@ -119,6 +120,11 @@ class Relaxation:
             or k >= newest
             or cut.kind == "most touched"  # no separator would find that again
         ]
+
+    def priced_cuts(self) -> list[tuple[Cut, float]]:
+        """The cuts with a positive dual at the last solution, with their duals."""
+        duals = zip(self._slack_rounds, self._duals.tolist(), strict=True)
+        return [(self.pool[number], dual) for number, dual in duals if dual > 0.0]
 
     def matrix(self, cuts: Sequence[Cut]) -> csr_array:
         """Coefficients of cuts over all cells."""

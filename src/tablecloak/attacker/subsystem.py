@@ -1,0 +1,85 @@
+"""Subsystems: some equations of a table and the cells in them, as a problem that is a view of its parent.
+
+An attacker who knows fewer equations knows less, so a pattern that is safe for the whole table is safe for each of its
+subsystems s. With weights w_s >= 0 whose sum is at most w in every cell,
+
+    sum_s opt_s(w_s)  <=  opt(w)
+
+where opt_s is the least cost of a safe pattern of s alone. This holds if the subsystem has what its parent has: boxes,
+capped levels, data unit, marks and weights are copied, never derived from the few cells again. (One negative value
+elsewhere in the table unties the box of every cell; a total of counts is known to be at least the number of its parts.)
+Attackers that know nothing of the cells are left out: in a subsystem they are the outsider. The bound on touched cells
+is left out too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Bools, Floats, Ints, frozen, frozen_matrix
+from tablecloak.model import Attacker, Dimension, Levels, Problem, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Subsystem:
+    """Numbers of equations of a table, and of all the cells in them; ascending."""
+
+    rows: Ints
+    cells: Ints
+
+    @classmethod
+    def of(cls, table: Table, rows: Ints) -> Subsystem:
+        """The subsystem of some equations."""
+        chosen = np.unique(rows)
+        return cls(frozen(chosen), frozen(np.unique(table.equations[chosen].indices).astype(np.int64)))
+
+    def view(self, problem: Problem, weights: Floats | None = None) -> Problem:
+        """The subsystem as a problem, with the parent's weights or others (an entry for each cell of the subsystem)."""
+        cells, levels = self.cells, problem.levels
+        return Problem(
+            table=self._table(problem.table),
+            marks=frozen(problem.marks[cells]),
+            levels=Levels(*(frozen(level[cells]) for _, level in levels.named())),
+            weights=frozen(problem.weights[cells] if weights is None else weights),
+            outsider_low=frozen(problem.outsider_low[cells]),
+            outsider_high=frozen(problem.outsider_high[cells]),
+            attackers=tuple(
+                _restricted(attacker, cells)
+                for attacker in problem.attackers
+                if np.isin(attacker.cells, cells).any()
+            ),
+        )
+
+    def _table(self, table: Table) -> Table:
+        """The cells with their units and the equations between them; cells are named by their numbers in the parent."""
+        rows, cells = self.rows, self.cells
+        matrix = csr_array(csr_array(table.equations)[rows][:, cells])
+        steps = table.cell_decimals
+        return Table(
+            dimensions=(Dimension.names("cell", map(str, cells.tolist())),),
+            codes=frozen(np.arange(cells.size, dtype=np.int32)[:, None]),
+            units=frozen(table.units[cells]),
+            equations=frozen_matrix(matrix),
+            rhs=frozen(table.rhs[rows]),
+            decimals=table.decimals,
+            virtual=int(table.is_virtual[cells].sum()),
+            cell_decimals=None if steps is None else frozen(steps[cells]),
+        )
+
+    def __len__(self) -> int:
+        return self.cells.size
+
+
+def _restricted(attacker: Attacker, cells: Ints) -> Attacker:
+    """What an attacker knows of some cells, by their places among them."""
+    known: Bools = np.isin(attacker.cells, cells)
+    places = np.searchsorted(cells, attacker.cells[known]).astype(np.int64)
+    return replace(
+        attacker,
+        cells=frozen(places),
+        low=frozen(attacker.low[known]),
+        high=frozen(attacker.high[known]),
+    )

@@ -1,0 +1,176 @@
+"""Families of subsystems of a table, by the directions of its equations: slices, strips, subtables, neighbourhoods.
+
+| family          | equations                                                                             |
+|-----------------|---------------------------------------------------------------------------------------|
+| slices          | those of some dimensions, connected: the codes of the other dimensions stay fixed     |
+| strips          | one bundle of a dimension (a code and its parts), all codes of the other dimensions   |
+| subtables       | a bundle or a fixed code in each dimension: the tables without hierarchies of HiTaS    |
+| neighbourhoods  | those within a ball of cells around a cell, for equations without directions          |
+
+Slices of one family share no cell, strips and subtables share their margins. Equations of virtual cells (unions) belong
+to every subsystem that has all their other cells. Two-way slices and strips with at most one hierarchy are networks.
+
+Reference: de Wolf (2002), HiTaS: a heuristic approach to cell suppression in hierarchical tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array, csr_array
+
+from tablecloak.arrays import Bools, Ints
+from tablecloak.attacker.directions import Directions, directions_of
+from tablecloak.attacker.grid import row_of_entry, spread
+from tablecloak.attacker.subsystem import Subsystem
+from tablecloak.model import Table
+
+
+class Subtables:
+    """How a table splits into subsystems."""
+
+    def __init__(self, table: Table, directions: Directions | None = None) -> None:
+        self.table = table
+        self.directions = directions_of(table) if directions is None else directions
+        self._rows = csr_array(table.equations)
+        self._columns = csc_array(self._rows)
+        self._unions = self._virtual_rows()
+
+    # ------------------------------------------------------------------ families
+
+    def whole(self) -> list[Subsystem]:
+        """All equations, each connected component a subsystem."""
+        return self._connected(np.arange(self._rows.shape[0]))
+
+    def of_rows(self, rows: Ints) -> list[Subsystem]:
+        """Some equations, each connected component a subsystem."""
+        return self._connected(rows)
+
+    def components(self) -> list[Ints]:
+        """The dimensions of each connected component of the equations that have directions."""
+        known = np.flatnonzero(self.directions.dimension >= 0)
+        return [np.unique(self.directions.dimension[rows]) for rows in self._parts(known)]
+
+    def slices(self, dimensions: Iterable[int]) -> list[Subsystem]:
+        """The slices in which only these dimensions vary."""
+        return self._connected(np.flatnonzero(np.isin(self.directions.dimension, list(dimensions))))
+
+    def slice_families(self, dimensions: Sequence[int], varying: int) -> Iterator[list[Subsystem]]:
+        """The slices of every choice of so many of the dimensions."""
+        for chosen in combinations(dimensions, varying):
+            yield self.slices(chosen)
+
+    def strips(self, dimension: int, others: Sequence[int]) -> list[Subsystem]:
+        """For each bundle of a dimension its equations, and those of the others that lie within its cells."""
+        directions = self.directions
+        other_rows = np.flatnonzero(np.isin(directions.dimension, list(others)))
+        found = []
+        for bundle in np.unique(directions.bundle[directions.dimension == dimension]):
+            own = np.flatnonzero(directions.bundle == bundle)
+            cells = np.zeros(len(self.table), dtype=bool)
+            cells[self._rows[own].indices] = True
+            inside = other_rows[self._inside(other_rows, cells)]
+            found.append(self._with_unions(np.concatenate([own, inside])))
+        return found
+
+    def subtables(self) -> list[Subsystem]:
+        """The tables without hierarchies: in each dimension a bundle, or a fixed code where there is none."""
+        directions, dimensions = self.directions, self.directions.count
+        rows = np.flatnonzero(directions.dimension >= 0)
+        anchors = self._rows.indices[self._rows.indptr[rows]].astype(np.int64)
+        keys = np.full((rows.size, dimensions), -1, dtype=np.int64)
+        keys[np.arange(rows.size), directions.dimension[rows]] = directions.bundle[rows]
+        for dimension in range(dimensions):
+            start, bundle = self._bundles_through(dimension)
+            count = np.where(directions.dimension[rows] == dimension, 0, np.diff(start)[anchors])
+            times = np.maximum(count, 1)
+            entry = np.repeat(np.arange(rows.size), times)
+            place = np.minimum(start[anchors[entry]] + spread(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1)
+            rows, anchors, keys, some = rows[entry], anchors[entry], keys[entry], count[entry] > 0
+            keys[some, dimension] = bundle[place[some]]
+        _, group = np.unique(keys, axis=0, return_inverse=True)
+        order = np.argsort(group.ravel(), kind="stable")
+        ends = np.flatnonzero(np.diff(group.ravel()[order])) + 1
+        found = (self._parts(np.unique(chosen)) for chosen in np.split(rows[order], ends))
+        return [self._with_unions(part) for parts in found for part in parts]
+
+    def neighbourhoods(self, seeds: Iterable[int], max_cells: int) -> list[Subsystem]:
+        """A ball of at most about this number of cells around each seed that lies within none before."""
+        covered, found = np.zeros(len(self.table), dtype=bool), []
+        for seed in seeds:
+            if covered[seed]:
+                continue
+            rows = self._ball(seed, max_cells)
+            if rows.size:
+                found.append(self._with_unions(rows))
+                covered[found[-1].cells] = True
+        return found
+
+    # ------------------------------------------------------------------ how they are found
+
+    def _ball(self, seed: int, max_cells: int) -> Ints:
+        """Equations by their distance from a cell, as long as their cells are no more than this number."""
+        cells = np.zeros(len(self.table), dtype=bool)
+        cells[seed] = True
+        taken = np.zeros(self._rows.shape[0], dtype=bool)
+        front = np.array([seed])
+        while front.size:
+            new = np.unique(self._columns[:, front].indices)
+            new = new[~taken[new]]
+            before = cells.copy()
+            for row in new.tolist():
+                inside = self._rows.indices[self._rows.indptr[row] : self._rows.indptr[row + 1]]
+                if int(cells.sum()) + int((~cells[inside]).sum()) > max_cells:
+                    continue
+                cells[inside] = taken[row] = True
+            front = np.flatnonzero(cells & ~before)
+        return np.flatnonzero(taken)
+
+    def _bundles_through(self, dimension: int) -> tuple[Ints, Ints]:
+        """For each cell the bundles of a dimension that it is in: where they start, and the bundles."""
+        chosen = np.flatnonzero(self.directions.dimension == dimension)
+        inside = csr_array(self._rows[chosen])
+        pairs = np.stack([inside.indices, self.directions.bundle[chosen][row_of_entry(inside)]])
+        cell, bundle = np.unique(pairs, axis=1)
+        start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.table)))])
+        return start, bundle
+
+    def _inside(self, rows: Ints, cells: Bools) -> Bools:
+        """Which equations have all their cells among these."""
+        chosen = csr_array(self._rows[rows])
+        outside = np.bincount(row_of_entry(chosen), weights=~cells[chosen.indices], minlength=rows.size)
+        return outside == 0
+
+    def _connected(self, rows: Ints) -> list[Subsystem]:
+        return [self._with_unions(part) for part in self._parts(rows)]
+
+    def _parts(self, rows: Ints) -> list[Ints]:
+        """Equations by the connected components that they make among themselves."""
+        from scipy.sparse.csgraph import connected_components
+
+        chosen = csr_array(self._rows[rows])
+        size = rows.size + len(self.table)
+        ends = (row_of_entry(chosen), rows.size + chosen.indices)
+        graph = coo_array((np.ones(chosen.nnz), ends), shape=(size, size))
+        label = connected_components(graph, directed=False)[1][: rows.size]
+        order = np.argsort(label, kind="stable")
+        return np.split(rows[order], np.flatnonzero(np.diff(label[order])) + 1) if rows.size else []
+
+    def _virtual_rows(self) -> Ints:
+        """Equations with virtual cells."""
+        table = self.table
+        hits = np.bincount(
+            row_of_entry(self._rows), weights=table.is_virtual[self._rows.indices], minlength=self._rows.shape[0]
+        )
+        return np.flatnonzero(hits > 0)
+
+    def _with_unions(self, rows: Ints) -> Subsystem:
+        """The subsystem of some equations, and of the unions of its cells."""
+        if self._unions.size:
+            cells = self.table.is_virtual.copy()
+            cells[self._rows[rows].indices] = True
+            rows = np.concatenate([rows, self._unions[self._inside(self._unions, cells)]])
+        return Subsystem.of(self.table, rows)
