@@ -29,7 +29,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tablecloak.arrays import Floats, Ints
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.model import Attacker, Contributions, Problem, knowing_the_page
 
@@ -85,7 +85,8 @@ class Insiders:
         known: dict[tuple[bytes, bytes, bytes], Attacker] = {}
         for level, group in groups:
             attacker = _attacker(problem, level, group)
-            if _knows_more(problem, attacker):
+            low, high = problem.outsider_low[attacker.cells], problem.outsider_high[attacker.cells]
+            if ((attacker.low > low) | (attacker.high < high)).any():
                 bounds = attacker.cells.tobytes(), attacker.low.tobytes(), attacker.high.tobytes()
                 known.setdefault(bounds, attacker)
         found = tuple(known.values())
@@ -113,7 +114,10 @@ class Insiders:
         yield from ((int(unit),) for unit in units[units >= 0])
         if self.coalition:
             n = self.coalition
-            both = np.concatenate([top[:, :n], _padded(top[:, 1 : n + 1], n)])
+            others = np.pad(
+                top[:, 1 : n + 1], ((0, 0), (0, max(n + 1 - top.shape[1], 0))), constant_values=-1
+            )
+            both = np.concatenate([top[:, :n], others])
             sets = np.unique(np.sort(both, axis=1), axis=0)
             yield from (tuple(int(unit) for unit in row if unit >= 0) for row in sets if (row >= 0).sum() > 1)
 
@@ -140,21 +144,12 @@ def _check_depth(levels: list[Contributions], problem: Problem, wanted: Insiders
         raise InputError("Insiders", faults, advice=f"Tabulate with top={needed} or more.")
 
 
-def _padded(units: Ints, width: int) -> Ints:
-    return np.pad(units, ((0, 0), (0, width - units.shape[1])), constant_values=-1)
-
-
 def _attacker(problem: Problem, level: Contributions, group: tuple[int, ...]) -> Attacker:
     names = [str(level.units[unit]) for unit in group]
     kind = "holding" if level.level == "holdings" else "respondent"
     name = f"{kind} {names[0]}" if len(names) == 1 else f"coalition of {kind}s {', '.join(names)}"
     cells, sums = level.contributions_of(np.array(group, dtype=np.int64))
     return knowing_the_page(problem, Attacker.contributing(name, problem.table, cells, sums))
-
-
-def _knows_more(problem: Problem, attacker: Attacker) -> bool:
-    low, high = problem.outsider_low[attacker.cells], problem.outsider_high[attacker.cells]
-    return bool(((attacker.low > low) | (attacker.high < high)).any())
 
 
 # ---------------------------------------------------------------------- one stronger intruder

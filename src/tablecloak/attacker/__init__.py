@@ -32,7 +32,7 @@ from tablecloak.attacker.presolve import (
     working_equations,
 )
 from tablecloak.attacker.structure import EquationBlock, orient
-from tablecloak.attacker.system import CellNetwork, DeviationBounds, entry_ranges, is_network
+from tablecloak.attacker.system import CellNetwork, DeviationBounds, is_network
 from tablecloak.attacker.tolerances import (
     EQUATION_MET,
     FLOW_NOISE,

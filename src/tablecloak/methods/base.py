@@ -89,13 +89,13 @@ class Run:
         return Status.TIME_LIMIT if late else finished
 
 
-def without_incumbent(progress: Progress) -> Progress:
-    """Progress without the cost of a pattern that is not known to be safe."""
+def without_incumbent(progress: Progress, name: str = "") -> Progress:
+    """Progress without the cost of a pattern that is not known to be safe; with a name all phases are called so."""
 
     def report(
         phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
     ) -> None:
-        progress(phase, done, total, None, bound)
+        progress(name or phase, done, total, None, bound)
 
     return report
 
@@ -165,12 +165,11 @@ class Method:
             if name not in known
         ]
         values = {}
-        for name, value in given.items():
-            if name in known:
-                try:
-                    values[name] = _converted(value, known[name])
-                except ValueError:
-                    faults.append(f"parameter {name!r} takes {known[name]}, not {value!r}")
+        for name in [name for name in given if name in known]:
+            try:
+                values[name] = _converted(given[name], known[name])
+            except ValueError:
+                faults.append(f"parameter {name!r} takes {known[name]}, not {given[name]!r}")
         if not (values.get("seconds") or 0.0) >= 0:
             faults.append("parameter 'seconds' must not be negative")
         if faults:
@@ -200,13 +199,9 @@ def _boolean(value: Any) -> bool:
 
 def wrong_words(params: Any) -> list[str]:
     """A fault for each parameter that is none of the words (or numbers) its `Literal` names."""
-    allowed = {
-        name: get_args(hint)
-        for name, hint in get_type_hints(type(params)).items()
-        if get_origin(hint) is Literal
-    }
+    hints = get_type_hints(type(params)).items()
     return [
-        f"{name} {getattr(params, name)!r} is not one of {', '.join(map(str, words))}"
-        for name, words in allowed.items()
-        if getattr(params, name) not in words
+        f"{name} {getattr(params, name)!r} is not one of {', '.join(map(str, get_args(hint)))}"
+        for name, hint in hints
+        if get_origin(hint) is Literal and getattr(params, name) not in get_args(hint)
     ]

@@ -22,7 +22,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.base import Proposal, Run, wrong_words
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.methods.intervals import (
     IntervalOptimiser,
@@ -70,10 +70,7 @@ class PartialParams:
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
 
 
-def choose_strategy(
-    problem: Problem,
-    settings: IntervalSettings = IntervalSettings(),
-) -> IntervalStrategy:
+def choose_strategy(problem: Problem, settings: IntervalSettings = IntervalSettings()) -> IntervalStrategy:
     """What is done on a table of this size and structure."""
     return IntervalStrategy(settings, check_feasibility=is_feasibility_checked(problem, settings))
 
@@ -183,14 +180,6 @@ def _check(problem: Problem, params: PartialParams) -> None:
             needs="a problem without them",
             instead=["interval-combined"],
         )
-    check_blur(
-        "interval-partial",
-        params.grid,
-        params.asymmetry,
-        {
-            "up and down must be positive numbers": not (
-                0 < params.up < math.inf and 0 < params.down < math.inf
-            ),
-            f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
-        },
-    )
+    positive = all(0 < one < math.inf for one in (params.up, params.down))
+    faults = {"up and down must be positive numbers": not positive} | dict.fromkeys(wrong_words(params), True)
+    check_blur("interval-partial", params.grid, params.asymmetry, faults)

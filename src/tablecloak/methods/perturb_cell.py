@@ -14,7 +14,7 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from tablecloak.methods.adjustment import (
     open_perturbation,
     out_of_reach,
 )
-from tablecloak.methods.base import Proposal, Run, RunSettings
+from tablecloak.methods.base import Proposal, Run, RunSettings, wrong_words
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import GAP_CLOSED, Outcome
@@ -40,7 +40,6 @@ from tablecloak.solvers import GAP_CLOSED, Outcome
 NAME = "perturb-cell"
 
 Senses = Literal["up", "down", "random", "best"]
-Model = Literal["second", "first"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class PerturbCellParams:
     """The stated reach is at least this much."""
     senses: Senses = "best"
     """Whether sensitive cells are shown above or below the truth: all up, all down, by chance, or what costs least."""
-    model: Model = "second"
+    model: Literal["second", "first"] = "second"
     """Proofs on demand, or the compact model with every deviation in it (small tables)."""
 
 
@@ -68,7 +67,8 @@ def perturb_cell(
     settings: AdjustmentSettings = AdjustmentSettings(),
 ) -> Proposal:
     """The cheapest perturbation that is far enough from the truth and that no attacker can undo."""
-    _check(params)
+    if faults := wrong_words(params):
+        raise InputError(f"Parameters of {NAME}", faults)
     rule = ReachRule.checked(NAME, params.share, params.least)
     check_shown(NAME, problem)
     run = Run(params.seconds)
@@ -157,16 +157,6 @@ def _what_ended(run: Run, stopped: bool) -> str:
     if run.deadline.interrupted:
         return "the run was interrupted"
     return "the time was up" if stopped else "programs failed"
-
-
-def _check(params: PerturbCellParams) -> None:
-    faults = [
-        f"parameter {name!r} must be one of {', '.join(map(repr, get_args(kind)))}"
-        for name, value, kind in (("senses", params.senses, Senses), ("model", params.model, Model))
-        if value not in get_args(kind)
-    ]
-    if faults:
-        raise InputError(f"Parameters of {NAME}", faults)
 
 
 def _with_senses(ranges: Ranges, senses: Senses, rng: np.random.Generator) -> Ranges:
