@@ -565,7 +565,7 @@ def test_good_input_is_good(place: Place) -> None:
 
 
 def test_permission_denied(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests may run as a user to whom everything is permitted: somebody else answers here."""
+    """Tests may run as a user to whom everything is permitted: another answer is given here."""
     monkeypatch.setattr("os.access", lambda *given: False)
     with pytest.raises(InputError, match=r"t\.csv: it cannot be written \(permission denied\)"):
         check_writable([place.out / "t.csv"])

@@ -171,7 +171,7 @@ def test_bound_on_touched_cells_is_kept_or_refused(method):
     free = protect(problem, method, params=params)
     count = touched(problem, free)
     kept = protect(replace(problem, most_touched=count), method, params=params)
-    assert touched(problem, kept) <= count, "what touches so many is there, so it must be found"
+    assert touched(problem, kept) <= count, "a pattern of this size exists, so it must be found"
     if not method.startswith("interval-") and free.status is kept.status is Status.OPTIMAL:
         assert kept.cost == pytest.approx(free.cost)
     fewest = fewest_touched(problem, method)

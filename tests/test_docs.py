@@ -357,6 +357,16 @@ def test_the_source_map_is_up_to_date() -> None:
     assert not [path for path in named if not (ROOT / path).exists()]
 
 
+def test_the_figures_of_the_source_map_are_counted() -> None:
+    """To one percent: every change of the source changes them; ``--write`` counts them anew."""
+    for name, figure in source_map.figures().items():
+        told, real = (
+            [int(one.replace(",", "")) for one in re.findall(r"\d[\d,]*", text)]
+            for text in (source_map.stated(name), figure)
+        )
+        assert told == pytest.approx(real, rel=0.01), f"{name}: run python tests/test_docs.py --write"
+
+
 def test_the_ten_questions_name_things_that_are_there() -> None:
     chapter = PAGES_TEXT["docs/source-map.md"].split("## Ten questions\n")[1].partition("\n## ")[0]
     rows = re.findall(r"^\| (.+\?) \| (.+) \|$", chapter, re.MULTILINE)
@@ -404,6 +414,7 @@ if __name__ == "__main__":
         raise SystemExit(f"usage: python {sys.argv[0]} --write")
     os.environ["COLUMNS"] = COLUMNS
     api_reference.PAGE.write_text(api_reference.api_page(), encoding="utf-8")
+    source_map.PAGE.write_text(source_map.counted(), encoding="utf-8")
     source_map.PAGE.write_text(source_map.page(), encoding="utf-8")
     for changed in PAGES:
         rewrite(changed)

@@ -98,7 +98,7 @@ def test_a_share_of_a_deadline_comes_before_it(monkeypatch):
 
 
 class Fuse:
-    """A clock that stands still for some looks and then jumps: a deadline passes after exactly so many looks."""
+    """A clock that stands still for some looks and then jumps: a deadline passes after exactly this number of looks."""
 
     def __init__(self, looks):
         self.looks = looks

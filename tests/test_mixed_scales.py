@@ -73,7 +73,7 @@ def test_the_optimum_of_small_cells_beside_huge_ones():
 
 
 def test_a_point_beside_a_safe_pattern_misses_nothing():
-    """What solvers call whole is asked at the whole point: beside it every level is missed a little."""
+    """What solvers call integral is separated at the integral point: beside it every level is violated a little."""
     problem = small_beside_huge()
     safe = protect(problem, "suppress-compact").pattern.hidden
     separator, requirements = capacity_separator_of(problem, ~problem.forced), all_requirements(problem)

@@ -21,14 +21,10 @@ LIMITS = {"lines of a function": 60, "methods": 20, "attributes": 15, "parameter
 """The complexity of functions is a matter of ruff (C901)."""
 WIDE_DOORS = ("cli",)
 """Commands take one parameter an option."""
-EITHER = "the same arguments for both constructions, so that one function can choose between them"
 PROTOCOL = "one protocol for minimum cuts, programs and local programs: it takes what any of them needs"
 EXCEPTIONS: dict[str, str] = {
     "attacker.null_space.NullSpaceProgram: attributes": "the tableau that its kernels work on, an array each",
     "job.job.Job.of: parameters": "a parameter for each section of a job file",
-    "methods.heuristics.construction.construction_of: parameters": EITHER,
-    "methods.heuristics.construction.LpConstruction.__init__: parameters": EITHER,
-    "methods.heuristics.construction.NetworkConstruction.__init__: parameters": EITHER,
     "methods.heuristics.hypercubes.CubeSearch: attributes": "not taken apart yet: what is sought and what was found",
     "methods.unified.local_separation.LocalSeparator.separate: parameters": PROTOCOL,
     "methods.unified.protection_cuts.Separator.separate: parameters": PROTOCOL,

@@ -17,7 +17,7 @@ from tablecloak.testing.instances import class_one, three_way_class_one
 
 OURS, PEER = "tablecloak", "pytauargus"
 POINTS = 60
-"""A stored trace has at most so many points."""
+"""Maximum number of points of a stored trace."""
 
 Make = Callable[[], Problem]
 WARMING: tuple[Make, ...] = (partial(class_one, 20, 20, 0), partial(three_way_class_one, 6, 6, 6, 3))
@@ -151,7 +151,7 @@ def both(
 
 
 def trace_text(trace: Iterable[tuple[float, float | None, float | None]]) -> str:
-    """``seconds cost bound`` of the points where one of them changed, with semicolons; every so many if many."""
+    """``seconds cost bound`` of the points where one of them changed, with semicolons; thinned if they are many."""
     points = list(trace)
     step = max(1, -(-len(points) // POINTS))
     kept = points[::step] if not points or points[-1] in points[::step] else [*points[::step], points[-1]]

@@ -17,7 +17,7 @@ def warm_primal_seconds(
 ) -> tuple[float, int]:
     """Seconds for all sensitive cells (model, first basis, two solves a cell), and how many cells were really done.
 
-    Beyond the first so many cells of a fixed shuffle the time is extrapolated.
+    Beyond the first cells of a fixed shuffle the time is extrapolated.
     """
     begin = time.perf_counter()
     hidden = np.flatnonzero(pattern.touched(problem))

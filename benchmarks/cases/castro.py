@@ -294,7 +294,7 @@ class Work:
     arguments: tuple[Any, ...] = ()
     share: float = SHARE
     times: int = 1
-    """So many limits one after the other."""
+    """This number of limits one after the other."""
     slack: float = SLACK
 
 

@@ -36,7 +36,7 @@ def census_three_way(
     threshold: int = 3,
     seed: int = 1,
 ) -> Problem:
-    """Sex x age (single years in groups of 5 and 10) x region (nested, so many in each); 96,678 cells by default."""
+    """Sex x age (single years in groups of 5 and 10) x region (nested, numbers in each); 96,678 cells by default."""
     rng = np.random.default_rng(seed)
     age, region = age_dimension(years, 1), region_dimension(regions)
     size, ages = region_sizes(int(region.is_leaf.sum()), rng), middles(years, 1)
@@ -119,7 +119,7 @@ def _ages(first: int, width: int) -> str:
 
 
 def region_dimension(regions: tuple[int, ...]) -> Dimension:
-    """Regions in regions: so many at the top, so many in each of them, and so on."""
+    """Regions in regions: the number at the top, the number in each of them, and so on."""
     if not regions or min(regions) < 1:
         raise ValueError("give at least one level of regions, with at least one in each")
     pairs, above = [], [("R", TOTAL)]
@@ -144,7 +144,7 @@ def region_sizes(count: int, rng: np.random.Generator) -> Floats:
 
 
 def middles(years: int, width: int) -> Floats:
-    """The middles of age groups so many years wide."""
+    """The middles of age groups of this width in years."""
     return np.arange(0, years, width, dtype=np.float64) + width / 2
 
 

@@ -87,7 +87,7 @@ def _csplib_row(name: str, seconds: float) -> Row:
 
 
 def _typical(measure: Callable[[], float], least: int = 3) -> float:
-    """The median of several measurements: at least so many, and as many as fit in a quarter of a second."""
+    """The median of several measurements: at least this number, and as many as fit in a quarter of a second."""
     seconds = [measure() for _ in range(least)]
     while sum(seconds) < 0.25:
         seconds.append(measure())
@@ -121,7 +121,7 @@ def _insee_disagreement() -> Row:
         insee_problem(tuple(INSEE))
     except InputError as error:
         return {"outcome": f"refused: {len(error.faults)} common cells disagree, all listed"}
-    raise AssertionError("the fifth table disagrees with the others, and nobody noticed")
+    raise AssertionError("the fifth table disagrees with the others, and it was not noticed")
 
 
 def exposed(seconds: float | None) -> Iterator[Case]:

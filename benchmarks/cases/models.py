@@ -63,7 +63,7 @@ def agreement(seconds: float | None) -> Iterator[Case]:
 
 
 def agreement_row(kind: str, form: str, tables: int, seconds: float) -> Row:
-    """Both models of a form on so many random tables with each option; the seeds of tables where they differ."""
+    """Both models of a formulation on random tables with each option; the seeds of tables where they differ."""
     start, counts, worst = time.perf_counter(), Counter[str](), 0.0
     wrong = []
     for option in OPTIONS:
@@ -163,7 +163,7 @@ def combined(problem: Problem, rng: np.random.Generator) -> Formulation:
 
 
 def rounding(problem: Problem, rng: np.random.Generator, steps: int = 0) -> Formulation:
-    """Controlled rounding, with so many steps beyond the next multiples."""
+    """Controlled rounding, with this number of steps beyond the next multiples."""
     price, cells = _price(problem, rng), ~problem.forced
     return _summed(
         problem, rounding_formulation(problem, cells, _base(problem, rng, cells), steps, Prices.even(price))
@@ -202,4 +202,10 @@ LINEAR = ("intervals",)
 BOXED = ("suppression",)
 """A hidden cell has all the room there is: as a program it needs boxes that are finite."""
 
-PARTS = (Part("models", "first and second models of every form on 450 random small tables", agreement),)
+PARTS = (
+    Part(
+        "models",
+        "compact and cutting-plane models of every formulation on 450 random small tables",
+        agreement,
+    ),
+)

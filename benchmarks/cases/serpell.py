@@ -31,7 +31,7 @@ SETS = ("E", "K1", "K3", "K5")
 ALL = "all"
 """All sensitive cells: without any set."""
 REPEATS, ENOUGH = 3, 0.1
-"""A run is measured again up to so many times while it takes less than so many seconds; the least counts."""
+"""Maximum number of measurements of a run, and the seconds after which none follows; the least counts."""
 PROGRAMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "ilp": ("suppress-optimal", {}),
     "kelly": ("suppress-kelly-lp", {"carry": False, "clean_up": False}),

@@ -36,10 +36,10 @@ SKEWNESS = (0.5, 1.0, 1.5)
 TYPICAL = 20.0
 """The median contribution."""
 FEW = 2
-"""Cells with so many contributors, or fewer, are sensitive."""
+"""Cells with this number of contributors, or fewer, are sensitive."""
 RESAMPLED = 200
 INDUSTRIES = (52, 227)
-"""So many industries; with 8 sizes, 12 regions and the totals 6,201 to 26,676 cells (paper: 6,100 to 26,775)."""
+"""Numbers of industries; with 8 sizes, 12 regions and the totals 6,201 to 26,676 cells (paper: 6,100 to 26,775)."""
 
 
 def synthetic(shape: str, number: int) -> Problem:

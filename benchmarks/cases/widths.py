@@ -17,7 +17,7 @@ SHARE = 0.05
 SQUARES = (32, 71, 100, 141, 200, 317)
 """Two-way tables of about 1,000, 5,000, 10,000, 20,000, 40,000 and 100,000 cells."""
 NESTED = (((4, 5), (5, 6), 50), ((5, 5, 3), (4, 5, 4), 500), ((6, 7, 6), (6, 7, 7), 5000))
-"""Two nested dimensions, so many codes in each code, and sensitive cells: about 1,000, 10,000 and 100,000 cells."""
+"""Two nested dimensions, numbers of codes in each code, and sensitive cells: about 1,000, 10,000 and 100,000 cells."""
 
 
 def series() -> Iterator[tuple[str, str, Make]]:

@@ -37,9 +37,9 @@ CLOSE = 1e-9
 LEAST = 1e-12
 """A ratio is not smaller than this in a geometric mean."""
 EARLIEST = 0.01
-"""The plot begins at so many seconds."""
+"""Seconds at which the plot begins."""
 ALLOWED = 1.01
-"""suppress-auto may cost so many times as much as the best other method on an instance."""
+"""Maximum factor by which suppress-auto may cost more than the best other method on an instance."""
 
 
 # ---------------------------------------------------------------------- Serpell et al.

@@ -100,3 +100,10 @@ def ranges(starts: NDArray[Any], stops: NDArray[Any]) -> Ints:
     total = int(ends[-1]) if ends.size else 0
     offsets = np.arange(total, dtype=np.int64) - np.repeat(ends - lengths, lengths)
     return np.asarray(np.repeat(np.asarray(starts, dtype=np.int64), lengths) + offsets)
+
+
+def places_of(numbers: Ints, size: int) -> Ints:
+    """The place of each of these among them, by number below `size`; -1 for all others."""
+    places = np.full(size, -1, dtype=np.int64)
+    places[numbers] = np.arange(numbers.size)
+    return places

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 
 class Progress(Protocol):
@@ -134,6 +135,18 @@ def done_again(work: Callable[[], Found]) -> tuple[Found, bool]:
         return work(), False
     except KeyboardInterrupt:
         return work(), True
+
+
+def in_turn(
+    items: Sequence[Item], phase: str, progress: Progress, deadline: Deadline, every: int = 64
+) -> Iterator[Item]:
+    """The items one after the other until the deadline passes, each `every`-th of them reported."""
+    for number, item in enumerate(items):
+        if deadline.passed():
+            return
+        if number % every == 0:
+            progress(phase, number, len(items))
+        yield item
 
 
 def uninterrupted(work: Callable[[], Found], wait: float = 0.1) -> tuple[Found, bool]:

@@ -76,7 +76,8 @@ def protect(
     proposal, verdict = best_audited(problem, proposal, progress, executor)
     if not (verdict.safe or proposal.may_leave_open):
         proposal, verdict = _repaired(problem, proposal, verdict, judge)
-    if not (verdict.safe or (proposal.may_leave_open and _only_open(verdict))):
+    only_open = not (verdict.too_many_touched or verdict.against_marks.size)
+    if not (verdict.safe or (proposal.may_leave_open and only_open)):
         largest_pattern(replace(problem, most_touched=None), progress)  # refuses where nothing can protect
         raise SolverError(
             f"{name} proposed a pattern that the audit rejects ({verdict.open_cells.size} cells open); it is dropped. "
@@ -124,11 +125,6 @@ def _check_sums(name: str, problem: Problem, pattern: Pattern) -> None:
             f"{name} proposed numbers that do not add up ({counted(count, 'equation')}); they are dropped. "
             "This is a fault of the method: please report it with the instance."
         )
-
-
-def _only_open(verdict: Audit) -> bool:
-    """Whether cells that are left open are all that the audit found."""
-    return not (verdict.too_many_touched or verdict.against_marks.size)
 
 
 class _Watch:

@@ -192,7 +192,7 @@ def test_no_insiders_to_pool() -> None:
 
 
 def test_what_is_safe_from_the_pooled_intruder_is_safe_from_each() -> None:
-    """Nobody sits in two sensitive cells here, so the simplification proves it for everybody."""
+    """No contributor is in two sensitive cells here, so the simplification proves it for all of them."""
     table = survey()
     outsider = problem_of(table, "ay", "bx", lower=8, upper=8)
     each = replace(outsider, attackers=Insiders(largest=2).attackers(outsider))

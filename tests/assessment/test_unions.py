@@ -250,7 +250,7 @@ def test_units_that_are_not_known_are_bounded() -> None:
 
 
 def test_units_that_are_known_by_other_cells_are_counted_as_they_are() -> None:
-    """Nobody is left unknown here, though only two a cell are listed: t1 and t2 are the largest elsewhere."""
+    """No contributor is left unknown here, though only two a cell are listed: t1 and t2 are the largest elsewhere."""
     records = [Record(("r1",), 100, "Big"), Record(("r2",), 90, "Big")]
     records += [Record(("r1",), 12, "s1"), Record(("r2",), 11, "s2"), Record(("r1",), 10, "t1")]
     records += [Record(("r2",), 10, "t2"), Record(("r3",), 200, "t1"), Record(("r3",), 190, "t2")]

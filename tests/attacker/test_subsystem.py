@@ -94,7 +94,10 @@ def test_an_attacker_who_knows_nothing_of_the_cells_is_the_outsider():
     cell = table.find(r="r0", c="c0")
     other = table.find(r="r1", c="c1")
     problem = Problem.of(
-        table, [cell], Levels.at(len(table), [cell], 1, 1), attackers=[Attacker.knowing("x", [other], [8], [8])]
+        table,
+        [cell],
+        Levels.at(len(table), [cell], 1, 1),
+        attackers=[Attacker.knowing("x", [other], [8], [8])],
     )
     rows = np.flatnonzero(table.equations[:, [other]].toarray().ravel() == 0)
     assert Subsystem.of(table, rows).view(problem).attacker_names == ("outsider",)

@@ -472,7 +472,7 @@ def test_texts_from_the_command_line_say_the_same() -> None:
 
 
 def test_unions_of_cells_are_not_printed() -> None:
-    """A sum that no publication shows is stated by nobody."""
+    """A sum that no publication shows is stated nowhere."""
     table = from_leaves([flat("r", 3), flat("c", 3)], np.array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
     size = len(table)
     pair = np.zeros((1, size + 1))

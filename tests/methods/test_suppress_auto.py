@@ -90,7 +90,7 @@ def test_few_deviations_tell_whether_there_is_time_for_the_portfolio(fixture):
 def test_hypercubes_are_exchanged_where_there_is_no_time_for_deviations(monkeypatch):
     problem, exchanged = FIXTURES["three way"](), []
     module = import_module("tablecloak.methods.suppress_auto")
-    monkeypatch.setattr(module, "eliminated", lambda problem, requirements, hidden, *rest: hidden)
+    monkeypatch.setattr(module.QuickPattern, "eliminated", lambda self, hidden: hidden)
     exchange = module.CubeSearch.exchange
     monkeypatch.setattr(
         module.CubeSearch, "exchange", lambda self, *most: exchanged.append(exchange(self, *most))

@@ -19,7 +19,6 @@ from tablecloak.methods.suppress_compact import TOO_LARGE, CompactSettings, supp
 from tablecloak.model import Levels, Problem, Status, Table
 from tablecloak.progress import silent
 from tablecloak.protection import protect
-from tablecloak.solvers import solve_mip
 from tablecloak.solvers.highs import integer_programs, running
 from tablecloak.testing import assert_protected, cheapest_by_enumeration
 from two_way import FIGURE_001, FIGURE_004, SENSITIVE_001, TwoWay
@@ -96,21 +95,18 @@ def test_a_limit_that_the_root_would_break_leaves_the_bound_of_the_linear_progra
 
     asked = []
     monkeypatch.setattr(integer_programs, "running", SimpleNamespace(run=noted, run_linear=noted_relaxation))
-    module = import_module("tablecloak.methods.suppress_compact")
-    monkeypatch.setattr(module, "solve_mip", partial(_with_root_share, 0.0))
-    result = protect(problem, "suppress-compact", params={"seconds": 100.0})
+    result = protect(problem, _with_root_share(0.0), params={"seconds": 100.0})
     assert result.audit.safe and result.status is Status.TIME_LIMIT
     assert 0 < result.bound <= protect(problem, "suppress-optimal").cost
     assert [integer for integer, _ in asked] == [False]
-    monkeypatch.setattr(module, "solve_mip", partial(_with_root_share, 1.0))
-    assert protect(problem, "suppress-compact", params={"seconds": 100.0}).status is Status.OPTIMAL
+    assert protect(problem, _with_root_share(1.0), params={"seconds": 100.0}).status is Status.OPTIMAL
     both = [False, True, False, True]  # and once more with a larger reach
     assert [integer for integer, _ in asked] == [False, *both] and asked[2][1] < 100.0
 
 
-def _with_root_share(share, *program):
-    *arrays, options, stop = program
-    return solve_mip(*arrays, replace(options, root_share=share), stop)
+def _with_root_share(share):
+    function = partial(suppress_compact, settings=CompactSettings(root_share=share))
+    return replace(METHODS["suppress-compact"], function=function)
 
 
 def test_too_large_a_table_is_refused_with_a_way_out():

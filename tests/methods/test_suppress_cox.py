@@ -123,7 +123,7 @@ def test_costs_of_strata_do_not_mix():
     problem = grid.problem([(1, 1)], 5, 5, weights=np.geomspace(1e-3, 1e12, len(grid.table)))
     for prefer in ("weight", "cells"):
         cox = cox_of(problem, prefer)
-        wide = np.arange(cox.cells.size) % 2 == 0
+        wide = np.arange(cox.hidden.size) % 2 == 0
         cost = cox._strata(wide)
         strata = [cost[cox.hidden & wide], cost[~cox.hidden & wide], cost[cox.hidden & ~wide]]
         late = cost[~cox.hidden & ~wide]

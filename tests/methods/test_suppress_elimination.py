@@ -53,7 +53,7 @@ def is_safe(problem, hidden):
 
 
 def feasible_problems(kind, options, count):
-    """The first so many random problems that can be solved."""
+    """The first random problems that can be solved, at most this number."""
     for seed in range(60):
         problem = random_problem(kind, np.random.default_rng(seed), **options)
         try:

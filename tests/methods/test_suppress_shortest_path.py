@@ -101,7 +101,7 @@ class Small:
         self.weight, self.hidden = problem.weights[self.cells], problem.must_hide[self.cells]
         self.alone = np.zeros(self.cells.size, dtype=bool)
 
-    def tracks(self, *, by_weight):
+    def stratified(self, *, by_weight):
         ends = (self.nodes, self.tail, self.head)
         return StratifiedNetwork(
             ends, self.weight, (self.down, self.up), self.hidden, self.alone, by_weight=by_weight
@@ -159,10 +159,10 @@ def test_first_path_has_the_least_key_of_all(costs, seed):
             level = float(rng.integers(1, 25))
             keys = {path: small.key(path, rising, level, by_weight=by_weight) for path in small.paths(own)}
             best = min(key for key in keys.values() if key is not None)
-            tracks = small.tracks(by_weight=by_weight)
-            if not tracks.protect(own, rising, level):
+            stratified = small.stratified(by_weight=by_weight)
+            if not stratified.protect(own, rising, level):
                 continue
-            taken = set(tracks.paths[0][1:].tolist())
+            taken = set(stratified.paths[0][1:].tolist())
             key = next(key for path, key in keys.items() if {arc for arc, _ in path} == taken)
             assert key[:2] == best[:2]
             assert key[2] == pytest.approx(best[2], rel=1e-12)
@@ -258,14 +258,14 @@ def test_where_paths_end_two_flows_protect(costs):
 def test_what_failed_is_taken_back_for_all_cells():
     _, problem = not_by_disjoint_paths()
     small = Small(problem)
-    tracks = small.tracks(by_weight=False)
-    assert tracks.protect(0, False, 2.0)
-    before = tracks.is_open, [tracks.reached(arc, side) for arc in range(9) for side in (False, True)]
-    assert not tracks.protect(0, True, 10.0)
-    after = tracks.is_open, [tracks.reached(arc, side) for arc in range(9) for side in (False, True)]
+    stratified = small.stratified(by_weight=False)
+    assert stratified.protect(0, False, 2.0)
+    before = stratified.is_open, [stratified.reached(arc, side) for arc in range(9) for side in (False, True)]
+    assert not stratified.protect(0, True, 10.0)
+    after = stratified.is_open, [stratified.reached(arc, side) for arc in range(9) for side in (False, True)]
     assert before[0].tolist() == after[0].tolist()
     assert before[1] == after[1]
-    assert tracks.protect(0, True, 9.0)  # all lists are as they were
+    assert stratified.protect(0, True, 9.0)  # all lists are as they were
 
 
 @BOTH_COSTS
@@ -316,13 +316,13 @@ def test_single_contributors_protect_each_other_where_nothing_else_can():
     grid = TwoWay([[20, 20], [20, 20]])
     small = Small(grid.problem([(1, 1)], 5, 5, **totals_published(grid)))
     small.alone[[0, 3]] = True
-    tracks = small.tracks(by_weight=False)
-    assert not tracks.protect(0, True, 5.0, avoid=True)
-    assert tracks.is_open.sum() == 1
-    assert tracks.protect(0, True, 5.0)
-    assert tracks.is_open.all()
-    assert tracks.prove(0, True, 5.0, avoid=True) is None
-    assert set(tracks.prove(0, True, 5.0).tolist()) == {0, 1, 2, 3}
+    stratified = small.stratified(by_weight=False)
+    assert not stratified.protect(0, True, 5.0, avoid=True)
+    assert stratified.is_open.sum() == 1
+    assert stratified.protect(0, True, 5.0)
+    assert stratified.is_open.all()
+    assert stratified.prove(0, True, 5.0, avoid=True) is None
+    assert set(stratified.prove(0, True, 5.0).tolist()) == {0, 1, 2, 3}
 
 
 def test_trimming_publishes_only_what_paths_can_replace():

@@ -218,7 +218,7 @@ def test_an_insider_knows_his_own_and_that_it_is_there() -> None:
 
 
 def linked_tables() -> tuple[Table, Table]:
-    """The first prints nobody in (S, c); the second, with ages, lists it as zero."""
+    """The first prints no contributor in (S, c); the second, with ages, lists it as zero."""
     first = tabulate(SMALL, [ROWS, COLUMNS])
     codes = [("S", "c", "young"), ("S", "c", "old"), ("S", "a", "young"), ("S", "b", "old")]
     values = [0, 0, 4, 5]

@@ -106,10 +106,10 @@ def test_equality_and_hash(regions: Hierarchy) -> None:
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))])
 def test_copies_are_equal_and_read_only(regions: Hierarchy, again: Callable[[Hierarchy], Hierarchy]) -> None:
-    twin = again(regions)
-    assert twin == regions
-    assert twin.index == regions.index
-    assert not twin.parent.flags.writeable
+    other = again(regions)
+    assert other == regions
+    assert other.index == regions.index
+    assert not other.parent.flags.writeable
 
 
 # -- made directly ------------------------------------------------------------------------------------

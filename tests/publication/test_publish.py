@@ -71,17 +71,19 @@ def test_an_audit_that_failed_names_the_cells() -> None:
 
 
 def test_an_audit_of_another_pattern() -> None:
-    twin = Suppression.of(PROBLEM.table, RESULT.pattern.touched(PROBLEM))
-    assert "about another pattern." in refused(PROBLEM, twin, RESULT.audit)
+    other = Suppression.of(PROBLEM.table, RESULT.pattern.touched(PROBLEM))
+    assert "about another pattern." in refused(PROBLEM, other, RESULT.audit)
     everything = Suppression.of(PROBLEM.table, np.ones(len(PROBLEM.table), dtype=bool))
     assert "about another pattern." in refused(PROBLEM, RESULT, audit(PROBLEM, everything))
-    assert "about another pattern." in refused(PROBLEM, replace(RESULT, pattern=twin))
+    assert "about another pattern." in refused(PROBLEM, replace(RESULT, pattern=other))
 
 
 def test_an_audit_of_another_problem() -> None:
-    twin = two_way()
-    assert "about another problem." in refused(twin, RESULT)
-    assert "about another problem and another pattern." in refused(twin, protect(twin).pattern, RESULT.audit)
+    other = two_way()
+    assert "about another problem." in refused(other, RESULT)
+    assert "about another problem and another pattern." in refused(
+        other, protect(other).pattern, RESULT.audit
+    )
 
 
 def test_an_audit_that_does_not_say_what_it_judged() -> None:

@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 def random_case(rng: np.random.Generator, *, whole: bool) -> Case:
-    """A small multigraph with loops, closed sides, infinite rooms and free arcs."""
+    """A small multigraph with loops, closed sides, infinite capacities and free arcs."""
     nodes, arcs = int(rng.integers(1, 9)), int(rng.integers(1, 50))
     tail, head = rng.integers(0, nodes, (2, arcs)).astype(np.int32)
     if whole:

@@ -32,8 +32,8 @@ def grid(
 
 def delivers(net: PathOpeningNetwork, values: np.ndarray, ends: np.ndarray, arc: int, upward: bool) -> float:
     """The maximum flow through the open arcs."""
-    rooms = np.where(net.is_open, values, 0.0)
-    network = Network(int(ends.max()) + 1, ends[0], ends[1], rooms, rooms)
+    capacities = np.where(net.is_open, values, 0.0)
+    network = Network(int(ends.max()) + 1, ends[0], ends[1], capacities, capacities)
     limit = np.array([np.inf])
     up, down = network.reach([arc], limit, limit)
     return float(up[0] if upward else down[0])

@@ -103,7 +103,7 @@ def test_whole_points_are_judged_by_the_caller_only():
 
 
 def test_rows_that_no_column_can_meet():
-    """The columns of a guess may miss a row altogether: then there is no solution."""
+    """The columns below a gap limit may miss a row altogether: then there is no solution."""
     empty = SolverCut(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
     nothing = Callbacks(lambda x, whole: [empty], lambda x: False, lambda x: None, lambda nodes, bound: False)
     cost, rows = np.ones(3), (np.zeros(0), csr_array((0, 3)))

@@ -37,10 +37,10 @@ def expectation(inner: list[list[int]], base: int, seed: int) -> tuple[np.ndarra
     residue = values % base
     steps = lcm(*range(1, base + 1))
     cycles = 4  # what nine arcs between six nodes can have
-    ladder = (np.arange(steps) + 0.5) / steps
+    quantiles = (np.arange(steps) + 0.5) / steps
     idle = [0.5] * np.count_nonzero(residue)
     total, count = np.zeros(values.size, dtype=np.int64), 0
-    for draws in product(ladder, repeat=cycles):
+    for draws in product(quantiles, repeat=cycles):
         rounded, pushes = round_residues(nodes, tail, head, residue, base, [*draws, *idle], seed)
         assert pushes <= cycles
         total += values - residue + rounded

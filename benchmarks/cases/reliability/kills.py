@@ -136,8 +136,8 @@ def _prepared(folder: Path) -> Path:
 
 def _started(folder: Path, where: str = "", pause: float = 0.0) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", PROGRAM, where, str(pause), "run", str(folder / "job.toml")]
-    surroundings = os.environ | {"TMPDIR": str(folder / "temporary")}
-    return subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = os.environ | {"TMPDIR": str(folder / "temporary")}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _finished(folder: Path) -> None:

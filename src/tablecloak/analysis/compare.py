@@ -128,9 +128,8 @@ class MethodOutcome:
         for seconds, cost, bound in self.trace:
             best = min(best, cost) if cost is not None and cost >= least else best
             proven = max(proven, bound) if bound is not None else proven
-            rows.append(
-                (seconds, best if best < np.inf else None, min(proven, final) if proven > -np.inf else None)
-            )
+            known = min(proven, final) if proven > -np.inf else None
+            rows.append((seconds, best if best < np.inf else None, known))
         return tuple(rows)
 
     def row(self) -> dict[str, Any]:
@@ -272,7 +271,8 @@ def _plan(
 ) -> dict[str, tuple[str, dict[str, Any]]]:
     """Methods and parameters by name; one error lists all faults."""
     requested = _requested(methods)
-    faults = [f"{name} is asked for twice" for name in _repeated([name for name, _, _ in requested])]
+    names = [name for name, _, _ in requested]
+    faults = [f"{name} is asked for twice" for place, name in enumerate(names) if name in names[:place]]
     plan: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, method, given in requested:
         if method not in METHODS:
@@ -298,26 +298,18 @@ def _requested(methods: object) -> list[tuple[str, str, Mapping[str, Any]]]:
     """(name, method, parameters) of each requested method."""
     advice = 'Give a list of names, or a mapping like {"quick": ("suppress-greedy", {"seconds": 5})}.'
     if isinstance(methods, Mapping):
-        right = [
-            isinstance(entry, tuple | list)
-            and len(entry) == 2
-            and isinstance(entry[0], str)
-            and isinstance(entry[1], Mapping)
-            for entry in methods.values()
-        ]
-        if not all(right):
-            bad = [str(name) for name, fine in zip(methods, right, strict=True) if not fine]
-            raise InputError(
-                "Comparison", [f"{name}: expected (method, parameters)" for name in bad], advice=advice
-            )
+        faults = []
+        for name, entry in methods.items():
+            match entry:
+                case [str(), Mapping()]:
+                    continue
+            faults.append(f"{name}: expected (method, parameters)")
+        if faults:
+            raise InputError("Comparison", faults, advice=advice)
         return [(str(name), method, given) for name, (method, given) in methods.items()]
     if isinstance(methods, str) or not isinstance(methods, Sequence):
         raise InputError("Comparison", [f"methods: got {type(methods).__name__}"], advice=advice)
     return [(str(method), str(method), {}) for method in methods]
-
-
-def _repeated(names: list[str]) -> list[str]:
-    return [name for number, name in enumerate(names) if name in names[:number]]
 
 
 # ---------------------------------------------------------------------- running it
@@ -454,16 +446,12 @@ def _outcome(run: _Run, progress: Progress) -> MethodOutcome:
         result = protect(run.problem, run.method, params=run.params, seed=run.seed, progress=named)
     except TablecloakError as error:
         return MethodOutcome(*told, _status(error), time.perf_counter() - start, _message(error))
-    outcome = MethodOutcome(*told, result.status.value, result.report.seconds, result=result)
-    return _measured(run.problem, outcome, run.intervals, named)
-
-
-def _measured(problem: Problem, outcome: MethodOutcome, intervals: bool, progress: Progress) -> MethodOutcome:
-    """The outcome with the measures of its pattern; exact intervals are those of the outsider."""
-    assert outcome.result is not None
-    pattern, alone = outcome.result.pattern, replace(problem, attackers=())
-    exact = audit(alone, pattern, intervals=True, every_hidden=True, progress=progress) if intervals else None
-    return replace(outcome, measures=measures(problem, pattern, exact))
+    exact = None
+    if run.intervals:  # those of the outsider
+        alone = replace(run.problem, attackers=())
+        exact = audit(alone, result.pattern, intervals=True, every_hidden=True, progress=named)
+    found = measures(run.problem, result.pattern, exact)
+    return MethodOutcome(*told, result.status.value, result.report.seconds, result=result, measures=found)
 
 
 def _status(error: TablecloakError) -> str:
@@ -540,12 +528,9 @@ def _lost(rows: Sequence[Mapping[str, Any]], wide: int) -> list[str]:
     """Information loss, a line for each method: relative figures, those of exact intervals only where there are any."""
     if not rows:
         return []
-    columns = [
-        ("vagueness", "relative_vagueness"),
-        ("width", "relative_width"),
-        ("change", "relative_change"),
-    ]
-    used = [(head, name) for head, name in columns if name != "relative_width" or _any(rows, name)]
+    exact = any(row["relative_width_50"] is not None for row in rows)
+    heads_used = ("vagueness", "width", "change") if exact else ("vagueness", "change")
+    used = [(head, f"relative_{head}") for head in heads_used]
     heads = "".join(f"{f'{head} 50, 90, 100%':>30}" for head, _ in used)
     first = f"{'lost to readers':{wide}}{'touched':>9}{'extra':>7}"
     lines = [f"{first}{'cells':>8}{'value':>8}{'unbounded':>11}{heads}"]
@@ -568,10 +553,6 @@ def _percent(share: float | None) -> str:
     if size < 100:
         return f"{100 * share:.3g}%"
     return f"{100 * share:.0f}%" if size < 1e5 else f"{100 * share:.1e}%"
-
-
-def _any(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return any(row[f"{name}_50"] is not None for row in rows)
 
 
 def _three(row: Mapping[str, Any], name: str) -> str:

@@ -591,9 +591,8 @@ class _Blocks:
         for block in self.made.values():
             for question, place in enumerate(block.questions):
                 cell = int(block.cells[place])
-                witnesses = [
-                    Protectors(who, tuple(cells.tolist())) for who, cells in block.protectors(question)
-                ]
+                each = block.protectors(question)
+                witnesses = [Protectors(who, tuple(cells.tolist())) for who, cells in each]
                 if witnesses and self.asked[cell]:
                     found[cell] = tuple(witnesses)
         return dict(sorted(found.items()))
@@ -608,7 +607,5 @@ class _Blocks:
 
 def some(items: Sequence[str], between: str = "; ") -> str:
     """The first items, and how many there are beside."""
-    rest = (
-        f"{between}and {len(items) - SETTINGS.named_cells} more" if len(items) > SETTINGS.named_cells else ""
-    )
-    return between.join(items[: SETTINGS.named_cells]) + rest
+    more = len(items) - SETTINGS.named_cells
+    return between.join([*items[: SETTINGS.named_cells], *([f"and {more} more"] if more > 0 else [])])

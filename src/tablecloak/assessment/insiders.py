@@ -39,7 +39,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Bools, Floats
 from tablecloak.assessment.rules import PPercent
 from tablecloak.assessment.tolerances import COMPARISON_NOISE
 from tablecloak.errors import InputError
@@ -138,7 +138,10 @@ class Insiders:
         yield from ((int(unit),) for unit in units[units >= 0])
         if self.coalition:
             n = self.coalition
-            both = np.concatenate([top[:, :n], _padded(top[:, 1 : n + 1], n)])
+            others = np.pad(
+                top[:, 1 : n + 1], ((0, 0), (0, max(n + 1 - top.shape[1], 0))), constant_values=-1
+            )
+            both = np.concatenate([top[:, :n], others])
             sets = np.unique(np.sort(both, axis=1), axis=0)
             yield from (tuple(int(unit) for unit in row if unit >= 0) for row in sets if (row >= 0).sum() > 1)
 
@@ -163,10 +166,6 @@ def _check_depth(levels: list[Contributions], problem: Problem, wanted: Insiders
     ]
     if faults:
         raise InputError("Insiders", faults, advice=f"Tabulate with top={needed} or more.")
-
-
-def _padded(units: Ints, width: int) -> Ints:
-    return np.pad(units, ((0, 0), (0, width - units.shape[1])), constant_values=-1)
 
 
 def _attacker(problem: Problem, level: Contributions, group: tuple[int, ...]) -> Attacker:

@@ -65,13 +65,11 @@ def _levels(table: Table, rules: Iterable[Concentration]) -> list[Contributions]
     wanted = {rule.level: rule.name for rule in rules}
     levels = [contributions_at(table, level, name) for level, name in wanted.items()]
     faults = [f"the {units.level} are not known one by one" for units in levels if not units.knows_units]
-    if faults or not wanted:
-        advice = (
-            "Unions need microdata: contributions of the same unit are added up over cells." if faults else ""
-        )
-        raise InputError(
-            "Unions", faults or ["there is no dominance or p% rule to apply to them"], advice=advice
-        )
+    if faults:
+        advice = "Unions need microdata: contributions of the same unit are added up over cells."
+        raise InputError("Unions", faults, advice=advice)
+    if not wanted:
+        raise InputError("Unions", ["there is no dominance or p% rule to apply to them"])
     return levels
 
 

@@ -35,7 +35,7 @@ from tablecloak.attacker.presolve import (
 from tablecloak.attacker.structure import EquationBlock, orient
 from tablecloak.attacker.subsystem import Subsystem
 from tablecloak.attacker.subtables import Subtables
-from tablecloak.attacker.system import CellNetwork, DeviationBounds, entry_ranges, is_network
+from tablecloak.attacker.system import CellNetwork, DeviationBounds, is_network
 from tablecloak.attacker.tolerances import (
     EQUATION_MET,
     FLOW_NOISE,

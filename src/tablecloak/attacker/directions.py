@@ -79,7 +79,9 @@ def directions_of(table: Table, settings: DirectionSettings = SETTINGS) -> Direc
 def _without_virtual(table: Table) -> Bools:
     """Equations of printed cells only."""
     of = row_of_entry(table.equations)
-    hits = np.bincount(of, weights=table.is_virtual[table.equations.indices], minlength=table.equations.shape[0])
+    hits = np.bincount(
+        of, weights=table.is_virtual[table.equations.indices], minlength=table.equations.shape[0]
+    )
     return hits == 0
 
 

@@ -121,32 +121,20 @@ class IntegralSystem:
         slack = np.minimum(amount - low, high - amount)[moved]
         if (slack <= 0.0).any():
             return False
+        matrix, steps = (self._start, self._row, self._data, self.rows), self.settings.correction_steps
         left, correction = kernels.least_correction(
-            self._start,
-            self._row,
-            self._data,
-            self.rows,
-            moved,
-            amount[moved],
-            self.settings.correction_steps,
-            CORRECTION_PRECISION,
+            *matrix, moved, amount[moved], steps, CORRECTION_PRECISION
         )
         size = np.abs(correction)
-        return bool(
-            left <= CORRECTED * margin
-            and size.max(initial=0.0) <= CORRECTED * margin
-            and (size <= CORRECTED * slack).all()
-        )
+        small = max(left, float(size.max(initial=0.0))) <= CORRECTED * margin
+        return bool(small and (size <= CORRECTED * slack).all())
 
     def keeps(self, numerator: Ints) -> bool:
         """Whether integral amounts of the columns satisfy every equation."""
         most = self._widest[0] * self._largest * float(np.abs(numerator).max(initial=0))
         if self._integers is not None and most < EXACT_SUM:
-            return bool(
-                kernels.is_balanced(
-                    self._start, self._row, self._integers, self.rows, np.ascontiguousarray(numerator)
-                )
-            )
+            matrix = self._start, self._row, self._integers, self.rows
+            return bool(kernels.is_balanced(*matrix, np.ascontiguousarray(numerator)))
         return not any(self.residual(numerator))
 
     def keeps_cells(self, amount: Ints, low: Floats, high: Floats) -> bool:

@@ -197,16 +197,13 @@ class ExactOracle:
 
     def _scales(self, goal: float) -> list[float]:
         """Scales to try: that of the need, and where there is none those of the finite bounds."""
-        rooms = self._finite()
+        walls = np.concatenate([-self.low, self.high])
+        walls = walls[np.isfinite(walls) & (walls > 0)]
         if math.isfinite(goal) and goal > 0:
-            return [goal, *(scale for scale in (1.0, float(rooms.max(initial=1.0))) if scale != goal)]
-        if rooms.size == 0:
+            return [goal, *(scale for scale in (1.0, float(walls.max(initial=1.0))) if scale != goal)]
+        if walls.size == 0:
             return [1.0]
-        return sorted({float(rooms.min()), float(np.exp(np.log(rooms).mean())), float(rooms.max())})
-
-    def _finite(self) -> Floats:
-        rooms = np.concatenate([-self.low, self.high])
-        return np.asarray(rooms[np.isfinite(rooms) & (rooms > 0)])
+        return sorted({float(walls.min()), float(np.exp(np.log(walls).mean())), float(walls.max())})
 
     # ------------------------------------------------------------------ programs
 
@@ -228,14 +225,9 @@ class ExactOracle:
         if deviation is not None:
             found.take(deviation, sign * deviation.of(column))
         found.bound = min(found.bound, self.system.bound(column, sign, solution.duals, self.low, self.high))
-        if not found.settles(need):
-            self._exact_basis(found, column, sign, low, high)
+        if not found.settles(need) and self._session is not None:
+            self.take_basis(found, self._session.basis(), column, sign, low, high)
         return capped
-
-    def _exact_basis(self, found: Evidence, column: int, sign: int, low: Floats, high: Floats) -> None:
-        """What the basis of the last program says in fractions."""
-        assert self._session is not None
-        self.take_basis(found, self._session.basis(), column, sign, low, high)
 
     def take_basis(
         self,
@@ -309,13 +301,8 @@ class ExactOracle:
         """A correction e with M e = -residual, within low..high and a multiple of what is missed."""
         for cap in self.settings.caps:
             most = cap * missed
-            rest = self._solve(
-                np.maximum(low, -most),
-                np.minimum(high, most),
-                residual.astype(np.float64),
-                cost,
-                missed,
-            )
+            near = np.maximum(low, -most), np.minimum(high, most)
+            rest = self._solve(*near, residual.astype(np.float64), cost, missed)
             if rest is not None:
                 return rest.values * missed
         return None

@@ -12,10 +12,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tablecloak.arrays import Bools, Codes, Ints
+from tablecloak.arrays import Bools, Codes, Ints, frozen, ranges
 from tablecloak.errors import counted
 
 if TYPE_CHECKING:
@@ -135,8 +134,8 @@ def find_grid(
         codes = axis[dimension == d]
         codes = codes[np.argsort(level[codes], kind="stable")]
         code[codes] = coordinates[codes, d] = np.arange(1, codes.size + 1)
-        parents.append(fixed(np.concatenate([[-1], code[above[codes]]]).astype(np.int32)))
-        depth.append(fixed(np.concatenate([[0], level[codes]]).astype(np.int32)))
+        parents.append(frozen(np.concatenate([[-1], code[above[codes]]]).astype(np.int32)))
+        depth.append(frozen(np.concatenate([[0], level[codes]]).astype(np.int32)))
     if level.max() > min(limits.max_levels, sum(int(depths[-1]) for depths in depth)):
         return None
     _fill_inner_cells(coordinates, lines, level, times_part)
@@ -144,7 +143,7 @@ def find_grid(
     if checked is None:
         return None
     line_dimension, open_lines = checked
-    grid = CodeGrid(tuple(parents), tuple(depth), fixed(coordinates), open_lines)
+    grid = CodeGrid(tuple(parents), tuple(depth), frozen(coordinates), open_lines)
     return grid, implied_lines(matrix, lines, grid, line_dimension)
 
 
@@ -183,7 +182,7 @@ def _fill_inner_cells(coordinates: Codes, lines: LineEquations, level: Ints, tim
     for cells in np.split(inner, np.flatnonzero(np.diff(level[inner])) + 1):
         if cells.size:
             size = times_part[cells]
-            above = totals[spread(start[cells], size)]
+            above = totals[ranges(start[cells], start[cells] + size)]
             for d in range(coordinates.shape[1]):
                 coordinates[cells, d] = np.maximum.reduceat(coordinates[above, d], np.cumsum(size) - size)
 
@@ -273,17 +272,6 @@ def implied_lines(matrix: Matrix, lines: LineEquations, grid: CodeGrid, line_dim
 def row_of_entry(matrix: Matrix) -> Ints:
     """The row of each stored entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def spread(start: Ints, size: Ints) -> Ints:
-    """The numbers start[i], ..., start[i] + size[i] - 1 of every i, one after the other."""
-    return np.repeat(start - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
-
-
-def fixed(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """The array, read-only from now on."""
-    array.setflags(write=False)
-    return array
 
 
 def describe_grid(grid: CodeGrid) -> str:

@@ -253,9 +253,8 @@ class _Push:
         The point d = 0 is a vertex, so the simplex method starts feasible. No column moves further than `cap` needs.
         """
         targets, (low_wall, high_wall) = self.target_columns, self._walls()
-        cap = np.ceil(
-            self.attack.settings.cap * max(float(need.max(initial=0.0)) for need in self.need.values())
-        )
+        largest = max(float(need.max(initial=0.0)) for need in self.need.values())
+        cap = np.ceil(self.attack.settings.cap * largest)
         far_high, far_low = (self._usable(np.minimum(wall, cap)) for wall in (high_wall, low_wall))
         high, low = far_high.copy(), far_low.copy()
         high[targets] = np.minimum(high[targets], self._group_need(True))
@@ -365,15 +364,9 @@ class _Push:
             witness = self._learn(solution)
             if self.side[upward].reach[target] >= self.goal[upward][target]:
                 return True
-            if (
-                witness is None
-                and not self.margin
-                and (
-                    left > attack.settings.exact_targets
-                    or attack.system.count > attack.settings.exact_columns
-                )
-                and math.isfinite(self.need[upward][target])
-            ):
+            settings, finite = attack.settings, math.isfinite(self.need[upward][target])
+            many = left > settings.exact_targets or attack.system.count > settings.exact_columns
+            if witness is None and not self.margin and many and finite:
                 return False
             if witness is not None:
                 found.take(witness, sign * witness.of(column))

@@ -82,13 +82,8 @@ def _restored(component: Component, movable: Bools | None, solves: int) -> Netwo
 def _network(component: Component) -> Network:
     """The cells of a component as arcs with their deviation bounds as capacities."""
     assert component.orientation is not None
-    return Network(
-        component.orientation.nodes,
-        component.orientation.tail,
-        component.orientation.head,
-        component.high,
-        -component.low,
-    )
+    graph = component.orientation
+    return Network(graph.nodes, graph.tail, graph.head, component.high, -component.low)
 
 
 def _extents(got: Floats, need: Floats, movable: Bools) -> Extents:

@@ -87,12 +87,8 @@ class WarmDeviationProgram:
         self.value = np.zeros(matrix.shape[1])
 
     def set_bounds(self, low: Floats, high: Floats) -> None:
-        options = SimplexOptions(feasible=True)
-        self._session, self._low, self._high = (
-            LinearProgram(self._matrix, low, high, options=options),
-            low,
-            high,
-        )
+        self._low, self._high = low, high
+        self._session = LinearProgram(self._matrix, low, high, options=SimplexOptions(feasible=True))
         self.value = np.zeros(self._matrix.shape[1])
 
     def reach(self, cell: int, upward: bool, enough: float) -> float:
@@ -178,18 +174,8 @@ class NullSpaceProgram:
             self.value = np.zeros(self.count)
         self._rescue = None
         for _ in range(2):
-            ended, pivots = kernels.farthest_deviation(
-                self._table,
-                self._basic,
-                self._nonbasic,
-                self._place,
-                low,
-                high,
-                self.value,
-                cell,
-                upward,
-                enough,
-            )
+            tableau = self._table, self._basic, self._nonbasic, self._place
+            ended, pivots = kernels.farthest_deviation(*tableau, low, high, self.value, cell, upward, enough)
             self._pivots += pivots
             if ended == Ending.ENDLESS:
                 return enough
@@ -242,9 +228,6 @@ class NullSpaceProgram:
         moving = np.abs(rows).max(axis=1, initial=0.0) > 0.5
         for place in (near - 1, near % order.size):
             other_row = rows[order[place]]
-            same = (
-                np.minimum(np.abs(rows - other_row).max(axis=1), np.abs(rows + other_row).max(axis=1))
-                <= PROPORTIONAL
-            )
-            result |= same & moving
+            apart = [np.abs(rows - other_row).max(axis=1), np.abs(rows + other_row).max(axis=1)]
+            result |= (np.minimum(*apart) <= PROPORTIONAL) & moving
         return result

@@ -39,10 +39,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.arrays import Bools, Codes, Floats, Ints, ranges
 from tablecloak.attacker.null_space import NullSpaceSettings, deviation_program
 from tablecloak.attacker.presolve import without_empty_rows, working_columns, working_equations
-from tablecloak.attacker.system import CellNetwork, entry_ranges
+from tablecloak.attacker.system import CellNetwork
 from tablecloak.attacker.tolerances import FLOW_NOISE, MACHINE_EPSILON, MULTIPLIER_NEAR_FRACTION
 from tablecloak.model import Problem, Requirement, Table
 from tablecloak.progress import Deadline
@@ -78,9 +78,8 @@ def simplified(multipliers: Floats, settings: MultiplierSettings = MultiplierSet
     far = np.abs(scaled - whole) >= MULTIPLIER_NEAR_FRACTION * common
     if not far.any():
         return Fractions(whole, float(common))
-    near = [
-        Fraction(value).limit_denominator(settings.max_denominator) for value in multipliers[far].tolist()
-    ]
+    most = settings.max_denominator
+    near = [Fraction(value).limit_denominator(most) for value in multipliers[far].tolist()]
     larger = lcm(common, *(value.denominator for value in near))
     if larger > settings.max_common:
         return Fractions(np.rint(multipliers * settings.grid), settings.grid)
@@ -104,7 +103,7 @@ def combination(equations: csr_array, which: Ints, y: Fractions, cell: int, upwa
     used = y.numerators != 0.0
     start = equations.indptr[which[used]]
     count = equations.indptr[which[used] + 1] - start
-    place = entry_ranges(start, count)
+    place = ranges(start, start + count)
     coefficients = equations.data[place]
     cells = np.append(equations.indices[place].astype(np.int64), cell)
     terms = np.append(
@@ -151,11 +150,8 @@ class ProtectionCut:
 
     def says_the_same(self, other: ProtectionCut) -> bool:
         """Whether the coefficients are those of the other one."""
-        return (
-            np.array_equal(self.cells, other.cells)
-            and np.array_equal(self.above, other.above)
-            and np.array_equal(self.below, other.below)
-        )
+        mine, its = ((one.cells, one.above, one.below) for one in (self, other))
+        return all(map(np.array_equal, mine, its))
 
 
 class WitnessDeviation(NamedTuple):
@@ -241,13 +237,11 @@ def cut_of_multipliers(
     rows: csr_array, requirement: Requirement, directions: Sequence[tuple[bool, Ints, Floats]]
 ) -> ProtectionCut:
     """The cut of multipliers of some equations for each direction; any are valid, so simple ones nearby are taken."""
-    return ProtectionCut.of(
-        requirement,
-        [
-            combination(rows, equations, simplified(y), requirement.cell, upward)
-            for upward, equations, y in directions
-        ],
-    )
+    parts = [
+        combination(rows, equations, simplified(y), requirement.cell, upward)
+        for upward, equations, y in directions
+    ]
+    return ProtectionCut.of(requirement, parts)
 
 
 # ---------------------------------------------------------------------- networks

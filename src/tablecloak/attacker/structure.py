@@ -25,15 +25,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tablecloak.arrays import Bools, Codes, Ints
+from tablecloak.arrays import Bools, Codes, Ints, frozen, ranges
 from tablecloak.attacker.grid import (
     CodeGrid,
     describe_grid,
     find_grid,
-    fixed,
     read_lines,
     row_of_entry,
-    spread,
     usual_total_sign,
 )
 from tablecloak.errors import counted
@@ -133,7 +131,7 @@ def orient(matrix: Matrix | sparse.csc_array[Any]) -> Orientation | None:
     tail[arc[leaves]] = columns.indices[leaves]
     head[arc[~leaves]] = columns.indices[~leaves]
     nodes = rows + int((entries < 2).any())
-    return Orientation(nodes, fixed(tail), fixed(head), fixed(sign))
+    return Orientation(nodes, frozen(tail), frozen(head), frozen(sign))
 
 
 def recognise(equations: Matrix) -> Structure:
@@ -155,8 +153,8 @@ def recognise(equations: Matrix) -> Structure:
         blocks.append(_recognise_block(own, rows, cells, usual))
     alone = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) == 0)
     if alone.size:
-        none = fixed(alone[:0])
-        blocks.append(EquationBlock("free", fixed(alone), none, none))
+        none = frozen(alone[:0])
+        blocks.append(EquationBlock("free", frozen(alone), none, none))
     return Structure(tuple(blocks))
 
 
@@ -177,7 +175,7 @@ def _recognise_block(matrix: Matrix, rows: Ints, cells: Ints, usual: int) -> Equ
         kind: Kind = "general" if grid is None else "grid"
     else:
         kind, distinct = "network", distinct[~implied]
-    return EquationBlock(kind, fixed(cells), fixed(rows), fixed(rows[distinct]), grid, orientation)
+    return EquationBlock(kind, frozen(cells), frozen(rows), frozen(rows[distinct]), grid, orientation)
 
 
 def _distinct_rows(matrix: Matrix) -> Ints:
@@ -196,7 +194,7 @@ def _distinct_rows(matrix: Matrix) -> Ints:
     model = first[group[suspect]]
     alike = size[suspect] == size[model]
     suspect, model = suspect[alike], model[alike]
-    mine, its = spread(start[suspect], size[suspect]), spread(start[model], size[model])
+    mine, its = (ranges(start[of], start[of] + size[of]) for of in (suspect, model))
     differs = (matrix.indices[mine] != matrix.indices[its]) | (data[mine] != data[its])
     odd = np.bincount(np.repeat(np.arange(suspect.size), size[suspect])[differs], minlength=suspect.size)
     return np.setdiff1d(np.arange(matrix.shape[0]), suspect[odd == 0])

@@ -16,7 +16,6 @@ Reference: de Wolf (2002), HiTaS: a heuristic approach to cell suppression in hi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -88,7 +87,9 @@ class Subtables:
             count = np.where(directions.dimension[rows] == dimension, 0, np.diff(start)[anchors])
             times = np.maximum(count, 1)
             entry = np.repeat(np.arange(rows.size), times)
-            place = np.minimum(start[anchors[entry]] + spread(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1)
+            place = np.minimum(
+                start[anchors[entry]] + spread(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1
+            )
             rows, anchors, keys, some = rows[entry], anchors[entry], keys[entry], count[entry] > 0
             keys[some, dimension] = bundle[place[some]]
         _, group = np.unique(keys, axis=0, return_inverse=True)
@@ -163,7 +164,9 @@ class Subtables:
         """Equations with virtual cells."""
         table = self.table
         hits = np.bincount(
-            row_of_entry(self._rows), weights=table.is_virtual[self._rows.indices], minlength=self._rows.shape[0]
+            row_of_entry(self._rows),
+            weights=table.is_virtual[self._rows.indices],
+            minlength=self._rows.shape[0],
         )
         return np.flatnonzero(hits > 0)
 

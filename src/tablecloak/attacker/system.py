@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tablecloak.arrays import Codes, Floats, Ints
+from tablecloak.arrays import Floats
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.model import Problem, box_deviation_bounds
 
@@ -40,10 +40,3 @@ class CellNetwork:
 def is_network(problem: Problem) -> bool:
     """Whether all equations of the table are those of networks."""
     return all(block.kind in ("network", "free") for block in structure_of(problem.table).blocks)
-
-
-def entry_ranges(start: Codes | Ints, count: Codes | Ints) -> Ints:
-    """start, start + 1, ... of each range, one after the other: the entries of some rows of a sparse matrix."""
-    total = int(count.sum())
-    shift = np.repeat(start - np.concatenate([[0], np.cumsum(count)[:-1]]), count) if count.size else start
-    return np.arange(total, dtype=np.int64) + shift.astype(np.int64)

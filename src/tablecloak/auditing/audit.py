@@ -135,20 +135,16 @@ def audit(
     start = time.perf_counter()
     view = checked_view(problem, pattern)
     touched = pattern.touched(problem)
-    cells = _audited_cells(problem, touched, every_hidden)
+    required = cells_with_requirements(problem, touched)
+    cells = np.flatnonzero(required | touched if every_hidden else required)
     auditor = _Auditor(problem, view, cells, _Mode(intervals, integer), progress, settings, executor)
     by_attacker = auditor.extents()
     met = _joined([found.met() for found in by_attacker])
     out_of_reach = _joined([found.open() for found in by_attacker])
     safe: Bools = np.asarray(met.all(axis=0))
     value = problem.table.units[cells].astype(np.float64)
-    columns = _joined(
-        [
-            np.array([value - found.down.reach, value + found.up.reach, *found.required])
-            for found in by_attacker
-        ]
-    )
-    low, high, lower, upper, sliding = problem.table.amounts(columns)
+    ends = [np.array([value - one.down.reach, value + one.up.reach, *one.required]) for one in by_attacker]
+    low, high, lower, upper, sliding = problem.table.amounts(_joined(ends))
     found = Audit(
         _joined([cells] * len(by_attacker)),
         np.repeat(np.arange(len(by_attacker)), cells.size),
@@ -202,22 +198,12 @@ def checked_view(problem: Problem, pattern: Pattern) -> View:
         return view
     unit = problem.table.unit
     number = whole_units(value[away], unit)
-    wrong = away[
-        ~((units_above(view.low[away], unit) <= number) & (units_below(view.high[away], unit) >= number))
-    ]
-    if wrong.size:
-        faults = [
-            f"cell {label}: the true value lies outside what is stated"
-            for label in problem.table.labels(wrong)
-        ]
+    inside = (units_above(view.low[away], unit) <= number) & (units_below(view.high[away], unit) >= number)
+    if not inside.all():
+        labels = problem.table.labels(away[~inside])
+        faults = [f"cell {label}: the true value lies outside what is stated" for label in labels]
         raise InputError("Pattern", faults, advice="A publication may be vague but never false.")
     return view
-
-
-def _audited_cells(problem: Problem, touched: Bools, every_hidden: bool) -> Ints:
-    """Cells with a requirement, or also all touched ones."""
-    required = cells_with_requirements(problem, touched)
-    return np.flatnonzero(required | touched if every_hidden else required)
 
 
 class _Mode(NamedTuple):
@@ -272,9 +258,8 @@ class _Auditor:
         self.problem, self.view, self.cells, self.executor = problem, view, cells, executor
         self.mode, self.progress, self.settings = mode, progress, settings
         self.low, self.high = deviation_bounds(problem, view, 0)
-        self.reduction: Reduction = reduce(
-            working_columns(problem.table), self.low, self.high, problem.table.unit
-        )
+        columns, unit = working_columns(problem.table), problem.table.unit
+        self.reduction: Reduction = reduce(columns, self.low, self.high, unit)
         quick = not any(mode)
         self.cubes = cubes_of(problem.table, cells.size, settings.hypercubes) if quick else None
         self.attacks: dict[int, Inference] = {}

@@ -140,8 +140,8 @@ def _grid(bounds: Sequence[CellBounds], unit: Fraction, largest_flow: int) -> in
     return grid
 
 
-class LinearEngine:
-    """Linear programs that maximise the deviation of a cell: vertices are deviations, row duals multipliers."""
+class _ProgramEngine:
+    """Linear programs over the cells of a component, within the bounds of one attacker at a time."""
 
     def __init__(
         self,
@@ -154,6 +154,10 @@ class LinearEngine:
         self.settings = settings
         self.place = {int(cell): place for place, cell in enumerate(component.cells)}
         self.attacker = -1
+
+
+class LinearEngine(_ProgramEngine):
+    """Linear programs that maximise the deviation of a cell: vertices are deviations, row duals multipliers."""
 
     def _become(self, attacker: int) -> None:
         self.attacker = attacker
@@ -192,23 +196,11 @@ class LinearEngine:
         return Push(math.inf, push.deviations, iter(())) if found else None
 
 
-class SparseEngine:
+class SparseEngine(_ProgramEngine):
     """Linear programs that reach a goal with the least movement in all: few cells move, by simple amounts.
 
     d = u - v with u, v >= 0 and the sum of all u and v at its least. They give no multipliers.
     """
-
-    def __init__(
-        self,
-        exact: ExactProblem,
-        component: Component,
-        rows: Ints,
-        settings: CandidateSettings = CandidateSettings(),
-    ) -> None:
-        self.exact, self.component, self.rows = exact, component, rows.tolist()
-        self.settings = settings
-        self.place = {int(cell): place for place, cell in enumerate(component.cells)}
-        self.attacker = -1
 
     def _become(self, attacker: int) -> None:
         self.attacker = attacker

@@ -210,13 +210,12 @@ class _Writer:
                 parts = (thing.data, thing.indices, thing.indptr)
                 return {"matrix": [self._array(part) for part in parts], "shape": list(thing.shape)}
             case Problem():
-                special: dict[str, Callable[[Any], Any]] = {
-                    "attackers": self._attackers,
-                    "reasons": self._reasons,
-                }
-                return self._object(thing, special)
+                return self._object(thing, {"attackers": self._attackers, "reasons": self._reasons})
             case tuple() | list():
-                return self._sequence(thing)
+                many = len(thing) > _MANY and all(type(item) is str for item in thing)
+                return (
+                    {"texts": self._texts(thing)} if many else {"list": [self.tree(item) for item in thing]}
+                )
             case Mapping():
                 return {"mapping": [[self.tree(key), self.tree(item)] for key, item in thing.items()]}
         if is_dataclass(thing) and type(thing).__name__ in CLASSES:
@@ -230,11 +229,6 @@ class _Writer:
             if field.init
         }
         return {"object": type(thing).__name__, "fields": parts}
-
-    def _sequence(self, items: Sequence[Any]) -> Any:
-        if len(items) > _MANY and all(type(item) is str for item in items):
-            return {"texts": self._texts(items)}
-        return {"list": [self.tree(item) for item in items]}
 
     def _texts(self, texts: Sequence[str]) -> list[int]:
         """Texts end to end, and where each of them ends."""
@@ -440,18 +434,12 @@ class _Reader:
         for array in arrays:
             _check_ends(ends, array)
         for start, end in pairwise([0, *ends.tolist()]):
-            yield [_part(array, start, end) for array in arrays]
+            yield [frozen(array[start:end]) for array in arrays]
 
     def _reasons(self, numbers: Sequence[int], distinct: Any) -> dict[int, tuple[Reason, ...]]:
         cells, which = (self._array(number).tolist() for number in numbers)
         made = [tuple(Reason(*map(str, each)) for each in given) for given in distinct]
         return {cell: made[number] for cell, number in zip(cells, which, strict=True)}
-
-
-def _part(array: NDArray[Any], start: int, end: int) -> NDArray[Any]:
-    part = array[start:end].copy()
-    part.flags.writeable = False
-    return part
 
 
 def _in_units(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -489,9 +477,8 @@ def _check_old(problem: Problem) -> None:
 
 def _check_ends(ends: NDArray[Any], data: NDArray[Any]) -> None:
     """Raise unless these are the ends of parts that make up the data."""
-    fine = (
-        ends.dtype == np.int64 and ends.ndim == data.ndim == 1 and bool((np.diff(ends, prepend=0) >= 0).all())
-    )
+    flat = ends.dtype == np.int64 and ends.ndim == data.ndim == 1
+    fine = flat and bool((np.diff(ends, prepend=0) >= 0).all())
     if not fine or (int(ends[-1]) if ends.size else 0) != data.size:
         raise Damaged("the parts of an array are not those announced")
 

@@ -39,13 +39,9 @@ def type_faults(kind: type, parts: Mapping[str, Any]) -> list[str]:
     """Fields of a class that are unknown, or not of the type that it declares."""
     declared = get_type_hints(kind)
     known = {field.name: declared[field.name] for field in fields(kind) if field.init}
-    return [
-        f"{kind.__name__} has no {name}"
-        if name not in known
-        else f"{kind.__name__}: {name} is of another kind"
-        for name, value in parts.items()
-        if name not in known or not _is_of(value, known[name])
-    ]
+    faults = [f"{kind.__name__} has no {name}" for name in parts if name not in known]
+    wrong = [name for name in parts if name in known and not _is_of(parts[name], known[name])]
+    return faults + [f"{kind.__name__}: {name} is of another kind" for name in wrong]
 
 
 def _is_of(value: Any, hint: Any) -> bool:

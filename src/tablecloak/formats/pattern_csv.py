@@ -124,7 +124,9 @@ def read_pattern(source: str | Path, problem: Problem) -> Pattern:
 def parse_pattern(text: str, problem: Problem, *, source: str = "Pattern text") -> Pattern:
     """The pattern in CSV text, as `read_pattern`."""
     faults: list[str] = []
-    rows = _rows(text, source)
+    rows = read_rows(text, ",", source, strict=True)
+    if not rows:
+        raise InputError(source, ["it is empty"])
     header = [name.strip() for name in rows[0][1]]
     if header not in (TWO_COLUMNS, FIVE_COLUMNS):
         wanted = f"{','.join(TWO_COLUMNS)} or {','.join(FIVE_COLUMNS)}"
@@ -143,14 +145,6 @@ def parse_pattern(text: str, problem: Problem, *, source: str = "Pattern text") 
     if faults:
         raise InputError(source, faults)
     return _pattern(problem.table, words, hidden, shown, low, high)
-
-
-def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
-    """Line number and fields of each line that is not blank."""
-    rows = read_rows(text, ",", source, strict=True)
-    if not rows:
-        raise InputError(source, ["it is empty"])
-    return rows
 
 
 def _by_cell(

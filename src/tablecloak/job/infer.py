@@ -50,12 +50,10 @@ def infer_columns(seen: Look) -> InferredColumns:
     cells = _are_cells(codes, left)
     roles = _roles(left, seen.rows, cells)
     taken = set(roles.values())
-    top = tuple(
-        column.name for column in left if cells and _called("top", column) and column.name not in taken
-    )
-    codes = [
-        column for column in codes if column.name not in taken | set(top) and not (cells and column.number)
-    ]
+    free = [column for column in left if column.name not in taken]
+    top = tuple(column.name for column in free if cells and _called("top", column))
+    taken.update(top)
+    codes = [column for column in codes if column.name not in taken and not (cells and column.number)]
     above = {} if cells else _above(codes, seen)
     parent = _parents(codes, seen) if cells else {}
     grouping = {column.name for chain in above.values() for column in chain}
@@ -68,7 +66,7 @@ def infer_columns(seen: Look) -> InferredColumns:
     if not chosen:
         advice = "A dimension is a column of codes that repeat; name it in a job file of your own."
         raise InputError(f"Data {seen.path}", ["no column looks like a dimension"], advice=advice)
-    used = taken | set(top) | {column.name for column in codes}
+    used = taken | {column.name for column in codes}
     responses = [column for column in left if column.number and column.name not in used]
     responses.sort(key=lambda column: column.distinct < INFERENCE.few_codes)
     others = tuple(column for column in candidates if column not in chosen)
@@ -88,27 +86,16 @@ def _is_code(column: Column, rows: int) -> bool:
         return False
     if not column.number:
         return True
-    return (
-        column.whole
-        and not column.negative
-        and (column.distinct <= INFERENCE.few_codes or _same_length(column, rows))
-    )
-
-
-def _same_length(column: Column, rows: int) -> bool:
-    """Codes of one length, at least three characters, that repeat often: a classification."""
-    lengths = {len(code) for code in column.codes}
-    return len(lengths) == 1 and min(lengths) >= 3 and rows >= 5 * column.distinct
+    lengths = {len(code) for code in column.codes}  # all of three characters or more: a classification
+    classified = len(lengths) == 1 and min(lengths) >= 3 and rows >= 5 * column.distinct
+    return column.whole and not column.negative and (column.distinct <= INFERENCE.few_codes or classified)
 
 
 def _are_cells(codes: Sequence[Column], columns: Sequence[Column]) -> bool:
     """Totals among the codes, and numbers beside them: a table and not records."""
     text = [column for column in codes if not column.number]
-    return (
-        bool(text)
-        and all(total_of(column) for column in text[:2])
-        and any(column.number for column in columns)
-    )
+    beside = any(column.number for column in columns)
+    return bool(text) and beside and all(total_of(column) for column in text[:2])
 
 
 def total_of(column: Column) -> str:
@@ -148,16 +135,12 @@ def _above(codes: Sequence[Column], seen: Look) -> dict[str, tuple[Column, ...]]
 
     A column groups another if each code of that other goes with one of its codes only, and no code is in both.
     """
-    groups = {
-        fine.name: [
-            coarse
-            for coarse in codes
-            if coarse.distinct < fine.distinct
-            and not set(coarse.codes) & set(fine.codes)
-            and len(seen.combinations([coarse.name, fine.name])) == fine.distinct
-        ]
-        for fine in codes
-    }
+
+    def group(coarse: Column, fine: Column) -> bool:
+        apart = coarse.distinct < fine.distinct and not set(coarse.codes) & set(fine.codes)
+        return apart and len(seen.combinations([coarse.name, fine.name])) == fine.distinct
+
+    groups = {fine.name: [coarse for coarse in codes if group(coarse, fine)] for fine in codes}
     chains: dict[str, tuple[Column, ...]] = {}
     taken: set[str] = set()
     for fine in sorted(codes, key=lambda column: -column.distinct):
@@ -168,9 +151,9 @@ def _above(codes: Sequence[Column], seen: Look) -> dict[str, tuple[Column, ...]]
             below = chain[-1] if chain else fine
             if coarse.name not in taken and coarse in groups[below.name]:
                 chain.append(coarse)
-        if chain and len({code for each in (*chain, fine) for code in each.codes}) == sum(
-            each.distinct for each in (*chain, fine)
-        ):
+        whole = (*chain, fine)
+        distinct = {code for each in whole for code in each.codes}
+        if chain and len(distinct) == sum(each.distinct for each in whole):
             chains[fine.name] = tuple(reversed(chain))
             taken |= {fine.name, *(each.name for each in chain)}
     return chains
@@ -193,9 +176,8 @@ def _chosen(candidates: Sequence[Column]) -> list[Column]:
     """The first columns of codes that make a table of a sensible size."""
     chosen, cells = list[Column](), 1
     for column in candidates:
-        if len(chosen) < INFERENCE.dimensions and (
-            cells * (column.distinct + 1) <= INFERENCE.cells or not chosen
-        ):
+        fits = cells * (column.distinct + 1) <= INFERENCE.cells
+        if len(chosen) < INFERENCE.dimensions and (fits or not chosen):
             chosen.append(column)
             cells *= column.distinct + 1
     return chosen

@@ -112,16 +112,8 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str, column: str, row: 
         query = f"SELECT DISTINCT {column} FROM look WHERE {column} IS NOT NULL"
         codes = tuple(sorted(code for (code,) in _texts(connection.execute(query).fetchall())))
     number = bool(number) and distinct > 0
-    return Column(
-        name,
-        int(distinct),
-        int(empty),
-        number,
-        number and bool(whole),
-        number and least < 0,
-        number and least > 0,
-        codes,
-    )
+    kinds = number, number and bool(whole), number and least < 0, number and least > 0
+    return Column(name, int(distinct), int(empty), *kinds, codes)
 
 
 def _common(parts: Sequence[Part]) -> list[str]:
@@ -141,10 +133,8 @@ def _stage(connection: duckdb.DuckDBPyConnection, path: Path, names: Sequence[st
         given = connection.execute(f"DESCRIBE SELECT * FROM {part.relation}", part.parameters).fetchall()
         kinds = dict(zip(part.names, (str(row[1]) for row in given), strict=True))
         places = dict(zip(part.names, part.identifiers, strict=True))
-        chosen = ", ".join(
-            f"{_text(places[name], kinds[name])} AS {column}"
-            for name, column in zip(names, columns, strict=True)
-        )
+        texts = [_text(places[name], kinds[name]) for name in names]
+        chosen = ", ".join(f"{text} AS {column}" for text, column in zip(texts, columns, strict=True))
         make = "INSERT INTO look" if number else "CREATE TABLE look AS"
         try:
             connection.execute(f"{make} SELECT {chosen} FROM {part.relation}", part.parameters)

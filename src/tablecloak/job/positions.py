@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from tablecloak.errors import InputError
 
 _PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*(\.|$|=|\])""")
 _TOKEN = re.compile(
@@ -89,6 +92,15 @@ class Faults:
         called = self.names.get(path, path)
         place = f"line {line}, {called}" if line else called
         self.found.append((line or 0, f"{place}: {what}" if path else what))
+
+    @contextmanager
+    def of(self, path: str, before: str = "") -> Iterator[None]:
+        """Faults of an `InputError` inside are faults of the key at `path`, with some words before each."""
+        try:
+            yield
+        except InputError as error:
+            for fault in error.faults:
+                self.add(path, f"{before}{fault}")
 
     def about(self, path: str) -> bool:
         """Whether something is wrong with the key at `path` already."""

@@ -166,9 +166,8 @@ def prepared(job: Job, progress: Progress = silent) -> tuple[Problem, Labels | N
         labels = _labels(job, table)
     except InputError as error:
         faults += [f"{error.what}: {fault}" for fault in error.faults]
-    if asked := {
-        name: job.section("publish")[name] for name in _PRINTED_UNIT if name in job.section("publish")
-    }:
+    publish = job.section("publish")
+    if asked := {name: publish[name] for name in ("decimals", "unit") if name in publish}:
         try:
             PrintedUnit.of(table, **asked)
         except InputError as error:
@@ -251,12 +250,9 @@ def _dimensions(job: Job) -> list[Dimension]:
     for path, table in enumerate(job.tables("dimension"), 1):
         given = [table.get("hierarchy"), *table.get("further", [])]
         codes = _codes(job, table["name"], missing) if any(map(needs_codes, given)) else None
+        options = {"total": table.get("total"), "codes": codes, "missing": missing}
         try:
-            made.append(
-                make_dimension(
-                    table["name"], given, job.folder, total=table.get("total"), codes=codes, missing=missing
-                )
-            )
+            made.append(make_dimension(table["name"], given, job.folder, **options))
         except InputError as error:
             faults += [f"dimension[{path}]: {fault}" for fault in error.faults]
     if faults:
@@ -346,10 +342,8 @@ def _labels(job: Job, table: Table) -> Labels | None:
 
 def _public_files(job: Job, publication: Publication) -> dict[Path, str | bytes]:
     """The whole system, and single tables of it, in all formats asked for."""
-    files = {
-        job.file(name): publication.render(job.file(name))
-        for name in job.section("publish").get("outputs", [])
-    }
+    whole = map(job.file, job.section("publish").get("outputs", []))
+    files = {path: publication.render(path) for path in whole}
     names = [dimension.name for dimension in publication.dimensions]
     for table in job.tables("table"):
         own = table.get("dimensions", [name for name in names if name != RESPONSE])

@@ -169,7 +169,7 @@ def _rules(inferred: InferredColumns) -> str:
         lines += [
             "# [[rule]]",
             '# rule = "request"',
-            "# percent1 = 70  # code 1: more than so much of a cell",
+            "# percent1 = 70  # code 1: more than this share of a cell",
             "",
         ]
     if not counted:

@@ -59,9 +59,7 @@ def found_files(path: Path) -> list[Path]:
         return [path]
     if not any(sign in str(path) for sign in "*?[") or "**" in str(path):
         return []
-    if any(
-        len(part) > LIMITS.pattern for part in path.parts
-    ):  # reading it takes time that grows with its square
+    if max(map(len, path.parts)) > LIMITS.pattern:  # reading it takes time that grows with its square
         return []
     root = Path(path.anchor)
     try:
@@ -89,12 +87,9 @@ def _check_data(data: Mapping[str, Any], cells: bool, faults: Faults) -> None:
             faults.add(f"data.{name}", f"it goes with kind = {right!r} only")
     if "request_codes" in data and "request" not in data:
         faults.add("data.request_codes", "it says what is in the column 'request', which is not named")
-    if cells and "top" in data and "count" not in data:
-        faults.add("data.top", "the largest contributions need the column 'count' beside them")
-    if cells and "holding_top" in data and "holding_count" not in data:
-        faults.add(
-            "data.holding_top", "the largest contributions need the column 'holding_count' beside them"
-        )
+    for top, count in (("top", "count"), ("holding_top", "holding_count")):
+        if cells and top in data and count not in data:
+            faults.add(f"data.{top}", f"the largest contributions need the column {count!r} beside them")
 
 
 def _columns_named(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -139,14 +134,11 @@ def _names_in(path: Path, faults: Faults) -> list[str]:
     """The names of the columns of a file, none where it cannot be read (which is a fault of its own)."""
     from tablecloak.job.inspect import column_names
 
-    if not found_files(path):
-        return []
-    try:
-        return column_names(path)
-    except InputError as error:
-        for fault in error.faults:
-            faults.add("data.path", f"{path.name}: {fault}")
-        return []
+    names: list[str] = []
+    if found_files(path):
+        with faults.of("data.path", f"{path.name}: "):
+            names = column_names(path)
+    return names
 
 
 # ---------------------------------------------------------------------- dimensions and tables
@@ -159,26 +151,13 @@ def _check_dimensions(document: Mapping[str, Any], folder: Path, faults: Faults)
         if name in first:
             faults.add(f"{path}.name", f"dimension {name!r} is there already: {first[name]}")
         first.setdefault(str(name), path)
-        given = [
-            ("hierarchy", table.get("hierarchy")),
-            *(("further", each) for each in table.get("further", [])),
-        ]
-        for key, each in given:
-            try:
-                _try_hierarchy(each, folder, table.get("total"))
-            except InputError as error:
-                for fault in error.faults:
-                    faults.add(f"{path}.{key}", f"{each}: {fault}" if isinstance(each, str) else fault)
-
-
-def _try_hierarchy(given: Any, folder: Path, total: str | None) -> None:
-    """Raise what is wrong with a hierarchy, as far as that can be seen without the data."""
-    if isinstance(given, str) and not needs_codes(given) and not is_file(folder / given):
-        return
-    if isinstance(given, str) and needs_codes(given):
-        read_digits(given)
-    elif not needs_codes(given):
-        make_hierarchy(given, folder, total=total)
+        further = [("further", each) for each in table.get("further", [])]
+        for key, each in [("hierarchy", table.get("hierarchy")), *further]:
+            with faults.of(f"{path}.{key}", f"{each}: " if isinstance(each, str) else ""):
+                if isinstance(each, str) and needs_codes(each):
+                    read_digits(each)
+                elif not (needs_codes(each) or (isinstance(each, str) and not is_file(folder / each))):
+                    make_hierarchy(each, folder, total=table.get("total"))
 
 
 def _check_tables(document: Mapping[str, Any], cells: bool, faults: Faults) -> None:
@@ -193,10 +172,8 @@ def _check_tables(document: Mapping[str, Any], cells: bool, faults: Faults) -> N
             if table.get(key) in known:
                 faults.add(f"{path}.{key}", f"{table[key]!r} is a dimension already")
         if "path" in table and not cells:
-            faults.add(
-                f"{path}.path",
-                "only cells may come from a file of their own; microdata are tabulated at once",
-            )
+            only = "only cells may come from a file of their own; microdata are tabulated at once"
+            faults.add(f"{path}.path", only)
         if "impossible" in table and table.get("empty") != CELLS:
             faults.add(f"{path}.impossible", f"it goes with empty = {CELLS!r} only")
         name = table.get("name", "")
@@ -213,9 +190,8 @@ def _check_relations(document: Mapping[str, Any], responses: Sequence[str], faul
     for left, right in document.get("relations", {}).items():
         for name in (left, *right):
             if name not in responses:
-                faults.add(
-                    f"relations.{left}", f"no [[table]] has the response {name!r}{meant(name, responses)}"
-                )
+                none = f"no [[table]] has the response {name!r}{meant(name, responses)}"
+                faults.add(f"relations.{left}", none)
         if left in right:
             faults.add(f"relations.{left}", f"{left!r} cannot be a part of itself")
 
@@ -286,21 +262,18 @@ def _insiders(document: Mapping[str, Any], cells: bool, faults: Faults) -> Insid
         faults.add("insiders", "contributors are known from microdata only")
     if given.get("holdings") and "holding" not in document.get("data", {}):
         faults.add("insiders.holdings", "there is no column data.holding")
-    try:
-        return Insiders(**given)
-    except InputError as error:
-        for fault in error.faults:
-            faults.add("insiders", fault)
-        return None
+    made = None
+    with faults.of("insiders"):
+        made = Insiders(**given)
+    return made
 
 
 def _check_safe(document: Mapping[str, Any], faults: Faults) -> None:
     known = [str(table.get("name")) for _, table in tables_of(document, "dimension")]
     for name in document.get("assess", {}).get("missing_safe", {}):
         if name not in known:
-            faults.add(
-                f"assess.missing_safe.{name}", f"there is no [[dimension]] {name!r}{meant(name, known)}"
-            )
+            none = f"there is no [[dimension]] {name!r}{meant(name, known)}"
+            faults.add(f"assess.missing_safe.{name}", none)
 
 
 # ---------------------------------------------------------------------- methods and outputs
@@ -332,19 +305,15 @@ def _check_outputs(document: Mapping[str, Any], folder: Path, faults: Faults) ->
     first: dict[Path, str] = {}
     for key, name in named_files(document, "output"):
         path = folder / name
-        try:
+        with faults.of(key):
             check_writable([path], inputs=inputs)
             if key.endswith(".outputs"):
                 check_public(path)
             if path.suffix.lower() == ".xlsx" or key == "report.html":
                 check_library(path)
-        except InputError as error:
-            for fault in error.faults:
-                faults.add(key, fault)
-            continue
-        if path.resolve() in first:
-            faults.add(key, f"{path}: it is asked for already by {first[path.resolve()]}")
-        first.setdefault(path.resolve(), key)
+            if path.resolve() in first:
+                faults.add(key, f"{path}: it is asked for already by {first[path.resolve()]}")
+            first.setdefault(path.resolve(), key)
     publish = document.get("publish")
     several = [path for path, table in tables_of(document, "table") if table.get("outputs")]
     asked = several or faults.about("publish.outputs")
@@ -356,13 +325,11 @@ def _check_outputs(document: Mapping[str, Any], folder: Path, faults: Faults) ->
 
 def check_library(path: Path) -> None:
     """Raise before long work if a library is missing that an output needs; a page with plots ends in .html."""
-    library, extra = {".xlsx": ("xlsxwriter", "excel"), ".html": ("matplotlib", "report")}.get(
-        path.suffix.lower(), ("", "")
-    )
+    needed = {".xlsx": ("xlsxwriter", "excel"), ".html": ("matplotlib", "report")}
+    library, extra = needed.get(path.suffix.lower(), ("", ""))
     if library and find_spec(library) is None:
-        raise InputError(
-            "Output files", [f"{path}: it needs {library}; run: pip install tablecloak[{extra}]"]
-        )
+        fault = f"{path}: it needs {library}; run: pip install tablecloak[{extra}]"
+        raise InputError("Output files", [fault])
 
 
 def check_public(*paths: Path) -> None:

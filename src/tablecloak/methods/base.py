@@ -92,13 +92,13 @@ class Run:
         return Status.TIME_LIMIT if late else finished
 
 
-def without_incumbent(progress: Progress) -> Progress:
-    """Progress without the cost of a pattern that is not known to be safe."""
+def without_incumbent(progress: Progress, name: str = "") -> Progress:
+    """Progress without the cost of a pattern that is not known to be safe; with a name all phases are called so."""
 
     def report(
         phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
     ) -> None:
-        progress(phase, done, total, None, bound)
+        progress(name or phase, done, total, None, bound)
 
     return report
 

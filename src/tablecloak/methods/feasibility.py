@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Ints
+from tablecloak.arrays import Bools, Ints, places_of
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit, recent_audit
 from tablecloak.errors import InfeasibleProblem, counted, listed
@@ -138,8 +138,7 @@ def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit, most: int 
     """Forced cells with a price in the attacker's program: freeing one of them would widen an open cell's interval."""
     equations = working_equations(problem.table)
     cells = np.flatnonzero(allowed)
-    place = np.full(allowed.size, -1, dtype=np.int64)
-    place[cells] = np.arange(cells.size)
+    place = places_of(cells, allowed.size)
     value = problem.table.values
     blocking = np.zeros(allowed.size, dtype=bool)
     for row in np.flatnonzero(~found.safe_rows)[:most]:

@@ -39,6 +39,7 @@ from tablecloak.methods.intervals import (
     proposal_of,
     stated,
 )
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.methods.unified import (
     CuttingPlaneModel,
     Formulation,
@@ -72,10 +73,7 @@ class CombinedParams:
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
 
 
-def choose_strategy(
-    problem: Problem,
-    settings: IntervalSettings = IntervalSettings(),
-) -> IntervalStrategy:
+def choose_strategy(problem: Problem, settings: IntervalSettings = IntervalSettings()) -> IntervalStrategy:
     """What is done on a table of this size and structure."""
     return IntervalStrategy(
         settings,
@@ -100,7 +98,7 @@ def interval_combined(
         {
             "touch must be a number that is not negative": not 0 <= params.touch < math.inf,
             "reach must be a number from 1 on": not 1 <= params.reach < math.inf,
-            f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
+            **dict.fromkeys(wrong_words(params), True),
         },
     )
     run, strategy = Run(params.seconds), choose_strategy(problem)

@@ -41,6 +41,7 @@ from tablecloak.methods.intervals import (
     stated,
     tightened,
 )
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.methods.unified import (
     CuttingPlaneModel,
     Formulation,
@@ -74,10 +75,7 @@ class PartialParams:
     """Cutting planes, or the compact program with a deviation for every level (small tables)."""
 
 
-def choose_strategy(
-    problem: Problem,
-    settings: IntervalSettings = IntervalSettings(),
-) -> IntervalStrategy:
+def choose_strategy(problem: Problem, settings: IntervalSettings = IntervalSettings()) -> IntervalStrategy:
     """What is done on a table of this size and structure."""
     return IntervalStrategy(settings, check_feasibility=is_feasibility_checked(problem, settings))
 
@@ -199,14 +197,6 @@ def _check(problem: Problem, params: PartialParams) -> None:
             instead=["interval-combined"],
         )
     refuse_touch_prices(problem, "interval-partial", ["interval-combined"])
-    check_blur(
-        "interval-partial",
-        params.grid,
-        params.asymmetry,
-        {
-            "up and down must be positive numbers": not (
-                0 < params.up < math.inf and 0 < params.down < math.inf
-            ),
-            f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
-        },
-    )
+    positive = all(0 < one < math.inf for one in (params.up, params.down))
+    faults = {"up and down must be positive numbers": not positive} | dict.fromkeys(wrong_words(params), True)
+    check_blur("interval-partial", params.grid, params.asymmetry, faults)

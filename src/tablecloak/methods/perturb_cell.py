@@ -18,7 +18,7 @@ Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from tablecloak.methods.adjustment import (
     ranges_of,
 )
 from tablecloak.methods.base import Proposal, Run, RunSettings
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import GAP_CLOSED, Outcome
@@ -48,7 +49,6 @@ NAME = "perturb-cell"
 AT_ENDS = "sensitive cells are shown at given ends: who knows which end learns on which side the truth lies"
 
 Senses = Literal["up", "down", "random", "best"]
-Model = Literal["second", "first"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class PerturbCellParams:
     """The stated reach is at least this much."""
     senses: Senses = "best"
     """Whether sensitive cells are shown above or below the truth: all up, all down, by chance, or what costs least."""
-    model: Model = "second"
+    model: Literal["second", "first"] = "second"
     """Proofs on demand, or the compact model with every deviation in it (small tables)."""
     floor: CellNumbers | None = None
     """As printed: the least that each cell may be shown as (a list, a column, a number); not by `share`, `least`."""
@@ -182,11 +182,7 @@ def _what_ended(run: Run, stopped: bool) -> str:
 
 
 def _check(params: PerturbCellParams) -> None:
-    faults = [
-        f"parameter {name!r} must be one of {', '.join(map(repr, get_args(kind)))}"
-        for name, value, kind in (("senses", params.senses, Senses), ("model", params.model, Model))
-        if value not in get_args(kind)
-    ]
+    faults = wrong_words(params)
     if (params.floor is None) != (params.ceiling is None):
         faults.append("parameters 'floor' and 'ceiling' must be given together")
     if params.known is not None and params.floor is None:

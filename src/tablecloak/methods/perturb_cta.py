@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from tablecloak.methods.adjustment import (
     towards_least_squares,
 )
 from tablecloak.methods.base import Proposal, Run, refuse_touch_prices
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model import Problem, Status
 from tablecloak.progress import Deadline, Progress
@@ -60,8 +61,6 @@ OPEN = "some cells are open to attackers: the audit names them"
 NEAR_LEAST = "rows against attackers: near the least sum of squares, not the least itself"
 UNJUDGED = "the time was up before attackers were considered: cells that are open to them the audit names"
 STOPPED = "stopped by the user"
-
-Distance = Literal["L1", "L2"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class PerturbCtaParams:
     """The stated reach is at least this share of what is shown (below 1)."""
     least: float = 0.0
     """The stated reach is at least this much."""
-    distance: Distance = "L1"
+    distance: Literal["L1", "L2"] = "L1"
     """Weighted absolute or squared distances."""
     protect_attackers: bool = True
     """Whether cuts against attackers are added where the audit finds cells open (small tables)."""
@@ -89,7 +88,9 @@ def perturb_cta(
     settings: AdjustmentSettings = AdjustmentSettings(),
 ) -> Proposal:
     """The nearest table with all sensitive cells shown a level away, proven or the best found."""
-    _check(problem, params)
+    if faults := wrong_words(params):
+        raise InputError(f"Parameters of {NAME}", faults)
+    _check(problem)
     rule = ReachRule.checked(NAME, params.share, params.least)
     if params.distance == "L2":
         load_libraries("scipy.optimize")
@@ -114,9 +115,7 @@ def perturb_cta(
     return replace(cta.proposal(cta.in_integer_units(moved)), earlier=first)
 
 
-def _check(problem: Problem, params: PerturbCtaParams) -> None:
-    if params.distance not in get_args(Distance):
-        raise InputError(f"Parameters of {NAME}", ["parameter 'distance' must be 'L1' or 'L2'"])
+def _check(problem: Problem) -> None:
     check_shown(NAME, problem)
     if not problem.is_monotone:
         raise NotApplicable(

@@ -30,6 +30,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import structure_of
 from tablecloak.errors import InfeasibleProblem, InputError, SolverError, counted, listed
 from tablecloak.methods.base import Proposal, Run
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.methods.rounding import (
     InitialRounding,
     RoundingSettings,
@@ -237,10 +238,8 @@ def _why_not(steps: int) -> str:
 def _bases(problem: Problem, params: ControlledParams) -> Floats:
     """A base for every cell; forced cells keep their values."""
     table, size = problem.table, len(problem.table)
-    faults = {
-        "steps must be a whole number that is not negative": params.steps is not None and params.steps < 0,
-        f"model {params.model!r} is not second or first": params.model not in ("second", "first"),
-    }
+    faults = {"steps must be a whole number that is not negative": (params.steps or 0) < 0}
+    faults |= dict.fromkeys(wrong_words(params), True)
     if params.bases is None:
         totals = params.base if params.totals is None else params.totals
         numbers = np.where(table.is_leaf, float(params.base), float(totals))

@@ -5,7 +5,7 @@
    else. The others follow only if little time has passed. The cheapest pattern is kept.
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
    (`heuristics.hypercubes`), within seconds. With a time limit all non-network tables then get a pattern of few
-   deviations (`heuristics.initial_pattern.by_deviations`); if that shows that there is no time for the fast methods,
+   deviations (`heuristics.initial_pattern`); if that shows that there is no time for the fast methods,
    they are left out, and the hypercubes are improved where they are cheaper.
 2. *Branch and cut* (`branch_and_cut.solver`) starts from it: the relaxation gives a bound and guides construction,
    large neighbourhoods of the incumbent are searched, with a time limit on non-network tables as long as the relaxation
@@ -32,15 +32,14 @@ from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
-from tablecloak.methods.base import HIDES_EVERYTHING, MethodFunction, Proposal, Run
+from tablecloak.methods.base import HIDES_EVERYTHING, MethodFunction, Proposal, Run, complementary_cost
 from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, check_parameters
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import (
     CubeSearch,
     LpConstruction,
     OneByOneParams,
-    by_deviations,
-    eliminated,
+    QuickPattern,
 )
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.methods.suppress_kelly_lp import KellyLpParams, suppress_kelly_lp
@@ -268,9 +267,8 @@ class FastMethods:
         progress: Progress,
         settings: AutoSettings = AutoSettings(),
     ) -> None:
-        self.settings = settings
-        self.problem, self.deadline, self.progress = problem, deadline, progress
-        self.rng = rng
+        self.problem, self.deadline, self.rng = problem, deadline, rng
+        self.progress, self.settings = progress, settings
         self.best: Proposal | None = None
         self.tried: dict[str, float] = {}
         self.cubes: CubeSearch | None = None
@@ -337,10 +335,12 @@ class FastMethods:
             within = within.share(self.settings.deviation_share)
         hidden: Bools | None = None
         with self.deadline.stoppable():
-            hidden = by_deviations(self.problem, self.allowed, self.requirements, self.progress, within)
+            hidden = self._quick(within).by_deviations()
         if hidden is not None:
             self._adopt("deviations", hidden, within, {})
-        if self.cubes is not None and (hidden is None or self._cost(hidden) > self.cubes.cost):
+        if self.cubes is not None and (
+            hidden is None or complementary_cost(self.problem, hidden) > self.cubes.cost
+        ):
             self._improve(self.cubes, to_the_end=hidden is None)
         took = before - self.deadline.left
         return self.deadline.passed() or (
@@ -350,7 +350,7 @@ class FastMethods:
     def _improve(self, search: CubeSearch, *, to_the_end: bool) -> None:
         """Hypercubes without redundant suppressions; `to_the_end`: then exchanges until the time is up."""
         start = search.hidden
-        hidden = eliminated(self.problem, self.requirements, start, self.progress, self.deadline)
+        hidden = self._quick(self.deadline).eliminated(start)
         if to_the_end and np.array_equal(hidden, start):
             search.deadline = self.deadline
             with self.deadline.stoppable():
@@ -358,12 +358,12 @@ class FastMethods:
             hidden = start if search.unmet else search.hidden
         self._adopt("hypercubes", hidden, self.deadline, {"exchanges": search.exchanged})
 
-    def _cost(self, hidden: Bools) -> float:
-        return float(self.problem.weights[hidden & ~self.problem.must_hide].sum())
+    def _quick(self, within: Deadline) -> QuickPattern:
+        return QuickPattern(self.problem, self.allowed, self.requirements, self.progress, within)
 
     def _adopt(self, name: str, hidden: Bools, within: Deadline, counters: Mapping[str, float]) -> None:
         """Report a pattern, and keep it if it is the cheapest so far."""
-        cost = self._cost(hidden)
+        cost = complementary_cost(self.problem, hidden)
         self.tried[f"cost by {name}"] = cost
         self.progress(name, 1, 1, cost)
         if self.best is None or cost < self.best.pattern.loss(self.problem):
@@ -382,20 +382,15 @@ class FastMethods:
     @cached_property
     def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet."""
-        problem = self.problem
-        return unmet_requirements(
-            problem, audit(problem, Suppression.copy_of(problem.must_hide), progress=self.progress)
-        )
+        bare = Suppression.copy_of(self.problem.must_hide)
+        return unmet_requirements(self.problem, audit(self.problem, bare, progress=self.progress))
 
     def _completed(self, search: CubeSearch, within: Deadline) -> Bools | None:
         """What hypercubes hide, and what linear programs add for levels that have none. None: not in time."""
         if not search.unmet:
             return search.hidden
         if within.moment is not None:
-            start = (search.hidden, search.unmet)
-            return by_deviations(
-                self.problem, self.allowed, self.requirements, self.progress, self.deadline, start=start
-            )
+            return self._quick(self.deadline).by_deviations((search.hidden, search.unmet))
         rest = LpConstruction(
             self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.requirements
         )
@@ -405,14 +400,9 @@ class FastMethods:
     def _try(self, chosen: FastMethod, share: float) -> None:
         """Run a method for at most this share of the time that is left, if it applies."""
         left = self.deadline.left
-        seconds = None if left == math.inf else share * left
+        params = replace(chosen.params, seconds=None if left == math.inf else share * left)
         try:
-            found = chosen.function(
-                self.problem,
-                params=replace(chosen.params, seconds=seconds),
-                rng=self.rng,
-                progress=self.progress,
-            )
+            found = chosen.function(self.problem, params=params, rng=self.rng, progress=self.progress)
         except NotApplicable:
             return
         if found.status is Status.INTERRUPTED and self.deadline.interrupt is not None:

@@ -1,4 +1,4 @@
-"""suppress-compact: the first model of Kelly et al. and Salazar, for small tables and as an independent oracle.
+"""suppress-compact: the compact model of Kelly et al. and Salazar, for small tables and as an independent oracle.
 
     min  sum_i w_i x_i
     for every level (p, attacker k, side):  M f = 0,  -LB_i^k x_i <= f_i <= UB_i^k x_i,  f_p = level (or -level)
@@ -11,9 +11,9 @@ a deviation is a sum of cycles through p, so no cell needs to move further than 
 amplify and `reach` is a parameter; small programs are solved once more with a much larger one, for anything cheaper.
 Levels met when only the cells that must be hidden are hidden are left out (hiding more never narrows an interval).
 
-The solver's tolerance is a share of the level, which may be more than all the room of a small cell. Where it is, the
-program is solved for (1 - eps) levels too, which excludes no safe pattern: its bound is what is proven. Patterns count
-if the audit accepts them; where it accepts none, the program for (1 + eps) levels looks for another.
+The solver's tolerance is a share of the level, which may be more than the deviation bounds of a small cell. Where it
+is, the program is solved for (1 - eps) levels too, which excludes no safe pattern: its bound is what is proven.
+Patterns count if the audit accepts them; where it accepts none, the program for (1 + eps) levels looks for another.
 
 The solver's gap is a share of the largest weight, which may be more than all that the best pattern costs. Cells that
 weigh more than a pattern that the audit accepts are in no cheaper one: they are fixed to be published, the weights are
@@ -26,9 +26,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.sparse import block_array, csr_array, diags_array, vstack
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import structure_of, working_equations
@@ -70,11 +71,13 @@ class CompactSettings:
     """Nonzeros of a program that HiGHS sets up in a second before it checks its time limit for the first time
     (measured: 0.4 million in 1.6 s, 1.3 million in 4 to 15 s)."""
     slack: float = 1e-6
-    """eps, in levels: room of a cell that is below this share of a level is within the tolerance of programs."""
+    """eps, in levels: deviation bounds below this share of a level are within the tolerance of programs."""
     wider: float = 32.0
     """The factor of the larger reach."""
     wider_columns: int = 2_000
     """Maximum number of columns of a program that is solved with it: a moment more, untested on larger ones."""
+    root_share: float | None = MipOptions.root_share
+    """Share of a time limit that the linear relaxation may take, as of `MipOptions`."""
     finer: float = 0.1
     """The program is solved again if the best pattern costs less than this share of the largest weight in it: more
     programs, against a gap of the solver (1e-9 of that weight) that is seen in the cost. Untested default."""
@@ -162,7 +165,7 @@ class _CompactSearch:
         """What the best pattern costs at the beginning of the last program: cells that weigh more are published."""
 
     def _model(self, demand: float = 1.0) -> _Model:
-        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand)
+        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand, self.settings.root_share)
 
     @property
     def cost(self) -> float:
@@ -183,7 +186,7 @@ class _CompactSearch:
         """The cheapest pattern of cells that weigh no more than `limit`."""
         deadline, slack = self.run.deadline, self.settings.slack
         found = [self.model.solve(deadline, self.limit)]
-        if self.model.least_room < slack and not deadline.passed():
+        if self.model.least_bound < slack and not deadline.passed():
             found.append(self._model(1 - slack).solve(deadline, self.limit))
         self.bound = min(self.limit, *(solution.bound for solution in found))
         self.denied = found[-1].outcome is Outcome.INFEASIBLE
@@ -246,7 +249,7 @@ def _proposal(
         raise SolverError(
             "no pattern within the bound on touched cells was found (in time) that the audit accepts"
         )
-    cost = complementary_cost(problem, hidden)
+    (rows, columns), cost = model.matrix.shape, complementary_cost(problem, hidden)
     bound = cost if search.proven else 0.0 if search.denied else max(0.0, search.bound)
     status = run.status(Status.OPTIMAL if search.proven else Status.FEASIBLE, complete=search.proven)
     if model.cut and not search.denied:
@@ -257,11 +260,7 @@ def _proposal(
         "HiGHS mixed-integer program",
         bound=min(bound, cost),
         notes=notes,
-        counters={
-            "blocks": len(model.blocks),
-            "columns": model.matrix.shape[1],
-            "rows": model.matrix.shape[0],
-        },
+        counters={"blocks": len(model.blocks), "columns": columns, "rows": rows},
     )
 
 
@@ -278,67 +277,65 @@ class _Model:
     """The matrix: binary columns first, then one group of deviation columns a block (two for sliding)."""
 
     def __init__(
-        self, problem: Problem, allowed: Bools, blocks: list[_LevelBlock], reach: float, demand: float
+        self,
+        problem: Problem,
+        allowed: Bools,
+        blocks: list[_LevelBlock],
+        reach: float,
+        demand: float,
+        root_share: float | None,
     ) -> None:
         self.problem, self.blocks, self.reach, self.demand = problem, blocks, reach, demand
-        self.cut, self.least_room = False, math.inf
-        """Whether `reach` (not that of networks) is less than some room; the least room in levels that is not zero."""
+        self.root_share = root_share
+        self.cut, self.least_bound = False, math.inf
+        """Whether `reach` (not that of networks) is less than some bound; the least bound in levels above zero."""
         self.cells = np.flatnonzero(allowed)
         self.equations = working_equations(problem.table)[:, self.cells]
         self.must = problem.must_hide[self.cells]
         size = self.cells.size
-        rows: list[csr_array] = []
-        row_low: list[Floats] = []
-        row_high: list[Floats] = []
-        width = size
-        for block in blocks:
+        rows: list[list[csr_array | None]] = []
+        row_low, row_high = [np.zeros(0)], [np.zeros(0)]
+        for number, block in enumerate(blocks):
             copies = 2 if block.requirement.side is Side.SLIDE else 1
             matrix, low, high = self._block_rows(block, copies)
-            before = csr_array((matrix.shape[0], width - size))
-            rows.append(hstack([matrix[:, :size], before, matrix[:, size:]], format="csr"))
-            width += copies * size
+            rows.append([matrix[:, :size], *[None] * len(blocks)])
+            rows[-1][1 + number] = matrix[:, size:]
             row_low.append(low)
             row_high.append(high)
         if problem.most_touched is not None:
-            rows.append(csr_array(np.ones((1, size))))
+            rows.append([csr_array(np.ones((1, size))), *[None] * len(blocks)])
             row_low.append(np.array([-np.inf]))
             row_high.append(np.array([float(problem.most_touched)]))
-        padded = [
-            hstack([part, csr_array((part.shape[0], width - part.shape[1]))], format="csr") for part in rows
-        ]
-        self.matrix = vstack(padded, format="csr") if padded else csr_array((0, width))
-        self.rows = (np.concatenate(row_low or [np.zeros(0)]), np.concatenate(row_high or [np.zeros(0)]))
+        self.matrix = block_array(rows, format="csr") if rows else csr_array((0, size))
+        self.rows = (np.concatenate(row_low), np.concatenate(row_high))
 
     def _block_rows(self, block: _LevelBlock, copies: int) -> tuple[csr_array, Floats, Floats]:
         """Rows over (x, f) or (x, f, g) of one block; deviations in units of the level."""
         requirement, size = block.requirement, self.cells.size
         low, high = self.problem.box(requirement.attacker)
         value = self.problem.table.values
-        rooms = (
-            (value - low)[self.cells] / requirement.level,
-            (high - value)[self.cells] / requirement.level,
+        bounds = [bound[self.cells] / requirement.level for bound in (value - low, high - value)]
+        self.cut |= self.reach != 1.0 and any((bound > self.reach).any() for bound in bounds)
+        self.least_bound = min(
+            self.least_bound, *(float(bound[bound > 0].min(initial=np.inf)) for bound in bounds)
         )
-        self.cut |= self.reach != 1.0 and any((room > self.reach).any() for room in rooms)
-        self.least_room = min(self.least_room, *(float(room[room > 0].min(initial=np.inf)) for room in rooms))
-        down, up = (np.minimum(room, self.reach) for room in rooms)
-        identity = diags_array(np.ones(size))
-        none = csr_array((size, size))
-        parts, row_low, row_high = [], [], []
+        down, up = (np.minimum(bound, self.reach) for bound in bounds)
+        identity, parts = diags_array(np.ones(size)), list[list[Any]]()
         for copy in range(copies):
-            own: list[csr_array] = [csr_array((self.equations.shape[0], size)) for _ in range(copies)]
-            own[copy] = self.equations
-            parts.append(hstack([csr_array(self.equations.shape), *own]))
-            bound: list[csr_array] = [none] * copies
-            bound[copy] = csr_array(identity)
-            parts.append(hstack([csr_array(-diags_array(up)), *bound]))  # f - up x <= 0
-            parts.append(hstack([csr_array(diags_array(down)), *bound]))  # f + down x >= 0
-            zero, infinite = np.zeros(size), np.full(size, np.inf)
-            row_low += [np.zeros(self.equations.shape[0]), -infinite, zero]
-            row_high += [np.zeros(self.equations.shape[0]), zero, infinite]
-        parts.append(self._demand(block, copies))
+            # M f = 0,  f - up x <= 0,  f + down x >= 0
+            for x, own in [
+                (None, self.equations),
+                (-diags_array(up), identity),
+                (diags_array(down), identity),
+            ]:
+                parts.append([x, *[None] * copies])
+                parts[-1][1 + copy] = own
+        sums, zero, infinite = np.zeros(self.equations.shape[0]), np.zeros(size), np.full(size, np.inf)
+        row_low, row_high = [sums, -infinite, zero] * copies, [sums, zero, infinite] * copies
         row_low.append(np.array([0.0 if block.conditional else self.demand]))
         row_high.append(np.array([np.inf]))
-        return vstack(parts, format="csr"), np.concatenate(row_low), np.concatenate(row_high)
+        matrix = vstack([block_array(parts), self._demand(block, copies)], format="csr")
+        return matrix, np.concatenate(row_low), np.concatenate(row_high)
 
     def _demand(self, block: _LevelBlock, copies: int) -> csr_array:
         """f_p >= 1, -f_p >= 1, f_p - g_p >= 1; x_i instead of 1 for a conditional level."""
@@ -366,8 +363,6 @@ class _Model:
         cost = np.zeros(width)
         cost[:size] = np.where(weights <= limit, weights / unit, 0.0)
         integral = np.arange(width) < size
-        options = MipOptions(seconds=deadline.left)
-        found = solve_mip(
-            self.matrix, (low, high), self.rows, cost, integral, options, deadline.stoppable
-        ).checked()
+        options, stop = MipOptions(seconds=deadline.left, root_share=self.root_share), deadline.stoppable
+        found = solve_mip(self.matrix, (low, high), self.rows, cost, integral, options, stop).checked()
         return replace(found, objective=found.objective * unit, bound=found.bound * unit)

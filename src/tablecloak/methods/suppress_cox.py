@@ -6,15 +6,15 @@ sensitive cell p in turn (Figure 8 of Castro 2007):
     m = max(lower, upper)                                   what is still missing
     while m > 0:
         the cheapest cycle through p, by a flow of one unit with capacities 0 or 1
-        hide its cells;   gamma = min of their rooms;   m = m - gamma
+        hide its cells;   gamma = min of their capacities;   m = m - gamma
 
-The *room* r_i of cell i is the smaller of what the outsider's box leaves below and above its value (a_i on non-negative
-tables). Costs are in strata, so that cycles are few and new cells fewer: first hidden cells with r_i >= m, then others
-with r_i >= m, then hidden cells with less room, then others. In the second stratum cells cost their weight.
+The *capacity* r_i of cell i is the smaller of what the outsider's box leaves below and above its value (a_i on
+non-negative tables). Costs are in strata, so that cycles are few and new cells fewer: first hidden cells with r_i >= m,
+then others with r_i >= m, then hidden cells of less capacity, then others. In the second one cells cost their weight.
 
 Additions where the outline of the paper leaves it open: cycles of one p add up, so a cell that a cycle of p has used
-has that much less room in the same direction and more in the other; p itself does not count in gamma (its levels fit
-its box); a sliding level s needs m = s / 2, more where the box of p is narrow; strata are kept apart by costs in
+has that much less capacity in the same direction and more in the other; p itself does not count in gamma (its levels
+fit its box); a sliding level s needs m = s / 2, more where the box of p is narrow; strata are kept apart by costs in
 multiples of the most expensive path, not by constants that may overflow. Where no cycle is left although m > 0, the
 paper's algorithm gives up; the frame repairs that (`heuristics.sequential`).
 
@@ -29,13 +29,20 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances
+from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker import tolerances
 from tablecloak.methods.base import Proposal, refuse_non_network
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
+from tablecloak.methods.heuristics import (
+    FlowSteps,
+    OneByOneParams,
+    Own,
+    Requests,
+    Terrain,
+    one_by_one,
+    positive_weights,
+)
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import MinCostNetwork
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class CoxParams(OneByOneParams):
     """Parameters of suppress-cox."""
 
     prefer: Literal["weight", "cells"] = "weight"
-    """Of two cycles with room enough the one whose new cells weigh less, or the one with fewer new cells."""
+    """Of two cycles of enough capacity the one whose new cells weigh less, or the one with fewer new cells."""
 
 
 def suppress_cox(
@@ -71,45 +78,32 @@ class _Cox:
     """The paper's algorithm: the cells hidden so far, and the flow of the sensitive cell whose turn it is."""
 
     def __init__(self, requests: Requests, params: CoxParams) -> None:
-        self.requests, self.prefer = requests, params.prefer
-        self.cells: Ints = np.flatnonzero(requests.allowed)
-        graph, problem = CellNetwork(requests.problem), requests.problem
-        self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
-        self.nodes = graph.nodes
-        down, up = (side[self.cells] for side in DeviationBounds(problem)[0])
-        self.down, self.up, self.room = down, up, np.minimum(down, up)
-        self.hidden: Bools = requests.hidden[self.cells]
-        price = positive_weights(problem.weights[self.cells])
+        self.requests, self.prefer, self.terrain = requests, params.prefer, Terrain(requests)
+        steps = FlowSteps(self.terrain, requests)
+        self.network, self.nodes = steps.flows, steps.nodes
+        self.capacity, self.hidden = np.minimum(self.terrain.down, self.terrain.up), self.terrain.hidden
+        price = positive_weights(requests.problem.weights[self.terrain.cells])
         self.share: Floats = price / max(float(price.sum()), float(np.finfo(float).tiny))
         self.cycles = self.given_up = 0
 
     def run(self) -> Own:
         """Each sensitive cell in turn."""
-        requests = self.requests
-        arcs = np.searchsorted(self.cells, requests.cells).tolist()
-        for done, arc in enumerate(arcs):
-            if requests.deadline.passed():
-                break
-            self._protect(arc, self._level(done, arc))
-            if done % 64 == 0:
-                requests.progress("protecting cells", done, len(arcs))
-        hidden = requests.hidden.copy()
-        hidden[self.cells] = self.hidden
-        return Own(hidden, {"cycles": self.cycles, "cells given up": self.given_up})
-
-    def _level(self, number: int, arc: int) -> float:
-        """How far a cell must be able to move either way, as far as its own box allows."""
-        requests, narrow = self.requests, float(self.room[arc])
-        sliding = float(requests.sliding[number])
-        either = sliding / 2 if sliding / 2 <= narrow else sliding - narrow
-        return max(float(requests.lower[number]), float(requests.upper[number]), either)
+        requests, arcs = self.requests, self.terrain.protected
+        # a sliding level is either way as far as the box of the cell allows
+        either = np.maximum(requests.sliding / 2, requests.sliding - self.capacity[arcs])
+        levels = np.maximum.reduce([requests.lower, requests.upper, either])
+        turns = list(zip(arcs.tolist(), levels.tolist(), strict=True))
+        for arc, level in requests.in_turn(turns, "protecting cells"):
+            self._protect(arc, level)
+        counters = {"cycles": self.cycles, "cells given up": self.given_up}
+        return Own(self.terrain.whole(requests), counters)
 
     def _protect(self, arc: int, level: float) -> None:
         """Hide cycles through a cell until they carry its level."""
         missing = level
-        flow = np.zeros(self.cells.size)
+        flow = np.zeros(self.hidden.size)
         while missing > tolerances.WITNESS_MET * level and not self.requests.deadline.passed():
-            forth, back = self.room - flow, self.room + flow
+            forth, back = self.capacity - flow, self.capacity + flow
             cycle = self._cycle(arc, missing, forth, back, tolerances.WITNESS_MET * level)
             if cycle is None:
                 self.given_up += 1
@@ -124,11 +118,11 @@ class _Cox:
 
     def _cycle(self, arc: int, missing: float, forth: Floats, back: Floats, least: float) -> Floats | None:
         """The cheapest cycle through an arc: +1 or -1 for its cells. None: there is none."""
-        capacity = [np.where(room > least, 1.0, 0.0) for room in (forth, back)]
-        for side in capacity:
+        usable = [np.where(left > least, 1.0, 0.0) for left in (forth, back)]
+        for side in usable:
             side[arc] = 1.0
-        prices = [self._strata(room >= missing) for room in (forth, back)]
-        sent = self.network.send(arc, True, 1.0, *capacity, *prices)
+        prices = [self._strata(left >= missing) for left in (forth, back)]
+        sent = self.network.send(arc, True, 1.0, *usable, *prices)
         return sent.deviation if sent.amount > 0.5 else None
 
     def _strata(self, wide: Bools) -> Floats:

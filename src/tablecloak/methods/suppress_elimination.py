@@ -143,17 +143,11 @@ class _Attempts:
         """The requirements, and the initial pattern for a run that is stopped early."""
         self.run.prepare()
         widths = conditional_requirements(self.problem, self.run.allowed & ~self.problem.must_hide)
-        self.every = [*self.run.requirements, *widths]
-        self.kept = self._kept()
-
-    def _kept(self) -> list[Requirement]:
-        """The requirements that the elimination keeps."""
-        if self.params.levels == "all":
-            return self.every
-        kept = np.zeros(len(self.problem.table), dtype=bool)
-        kept[exposure(self.problem, progress=self.progress).algorithms[self.params.levels]] = True
-        kept |= ~self.problem.sensitive
-        return [requirement for requirement in self.every if kept[requirement.cell]]
+        self.every = self.kept = [*self.run.requirements, *widths]
+        if self.params.levels != "all":
+            kept = ~self.problem.sensitive
+            kept[exposure(self.problem, progress=self.progress).algorithms[self.params.levels]] = True
+            self.kept = [requirement for requirement in self.every if kept[requirement.cell]]
 
     @property
     def engine(self) -> str:
@@ -232,15 +226,8 @@ class _Attempts:
 
     def _repaired(self, hidden: Bools) -> Bools | None:
         """The pattern with all requirements met and redundant suppressions eliminated again. None: not in time."""
-        repaired = construction_of(
-            self.problem,
-            self.run.allowed,
-            self.progress,
-            self.deadline,
-            requirements=self.every,
-            start=hidden,
-            met=self.every,
-        )
+        given = self.problem, self.run.allowed, self.progress, self.deadline, self.every
+        repaired = construction_of(*given, start=hidden, met=self.every)
         repaired.construct()
         if not repaired.complete:
             return None

@@ -24,14 +24,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import CellNetwork, DeviationBounds
 from tablecloak.errors import counted
 from tablecloak.methods.base import Proposal, refuse_non_network
-from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one, positive_weights
+from tablecloak.methods.heuristics import (
+    FlowSteps,
+    OneByOneParams,
+    Own,
+    Requests,
+    Terrain,
+    one_by_one,
+    positive_weights,
+)
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
-from tablecloak.solvers.graphs import MinCostNetwork
 
 
 @dataclass(frozen=True)
@@ -56,56 +61,29 @@ def suppress_general(
 
 
 def _build(requests: Requests) -> Own:
-    return _General(requests).run()
-
-
-class _General:
-    """The paper's algorithm: the cells hidden so far."""
-
-    def __init__(self, requests: Requests) -> None:
-        self.requests = requests
-        self.cells: Ints = np.flatnonzero(requests.allowed)
-        graph, problem = CellNetwork(requests.problem), requests.problem
-        self.network = MinCostNetwork(graph.nodes, graph.tail[self.cells], graph.head[self.cells])
-        down, up = (side[self.cells] for side in DeviationBounds(problem)[0])
-        self.bounded = int((np.isfinite(down) | np.isfinite(up)).sum())
-        self.capacity: Floats = np.where((down > 0) & (up > 0), 1.0, 0.0)
-        self.hidden: Bools = requests.hidden[self.cells]
-        self.price = positive_weights(problem.weights[self.cells])
-
-    def run(self) -> Own:
-        """Each sensitive cell that is not on a cycle yet."""
-        requests = self.requests
-        arcs = np.searchsorted(self.cells, requests.cells).tolist()
-        protected = np.zeros(self.cells.size, dtype=bool)
-        paths = given_up = 0
-        for done, arc in enumerate(arcs):
-            if requests.deadline.passed():
-                break
-            if not protected[arc]:
-                cycle = self._cycle(arc)
-                paths += 1
-                given_up += cycle is None
-                if cycle is not None:
-                    protected[cycle] = self.hidden[cycle] = True
-            if done % 64 == 0:
-                requests.progress("protecting cells", done, len(arcs))
-        hidden = requests.hidden.copy()
-        hidden[self.cells] = self.hidden
-        return Own(hidden, {"paths": paths, "cells given up": given_up}, self._notes())
-
-    def _cycle(self, arc: int) -> Ints | None:
-        """The arcs of the shortest cycle through one of them. None: there is none."""
-        capacity = self.capacity.copy()
-        capacity[arc] = 1.0
-        price = np.where(self.hidden, 0.0, self.price)
-        sent = self.network.send(arc, True, 1.0, capacity, capacity, price, price)
-        return np.flatnonzero(sent.deviation) if sent.amount > 0.5 else None
-
-    def _notes(self) -> tuple[str, ...]:
-        if not self.bounded:
-            return ()
-        return (
-            f"the outsider knows bounds of {counted(self.bounded, 'cell')}: cycles alone do not prove levels here, "
-            "and what they left open was repaired",
-        )
+    """The paper's algorithm: each sensitive cell that is not on a cycle yet."""
+    terrain = Terrain(requests)
+    network, hidden = FlowSteps(terrain, requests).flows, terrain.hidden
+    weights = positive_weights(requests.problem.weights[terrain.cells])
+    capacity = np.where((terrain.down > 0) & (terrain.up > 0), 1.0, 0.0)
+    protected = np.zeros(hidden.size, dtype=bool)
+    paths = given_up = 0
+    for arc in requests.in_turn(terrain.protected.tolist(), "protecting cells"):
+        if protected[arc]:
+            continue
+        own = capacity.copy()
+        own[arc] = 1.0
+        price = np.where(hidden, 0.0, weights)
+        sent = network.send(arc, True, 1.0, own, own, price, price)
+        paths += 1
+        if sent.amount > 0.5:
+            protected[sent.deviation != 0] = hidden[sent.deviation != 0] = True
+        else:
+            given_up += 1
+    bounded = int((np.isfinite(terrain.down) | np.isfinite(terrain.up)).sum())
+    note = (
+        f"the outsider knows bounds of {counted(bounded, 'cell')}: cycles alone do not prove levels here, "
+        "and what they left open was repaired"
+    )
+    counters = {"paths": paths, "cells given up": given_up}
+    return Own(terrain.whole(requests), counters, (note,) if bounded else ())

@@ -66,11 +66,8 @@ def _kelly(requests: Requests, *, each_side: bool) -> Own:
     steps = FlowSteps(terrain, requests)
     apart = np.maximum(requests.sliding, requests.lower + requests.upper)
     short = upward = total = 0.0
-    for done, p in enumerate(terrain.protected.tolist()):
-        if requests.deadline.passed():
-            break
-        if done % 16 == 0:
-            requests.progress("protecting levels", done, terrain.protected.size)
+    places = list(enumerate(terrain.protected.tolist()))
+    for done, p in requests.in_turn(places, "protecting levels", every=16):
         need, price = float(apart[done]), terrain.price
         if need == 0:
             continue

@@ -1,6 +1,6 @@
 """suppress-kelly-lp: one linear program after the other, each for one level of one sensitive cell; any table.
 
-For each sensitive cell p in turn, and each of its levels l, the deviation of least cost that gives p its room:
+For each sensitive cell p in turn, and each of its levels l, the deviation of least cost that meets the level:
 
     min  sum_i c_i (d+_i + d-_i)
     s.t. M (d+ - d-) = 0,   0 <= d+ <= high - a,   0 <= d- <= a - low
@@ -10,7 +10,7 @@ M: the equations, a: the values, low..high: the outsider's box, c_i = 0 where i 
 two deviations f, g at once with f_p - g_p >= l. The cells that move are hidden. Costs:
 
 - *paper*: c_i = w_i. What is paid is w_i a unit, not w_i for hiding i: small moves of many cells look cheap.
-- *charge*: c_i = w_i / min(l, room of i), the slope of the fixed charge; then again at w_i / |d_i|, some times.
+- *charge*: c_i = w_i / min(l, capacity of i), the slope of the fixed charge; then again at w_i / |d_i|, some times.
 
 Additions: a level that an earlier deviation meets is skipped (`carry`), programs stay warm from level to level, and
 those of large tables are over the neighbourhood of the cell. What the recipe leaves open, the frame repairs
@@ -66,7 +66,7 @@ class KellyLpParams(OneByOneParams):
     """Parameters of suppress-kelly-lp."""
 
     prices: Literal["paper", "charge"] = "paper"
-    """What a unit of a cell's deviation costs: its weight (the paper), or its fixed charge spread over its room."""
+    """What a unit of a cell's deviation costs: its weight (the paper), or its fixed charge spread over its capacity."""
     reweight: int = 2
     """With `charge`: maximum number of times that each program is solved again at prices w / |d|."""
     carry: bool = True
@@ -136,16 +136,9 @@ class _Kelly:
 
 def _requirements(requests: Requests) -> list[Requirement]:
     """The levels of each cell: lower, upper, sliding, as far as there are any."""
-    levels = zip(
-        requests.cells.tolist(),
-        requests.lower.tolist(),
-        requests.upper.tolist(),
-        requests.sliding.tolist(),
-        strict=True,
-    )
     return [
         Requirement(cell, 0, side, level)
-        for cell, *sizes in levels
+        for cell, *sizes in requests.levels
         for side, level in zip((Side.DOWN, Side.UP, Side.SLIDE), sizes, strict=True)
         if level > 0
     ]

@@ -9,7 +9,7 @@ the lightest first within a stratum.
 
 *Heuristic 2*. The cheapest deviation with d_p = X_p (or -X_p) at w_i a unit for published cells, nothing for hidden
 ones: a minimum-cost flow, or outside networks a linear program (a multicommodity flow, or one with side constraints).
-Two flows a cell, or one for both sides whose reverse is possible too: room min(up, down) on both sides.
+Two flows a cell, or one for both sides whose reverse is possible too: capacity min(up, down) on both sides.
 
 All cells that take part are hidden. *What they prove* is booked for all sensitive cells among them, so that many need
 no flow of their own. Castro books  g = min { a_i : i in T }  over the cells T of a flow. That is right on networks,
@@ -17,11 +17,11 @@ where a flow is a sum of cycles of cells of T, but not elsewhere: there some cel
 of the first heuristic that use the same cells do not add up. Here (``booking="proven"``) a deviation d proves for its
 cells what its multiples move them within the box:
 
-    t = min_i room_i(sign d_i) / |d_i|,    t' = min_i room_i(-sign d_i) / |d_i|
+    t = min_i bound_i(sign d_i) / |d_i|,    t' = min_i bound_i(-sign d_i) / |d_i|
     cell i:  t |d_i| in the direction of d_i,   t' |d_i| against it
 
 for the flow itself and for each cycle that it is the sum of (so it is never less than g on networks, and often more).
-The first heuristic takes what a cycle uses from the room of its cells before it looks for the next cycle of the same p.
+The first heuristic takes what a cycle uses from the capacity of its cells before it looks for the next one of this p.
 ``booking="paper"`` is Castro's.
 
 Reference: Castro (2002), Network flows heuristics for complementary cell suppression: an empirical evaluation and
@@ -90,7 +90,8 @@ def suppress_network_flow(
         else:
             steps: Steps = FlowSteps(terrain, requests) if network else ProgramSteps(terrain, requests)
             work = _Flows(terrain, steps, params)
-        _protect_all(work, requests)
+        for cell, lower, upper, _ in requests.in_turn(requests.levels, "protecting levels", every=16):
+            work.protect(int(terrain.place[cell]), upper, lower)
         hidden = terrain.whole(requests)
         cost = float(problem.weights[hidden].sum())
         return Own(hidden, {**work.steps.counters, **work.counters, "own cost with sensitive": cost})
@@ -98,19 +99,6 @@ def suppress_network_flow(
     return one_by_one(
         problem, params, rng, progress, build, "network flows" if network else "linear programs"
     )
-
-
-def _protect_all(work: _Cycles | _Flows, requests: Requests) -> None:
-    """Castro's Figure 3: each sensitive cell in turn."""
-    places, count = work.terrain.protected.tolist(), requests.cells.size
-    for done, (p, upper, lower) in enumerate(
-        zip(places, requests.upper.tolist(), requests.lower.tolist(), strict=True)
-    ):
-        if requests.deadline.passed():
-            return
-        if done % 16 == 0:
-            requests.progress("protecting levels", done, count)
-        work.protect(p, upper, lower)
 
 
 class _Books:
@@ -149,8 +137,7 @@ class _Books:
     @property
     def both_ways(self) -> Floats:
         """How far each cell can move up as well as down: Castro's a_i."""
-        room: Floats = np.minimum(self.terrain.up, self.terrain.down)
-        return room
+        return np.asarray(np.minimum(self.terrain.up, self.terrain.down))
 
 
 class _Cycles(_Books):
@@ -183,10 +170,10 @@ class _Cycles(_Books):
 
     def _cycle(self, p: int, level: float, left: Floats) -> float:
         """Hide one more cycle through p; what it gives p, 0 if there is none. Takes that from what is `left`."""
-        room = (left > 1e-9 * level).astype(float)
-        room[p] = 1.0
+        usable = (left > 1e-9 * level).astype(float)
+        usable[p] = 1.0
         price = self._strata(level, left)
-        sent = self.steps.flows.send(p, True, 1.0, room, room, price, price)
+        sent = self.steps.flows.send(p, True, 1.0, usable, usable, price, price)
         self.steps.count(sent.paths)
         if sent.amount < 1.0:
             return 0.0
@@ -233,8 +220,7 @@ class _Flows(_Books):
 
     def _both(self, p: int, level: float) -> bool:
         """One flow that can be reversed. False if there is none: then each side has its own."""
-        room = self.both_ways
-        own = room.copy()
+        own = self.both_ways.copy()
         own[p] = level
         deviation = self.steps.cheapest(p, True, level, own, own)
         if deviation is None:

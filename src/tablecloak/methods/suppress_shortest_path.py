@@ -14,7 +14,7 @@ and each other sensitive cell on it the same two amounts, swapped if it is walke
     found:     hide its cells; Clpl and Cupl of all sensitive cells on it rise to what it gives, those of p add up
     not found: show again what was hidden for this p and side; hide the cells of two minimum cost flows through p
 
-Which path is shortest: first as few cells as possible that are narrow (have not room for L) and not hidden yet, then
+Which path is shortest: first as few cells as possible that are narrow (have no capacity for L) and not hidden yet, then
 as few narrow hidden ones, then (costs="strata", the paper) the least  C k + sum w  over the k cells not hidden yet,
 C hidden in all, plus the number of hidden ones; or (costs="weight") the least weight. By strata a cell is narrow if it
 is so in either direction, by weight only if it is so in the direction in which it is walked.
@@ -36,16 +36,15 @@ on Computing 19(4).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Ints
+from tablecloak.arrays import Bools, Ints, places_of
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, working_equations
 from tablecloak.errors import NotApplicable, counted
-from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network
+from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network, without_incumbent
 from tablecloak.methods.heuristics import (
     DeviationFinder,
     Elimination,
@@ -53,6 +52,7 @@ from tablecloak.methods.heuristics import (
     Own,
     Requests,
     SequentialSettings,
+    WitnessEngine,
     one_by_one,
 )
 from tablecloak.model import Problem, Requirement, Side
@@ -62,12 +62,10 @@ from tablecloak.solvers.graphs import StratifiedNetwork
 
 @dataclass(frozen=True)
 class ShortestPathSettings:
-    """Reports of progress, and the frame around the paths."""
+    """The frame around the paths."""
 
     sequential: SequentialSettings = SequentialSettings(quick_first=False)
     """The steps around the paper's algorithm; it is as quick as an initial pattern."""
-    cells_per_check: int = 64
-    """Number of cells between two checks of the deadline. Untested default."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def suppress_shortest_path(
         )
 
     def build(requests: Requests) -> Own:
-        return _Heuristic(requests, params, settings.cells_per_check).run()
+        return _Heuristic(requests, params).run()
 
     engine = f"shortest paths by {params.costs}"
     return one_by_one(problem, params, rng, progress, build, engine, settings.sequential)
@@ -114,14 +112,11 @@ def suppress_shortest_path(
 class _Heuristic:
     """Castro's heuristic, once."""
 
-    def __init__(self, requests: Requests, params: ShortestPathParams, cells_per_check: int = 64) -> None:
-        self.cells_per_check = cells_per_check
+    def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
         self.requests, self.params, self.left = requests, params, requests.deadline.left
         problem = self.problem = requests.problem
         self.cells = np.flatnonzero(requests.allowed)
-        place = np.full(requests.allowed.size, -1, dtype=np.int64)
-        place[self.cells] = np.arange(self.cells.size)
-        self.place = place
+        self.place = places_of(self.cells, requests.allowed.size)
         self.alone = (
             _known_exactly(problem)[self.cells]
             if params.singletons
@@ -143,12 +138,7 @@ class _Heuristic:
     def run(self) -> Own:
         """Figure 9 of the paper; afterwards, with `trim`, the elimination by paths."""
         requests, total = self.requests, self.requests.cells.size
-        levels = zip(requests.cells.tolist(), requests.lower.tolist(), requests.upper.tolist(), strict=True)
-        for done, (cell, lower, upper) in enumerate(levels):
-            if done % self.cells_per_check == 0:
-                if requests.deadline.passed():
-                    break
-                requests.progress("shortest paths", done, total)
+        for cell, lower, upper, _ in requests.in_turn(requests.levels, "shortest paths"):
             arc = int(self.place[cell])
             if not (self._protected(arc, False, lower) and self._protected(arc, True, upper)):
                 self._recover(cell, {Side.DOWN: lower, Side.UP: upper})
@@ -169,7 +159,11 @@ class _Heuristic:
             counters["cost before trimming"] = complementary_cost(self.problem, before)
         if requests.deadline.moment is not None:  # else no clock is read
             counters["own seconds"] = self.left - requests.deadline.left
-        return Own(self._hidden(), counters, self._notes())
+        sliding = int((requests.sliding > requests.lower + requests.upper).sum())
+        note = (
+            f"the paper knows no sliding levels: those of {counted(sliding, 'cell')} are left to the repair"
+        )
+        return Own(self._hidden(), counters, (note,) if sliding else ())
 
     def _protected(self, arc: int, rising: bool, level: float) -> bool:
         """Whether paths meet a level; first without cells of single contributors, if the cell is one of them."""
@@ -209,35 +203,23 @@ class _Heuristic:
                 if level > 0 and self.stratified.reached(arc, rising) >= level * (1 - tolerances.WITNESS_MET):
                     proof = self.stratified.proof(arc, rising)
                     found[Requirement(cell, 0, side, level)] = self.cells[proof]
+        report, engine = without_incumbent(requests.progress, "trimming"), _PathWitnesses(self)
         elimination = Elimination(
-            self.problem, list(found), self._hidden(), _PathWitnesses(self), requests.deadline, self._report
+            self.problem, list(found), self._hidden(), engine, requests.deadline, report
         )
         elimination.adopt(found)
         elimination.run()
-
-    def _report(
-        self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
-    ) -> None:
-        self.requests.progress("trimming", done, total)  # without its cost: the pattern is not safe yet
 
     def _hidden(self) -> Bools:
         hidden = np.zeros(self.place.size, dtype=bool)
         hidden[self.cells[self.stratified.is_open]] = True
         return hidden
 
-    def _notes(self) -> tuple[str, ...]:
-        sliding = int(np.count_nonzero(self.requests.sliding > self.requests.lower + self.requests.upper))
-        if sliding == 0:
-            return ()
-        return (
-            f"the paper knows no sliding levels: those of {counted(sliding, 'cell')} are left to the repair",
-        )
 
-
-class _PathWitnesses:
+class _PathWitnesses(WitnessEngine):
     """The engine of the elimination: paths over hidden cells, as the heuristic finds them."""
 
-    name, credits = "shortest paths", False
+    name = "shortest paths"
 
     def __init__(self, heuristic: _Heuristic) -> None:
         self._heuristic, self._stratified = heuristic, heuristic.stratified
@@ -253,12 +235,6 @@ class _PathWitnesses:
         rising, avoid = requirement.side is Side.UP, bool(self._heuristic.alone[arc])
         found = self._stratified.prove(arc, rising, requirement.level, avoid=avoid)
         return None if found is None else self._heuristic.cells[found]
-
-    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
-        return []
-
-    def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
-        return False
 
 
 def _known_exactly(problem: Problem) -> Bools:

@@ -126,7 +126,7 @@ class _Solver:
         finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
         start = bridgeless.cheapest()
         self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
-        self.search = NetworkConstruction(problem, allowed, [], progress, deadline)
+        self.search = NetworkConstruction(problem, allowed, progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
         self.clock: dict[str, float] = {}
@@ -220,7 +220,7 @@ class _Solver:
         Where these find none the audit has the last word.
         """
         graph, cells = self.search.graph, np.flatnonzero(hidden)
-        down, up = (room[cells] for room in self.search.boxes[0])
+        down, up = (side[cells] for side in self.search.boxes[0])
         network = Network(graph.nodes, graph.tail[cells], graph.head[cells], up, down)
         met = network.meets(
             np.searchsorted(cells, [requirement.cell for requirement in requirements]).astype(np.int32),
@@ -259,7 +259,7 @@ class _Solver:
         """Deviations for unmet levels on top of a pattern, then elimination; gives the levels that opened a cell."""
         cells = np.flatnonzero(self.allowed)
         price = floored_weights(self.problem.weights[cells])
-        graph, (down, up) = self.search.graph, (room[cells] for room in self.search.boxes[0])
+        graph, (down, up) = self.search.graph, (side[cells] for side in self.search.boxes[0])
         paths = PathOpeningNetwork(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
         for requirement in exposed:

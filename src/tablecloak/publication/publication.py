@@ -139,7 +139,8 @@ class Publication:
             texts[cell] = self.symbol
         low, high = self.number_texts(self.low, group), self.number_texts(self.high, group)
         for cell in np.flatnonzero(self.is_status(INTERVAL)):
-            texts[cell] = _interval(low[cell], high[cell])
+            both = f"{low[cell]} to {high[cell]}" if low[cell] else f"at most {high[cell]}"
+            texts[cell] = both if high[cell] else f"at least {low[cell]}"
         for cell in np.flatnonzero(self.own_reach):
             texts[cell] += f" ± {plain_number(self.within[cell])}"
         return texts
@@ -197,9 +198,8 @@ class Publication:
         """
         columns: dict[str, NDArray[Any]] = {}
         for d, dimension in enumerate(self.dimensions):
-            columns[_free(dimension.name, columns)] = np.array(dimension.codes, dtype=object)[
-                self.codes[:, d]
-            ]
+            names = np.array(dimension.codes, dtype=object)
+            columns[_free(dimension.name, columns)] = names[self.codes[:, d]]
             if dimension.labels is not None:
                 labels = np.array(dimension.labels, dtype=object)[self.codes[:, d]]
                 columns[_free(f"{dimension.name}_label", columns)] = labels
@@ -326,12 +326,6 @@ def _shortened(dimension: PublicDimension, used: NDArray[Any]) -> PublicDimensio
 
 
 # ---------------------------------------------------------------------- small things
-
-
-def _interval(low: str, high: str) -> str:
-    if not low:
-        return f"at most {high}"
-    return f"{low} to {high}" if high else f"at least {low}"
 
 
 def _with_gaps(column: NDArray[Any]) -> NDArray[Any]:

@@ -146,20 +146,16 @@ def _check_verdict(problem: Problem, verdict: Audit, despite: str) -> None:
     """Raise unless the audit passed, or left only cells open and the caller accepts that in writing."""
     table, reasons = problem.table, list[str]()
     if not despite:
-        reasons += [
-            f"cell {label} is not protected well enough" for label in table.labels(verdict.open_cells)
-        ]
+        labels = table.labels(verdict.open_cells)
+        reasons += [f"cell {label} is not protected well enough" for label in labels]
     for cell in verdict.against_marks:
         must = "be published" if problem.forced[cell] else "be hidden"
         reasons.append(f"cell {table.label(cell)} must {must}")
     if verdict.too_many_touched:
         reasons.append(f"more than {problem.most_touched} cells are touched")
     if reasons:
-        judged = (
-            "what is printed"
-            if verdict.subject and isinstance(verdict.subject[1], Printed)
-            else "this pattern"
-        )
+        printed = verdict.subject is not None and isinstance(verdict.subject[1], Printed)
+        judged = "what is printed" if printed else "this pattern"
         raise UnsafePublication(
             f"The audit of {judged} did not pass ({counted(len(reasons), 'reason')}):\n{listed(reasons)}",
             confidential={"reasons": reasons},

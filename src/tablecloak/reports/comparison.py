@@ -310,16 +310,10 @@ def _relative_axis(axes: Any, largest: float) -> None:
     axes.set_xlim(0.0, 1.3 * SETTINGS.near_zero * 10.0**decades)
     step = -(-(decades + 1) // 5)
     axes.set_xticks([0.0, *(SETTINGS.near_zero * 10.0**power for power in range(0, decades + 1, step))])
-    axes.xaxis.set_minor_locator(_no_ticks())
+    axes.xaxis.minorticks_off()
     axes.xaxis.set_major_formatter(
         lambda share, _=None: f"{100 * share:,.6g}" if share < 1e4 else f"{100 * share:.0e}"
     )
-
-
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
 
 
 def _name_methods(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -57,7 +57,9 @@ def confidential_page(template: str, context: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    script = _script_digest(_source(template))
+    _, there, rest = _source(template).partition("<script>")
+    own = hashlib.sha256(rest.partition("</script>")[0].encode("utf-8")).digest()
+    script = base64.b64encode(own).decode("ascii") if there else ""  # for the policy
     return environment.get_template(template).render({**context, "script_digest": script})
 
 
@@ -65,13 +67,7 @@ def _source(template: str) -> str:
     return files("tablecloak.reports").joinpath("templates", template).read_text(encoding="utf-8")
 
 
-def _script_digest(source: str) -> str:
-    """The digest of the one script of a template, for the policy; nothing where there is none."""
-    _, there, rest = source.partition("<script>")
-    script = rest.partition("</script>")[0]
-    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii") if there else ""
-
-
+PLOTS = ("widths", "loss", "trace")
 STATUS_WORDS = {
     Status.OPTIMAL: "It is proven that no safe pattern costs less.",
     Status.FEASIBLE: "The method ran to its end.",
@@ -102,25 +98,23 @@ def report_html(
         raise InputError("Report", ["a pattern alone needs an audit"], advice="Pass audit(problem, pattern).")
     _check_subjects(problem, pattern, verdict, explanation)
     tables = Tables(problem, pattern, verdict, most_rows)
+    names = [dimension.name for dimension in problem.table.dimensions]
     context = {
         "counted": many,
-        "title": title
-        or f"{problem.table.response} by {', '.join(d.name for d in problem.table.dimensions)}",
+        "title": title or f"{problem.table.response} by {', '.join(names)}",
         "verdict": verdict,
         "facts": _facts(tables, made),
         "story": _story(tables, made),
         "judgement": _judgement(tables),
         "rules": tables.rules(),
-        "dimensions": [dimension.name for dimension in problem.table.dimensions],
+        "dimensions": names,
         "sensitive": tables.sensitive(),
         "losses": tables.losses(),
         "explanation": None if explanation is None else tables.explained(explanation),
         "vague": isinstance(pattern, Rounding | Perturbation),
         "settings": _settings(made, verdict),
         "notes": () if made is None else made.report.notes,
-        "plots": _plots(problem, pattern, verdict, made)
-        if plots
-        else dict.fromkeys(("widths", "loss", "trace"), ""),
+        "plots": _plots(problem, pattern, verdict, made) if plots else dict.fromkeys(PLOTS, ""),
     }
     return confidential_page("report.html", context)
 
@@ -222,15 +216,10 @@ def _settings(made: Result | None, verdict: Audit) -> list[tuple[str, list[tuple
     groups: list[tuple[str, Mapping[str, Any]]] = [("counters of the audit", verdict.counters)]
     if made is not None:
         report = made.report
-        groups = [
-            ("parameters", report.params),
-            ("counters", report.counters),
-            *groups,
-            ("versions", report.versions),
-        ]
-    return [
-        (name, [(key, _setting(value)) for key, value in pairs.items()]) for name, pairs in groups if pairs
-    ]
+        groups[:0] = [("parameters", report.params), ("counters", report.counters)]
+        groups.append(("versions", report.versions))
+    filled = [(name, pairs.items()) for name, pairs in groups if pairs]
+    return [(name, [(key, _setting(value)) for key, value in pairs]) for name, pairs in filled]
 
 
 def _setting(value: Any) -> str:

@@ -70,8 +70,9 @@ class Tables:
         return {"rows": rows, "without": int((problem.sensitive & ~known).sum())}
 
     def _rule(self, rule: Reason, decided: list[int], also: list[int]) -> dict[str, Any]:
-        cells = (decided + also)[: SETTINGS.cells]
-        why = [self._why(cell, rule) for cell in cells]
+        cells, reasons = (decided + also)[: SETTINGS.cells], self.problem.reasons
+        same = (rule.rule, rule.kind)
+        why = [next(one.why for one in reasons[cell] if (one.rule, one.kind) == same) for cell in cells]
         return {
             "rule": rule.rule,
             "kind": rule.kind,
@@ -80,9 +81,6 @@ class Tables:
             "cells": list(zip(self.names(cells), why, strict=True)),
             "more": len(decided) + len(also) - len(cells),
         }
-
-    def _why(self, cell: int, rule: Reason) -> str:
-        return next(r.why for r in self.problem.reasons[cell] if (r.rule, r.kind) == (rule.rule, rule.kind))
 
     # ------------------------------------------------------------------ sensitive cells
 
@@ -104,7 +102,7 @@ class Tables:
         return {"rows": listed, "all": cells.size, "more": cells.size - len(listed)}
 
     def _sensitive(self, cell: int, rows: Ints, ratio: Floats, codes: list[str]) -> dict[str, Any]:
-        verdict, problem = self.verdict, self.problem
+        verdict, problem, names = self.verdict, self.problem, self.problem.attacker_names
         outside = rows[verdict.attackers[rows] == 0]
         asked = rows[np.isfinite(ratio[rows])]
         inside = asked[verdict.attackers[asked] > 0]
@@ -114,15 +112,11 @@ class Tables:
             "required": self._required(cell),
             "outsider": self._left(int(outside[0]), ratio),
             "insider": self._left(int(inside[0]), ratio) if inside.size else Entry("–", 1e300),
-            "insider_name": problem.attacker_names[verdict.attackers[inside[0]]] if inside.size else "",
+            "insider_name": names[verdict.attackers[inside[0]]] if inside.size else "",
             "ratio": Entry(_times(ratio[rows[0]]), min(float(ratio[rows[0]]), 1e300)),
             "safe": bool(verdict.safe_rows[rows].all()),
             "attackers": [
-                (
-                    problem.attacker_names[verdict.attackers[row]],
-                    self.interval(row),
-                    bool(verdict.safe_rows[row]),
-                )
+                (names[verdict.attackers[row]], self.interval(row), bool(verdict.safe_rows[row]))
                 for row in asked[: SETTINGS.attackers].tolist()
             ],
             "more": max(0, asked.size - SETTINGS.attackers),

@@ -253,9 +253,9 @@ def _random_box(table: Table, rng: np.random.Generator) -> tuple[Floats, Floats]
     if draw < 0.65:
         return np.full(a.size, -inf), high
     share = float(rng.choice([0.1, 0.25, 0.5, 1.0]))
-    room = np.abs(a) * share
+    extent = np.abs(a) * share
     if draw < 0.85:
-        return a - room, a + room
+        return a - extent, a + extent
     some = rng.random(a.size) < 0.4
     reach = rng.choice([0.5, 1.5, 2.0, 7.0, 20.5], size=a.size) * table.unit
     return np.where(some, a - reach, low), np.where(some, a + reach, high)
@@ -269,11 +269,11 @@ def _random_attacker(name: str, table: Table, rng: np.random.Generator) -> Attac
         own = np.where(rng.random(cells.size) < 0.3, a, np.floor(a / unit * rng.random(cells.size)) * unit)
         return Attacker.contributing(name, table, cells, own)
     exact = rng.random(cells.size) < 0.5
-    room = np.where(
+    extent = np.where(
         rng.random(cells.size) < 0.5, np.abs(a) * 0.15, rng.integers(0, 12, cells.size) * unit / 2
     )
-    low = np.where(exact, a, a - room)
-    return Attacker.knowing(name, cells, low, np.where(exact, a, a + room))
+    low = np.where(exact, a, a - extent)
+    return Attacker.knowing(name, cells, low, np.where(exact, a, a + extent))
 
 
 # ---------------------------------------------------------------------- patterns
@@ -304,8 +304,8 @@ def random_bands(table: Table, touched: Bools, rng: np.random.Generator) -> Inte
     def width() -> Floats:
         units = np.floor(np.abs(a) / unit * rng.choice([0.05, 0.2, 0.6]))
         few = rng.integers(0, 9, size) + np.where(rng.random(size) < 0.2, 0.5, 0.0)
-        room = np.maximum(few, np.where(rng.random(size) < 0.8, units, 0.0)) * unit
-        return np.where(touched, np.where(rng.random(size) < 0.08, inf, room), 0.0)
+        extent = np.maximum(few, np.where(rng.random(size) < 0.8, units, 0.0)) * unit
+        return np.where(touched, np.where(rng.random(size) < 0.08, inf, extent), 0.0)
 
     return Intervals.of(a - width(), a + width())
 
@@ -351,8 +351,8 @@ def near_threshold(case: Case, rng: np.random.Generator, *, conditional: bool | 
     low, high = deviation_box(problem, nothing, 0)  # what the outsider's box allows
     levels = np.zeros((4, size))
 
-    def put(row: int, cell: int, reach: Number, room: Number) -> None:
-        levels[row, cell] = float(min(_near(reach, rng), room)) / scale
+    def put(row: int, cell: int, reach: Number, extent: Number) -> None:
+        levels[row, cell] = float(min(_near(reach, rng), extent)) / scale
 
     for cell in np.flatnonzero(problem.sensitive).tolist():
         attacker = int(rng.integers(len(problem.attacker_names)))

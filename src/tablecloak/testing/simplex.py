@@ -57,12 +57,12 @@ class ExactSimplex:
 
     def _eliminate(self) -> None:
         """Gauss-Jordan elimination; rows that depend on others are dropped."""
-        room = [above - below for below, above in zip(self.low, self.high, strict=True)]
+        length = [above - below for below, above in zip(self.low, self.high, strict=True)]
         kept = []
         for row in range(self.tableau.shape[0]):
             columns = np.flatnonzero(self.tableau[row]).tolist()
             if columns:
-                widest = max(columns, key=room.__getitem__)  # long first steps
+                widest = max(columns, key=length.__getitem__)  # long first steps
                 self._pivot(row, widest)
                 kept.append(row)
                 self.basis.append(widest)
@@ -90,11 +90,11 @@ class ExactSimplex:
                 under = self.denominator if variable in self.basis else 1
                 return Fraction(sign * self.scaled[variable], under)
             column = self.tableau[:, entering].tolist()
-            room, share, row = self._ratio_test(column, entering, direction)
-            if room < 0:
+            length, share, row = self._ratio_test(column, entering, direction)
+            if length < 0:
                 return inf
-            degenerate = degenerate + 1 if room == 0 else 0
-            self._step(column, entering, direction * room, share, row)
+            degenerate = degenerate + 1 if length == 0 else 0
+            self._step(column, entering, direction * length, share, row)
 
     def _entering(self, variable: int, sign: int, first: bool) -> tuple[int, int]:
         """A variable outside the basis that improves the objective, and its direction; -1 at the optimum."""
@@ -115,9 +115,9 @@ class ExactSimplex:
         return found, direction
 
     def _ratio_test(self, column: list[int], entering: int, direction: int) -> tuple[int, int, int]:
-        """The longest step as a fraction room / share (room -1: unbounded), and the row that stops it (-1: none)."""
+        """The longest step as a fraction length / share (-1: unbounded), and the row that stops it (-1: none)."""
         own = (self.high if direction > 0 else self.low)[entering]
-        room = -1 if own in (inf, -inf) else abs(int(own) - self.scaled[entering])
+        length = -1 if own in (inf, -inf) else abs(int(own) - self.scaled[entering])
         share, stopping = 1, -1
         for row, entry in enumerate(column):
             if entry == 0:
@@ -127,28 +127,30 @@ class ExactSimplex:
             if bound in (inf, -inf):
                 continue
             left, size = abs(int(bound) * self.denominator - self.scaled[basic]), abs(entry)
-            first, second = left * share, room * size
+            first, second = left * share, length * size
             tie = first == second and stopping >= 0 and basic < self.basis[stopping]
-            if room < 0 or first < second or tie:
-                room, share, stopping = left, size, row
-        return room, share, stopping
+            if length < 0 or first < second or tie:
+                length, share, stopping = left, size, row
+        return length, share, stopping
 
-    def _step(self, column: list[int], entering: int, room: int, share: int, row: int) -> None:
-        """Move the entering variable by room / share; it replaces the variable of the row that stops it."""
+    def _step(self, column: list[int], entering: int, length: int, share: int, row: int) -> None:
+        """Move the entering variable by length / share; it replaces the variable of the row that stops it."""
         scaled, basis = self.scaled, self.basis
         if row < 0:
             for at, entry in enumerate(column):
-                scaled[basis[at]] -= entry * room
-            scaled[entering] += room
+                scaled[basis[at]] -= entry * length
+            scaled[entering] += length
             return
         leaving = basis[row]
         above = (
-            column[row] * room < 0 if room else self.scaled[leaving] == self.high[leaving] * self.denominator
+            column[row] * length < 0
+            if length
+            else self.scaled[leaving] == self.high[leaving] * self.denominator
         )
         bound = (self.high if above else self.low)[leaving]
         for at, entry in enumerate(column):
-            scaled[basis[at]] = (scaled[basis[at]] * share - entry * room) // self.denominator
-        scaled[entering] = scaled[entering] * share + room
+            scaled[basis[at]] = (scaled[basis[at]] * share - entry * length) // self.denominator
+        scaled[entering] = scaled[entering] * share + length
         scaled[leaving] = int(bound)
         self._pivot(row, entering)
         basis[row] = entering

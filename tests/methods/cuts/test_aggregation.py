@@ -78,7 +78,7 @@ def test_without_twins_nothing_changes() -> None:
 
 
 def test_rows_are_over_leaders_and_hold_for_every_safe_pattern_without_half_hidden_twins() -> None:
-    """All patterns of the smallest kind of table that has twins, judged one by one."""
+    """All patterns of the smallest kind of table that has aggregated variables, judged one by one."""
     given = problem()
     found, allowed = twins_of(given), ~given.forced
     requirements = [

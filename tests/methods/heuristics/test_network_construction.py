@@ -32,7 +32,7 @@ def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
 def searched(problem: Problem, settings: WitnessSettings = WitnessSettings()) -> NetworkConstruction:
     first = audit(problem, Suppression.copy_of(problem.must_hide))
     requirements = undominated(problem, unmet_requirements(problem, first))
-    search = NetworkConstruction(problem, largest_pattern(problem, silent), requirements, silent, NEVER)
+    search = NetworkConstruction(problem, largest_pattern(problem, silent), silent, NEVER, requirements)
     search.construct()
     search.eliminate_redundant(settings)
     return search

@@ -1,4 +1,4 @@
-"""Rows of the second model: sharpening cuts off no whole point that the row allows."""
+"""Protection cuts: strengthening cuts off no integral point that the cut allows."""
 
 from __future__ import annotations
 

@@ -39,29 +39,29 @@ def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: st
         requirements, boxes, asked = all_requirements(problem), DeviationBounds(problem), separator(problem)
         size = len(problem.table)
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
-        rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
-        safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
-        for room in rooms:
+        bounds = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
+        safe = [bound for bound in bounds if audit(problem, stated(problem, *bound)).safe_rows.all()]
+        for bound in bounds:
             share = np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
             for cut in asked.separate(
-                *room, requirements, extent=np.ones(len(requirements)), most=100, share=share
+                *bound, requirements, extent=np.ones(len(requirements)), most=100, share=share
             ):
-                assert share is not None or _left(cut, boxes, room) < cut.requirement.level * (1 - 1e-8)
+                assert share is not None or _left(cut, boxes, bound) < cut.requirement.level * (1 - 1e-8)
                 assert all(_left(cut, boxes, other) >= cut.requirement.level * (1 - 1e-6) for other in safe)
                 checked += 1
     assert checked > 20
 
 
-def _left(cut: ProtectionCut, boxes: DeviationBounds, room: Floats) -> float:
+def _left(cut: ProtectionCut, boxes: DeviationBounds, bound: Floats) -> float:
     down, up = boxes[cut.requirement.attacker]
-    below, above = np.minimum(room[0], down), np.minimum(room[1], up)
+    below, above = np.minimum(bound[0], down), np.minimum(bound[1], up)
     return float(cut.above @ above[cut.cells] + cut.below @ below[cut.cells])
 
 
 @pytest.mark.parametrize("farthest", [0, 3000])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_violated_cut_means_safe(kind: str, farthest: int) -> None:
-    """Also where programs over the whole table have to be asked, and where witnesses of other rooms are known."""
+    """Also where programs over the whole table have to be asked, and where witnesses of other bounds are known."""
     for seed in range(12):
         rng = np.random.default_rng([seed, 21])
         problem = random_problem(kind, rng, insiders=1, sliding=bool(rng.integers(2)))

@@ -45,7 +45,7 @@ def test_every_safe_publication_satisfies_them(kind: str, together: int) -> None
 def test_one_program_of_all_requirements_and_equations_needs_no_more_rows_for_its_bound(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the program holds the whole table its duals are the optimum of the second model."""
+    """Where the program holds the whole table its duals are the optimum of the cutting-plane model."""
     monkeypatch.setattr(module.Neighbourhood, "around", lambda self, *_: np.arange(self.rows.shape[0]))
     monkeypatch.setattr(module, "_groups", lambda _, requirements, most: [list(requirements)])
     problem = random_problem(kind, np.random.default_rng(8))

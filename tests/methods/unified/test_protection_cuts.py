@@ -33,16 +33,16 @@ def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: st
         separators: list[Separator] = [LinearProtectionSeparator(problem)]
         separators += [NetworkProtectionSeparator(problem)] if is_network(problem) else []
         endless = np.where(problem.marks == Mark.HIDDEN, 1e9, 0.0)
-        rooms = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
-        safe = [room for room in rooms if audit(problem, stated(problem, *room)).safe_rows.all()]
+        bounds = [np.where(problem.forced, 0.0, rng.integers(0, 30, (2, size))) + endless for _ in range(8)]
+        safe = [bound for bound in bounds if audit(problem, stated(problem, *bound)).safe_rows.all()]
         for separator in separators:
-            for room in rooms:
+            for bound in bounds:
                 share = (
                     np.where(rng.random(size) < 0.5, rng.random(size), 1.0) if rng.random() < 0.3 else None
                 )
                 found = separator.separate(
-                    room[0],
-                    room[1],
+                    bound[0],
+                    bound[1],
                     requirements,
                     extent=np.ones(len(requirements)),
                     most=100,
@@ -58,7 +58,7 @@ def test_cuts_are_violated_here_and_satisfied_by_every_safe_publication(kind: st
                         below, above = np.minimum(other[0], down), np.minimum(other[1], up)
                         return float(cut.above @ above[cut.cells] + cut.below @ below[cut.cells])
 
-                    assert share is not None or left(room) < cut.requirement.level * (1 - 1e-8)
+                    assert share is not None or left(bound) < cut.requirement.level * (1 - 1e-8)
                     assert all(left(other) >= cut.requirement.level * (1 - 1e-6) for other in safe)
                     checked += 1
     assert checked > 20

@@ -13,17 +13,17 @@ from tablecloak.methods.heuristics.deviation import (
     DeviationSettings,
     RequirementQueue,
     Witness,
+    by_decreasing_weight,
     floored_weights,
     met_by,
     positive_weights,
 )
-from tablecloak.methods.heuristics.elimination import Elimination, by_decreasing_weight
+from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import (
     FIRST_KEPT,
+    QuickPattern,
     SuppressionRun,
-    by_deviations,
-    eliminated,
     first_pattern,
 )
 from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
@@ -40,6 +40,7 @@ from tablecloak.methods.heuristics.sequential import (
 from tablecloak.methods.heuristics.witnesses import (
     FlowWitnesses,
     NullSpaceWitnesses,
+    WitnessEngine,
     WitnessSettings,
     engine_of,
 )

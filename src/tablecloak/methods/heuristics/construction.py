@@ -11,13 +11,14 @@ positive tables.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats
+from tablecloak.arrays import Bools, Floats, places_of
 from tablecloak.attacker import CellNetwork, DeviationBounds, is_network, working_equations
 from tablecloak.auditing import audit
 from tablecloak.errors import SolverError
@@ -59,31 +60,47 @@ class LpConstructionSettings:
     """Maximum number of rounds of audit and repair; more than two are rare. Untested default."""
 
 
-class LpConstruction:
-    """The hidden cells so far, and a witness of every requirement that they did not meet at first.
+@dataclass(eq=False, repr=False)
+class Construction(ABC):
+    """A pattern under construction: cells are hidden until every requirement is met."""
 
-    `weights` are the prices of the construction (the problem's own unless given); the elimination goes by the
-    problem's. `start`: cells hidden to begin with (those that must be, unless given); `met`: requirements that they
-    meet already and must go on meeting.
-    """
+    problem: Problem
+    allowed: Bools
+    progress: Progress
+    deadline: Deadline
+    _: KW_ONLY
+    weights: Floats | None = None
+    """The prices of the construction, the problem's own unless given; the elimination goes by the problem's."""
+    start: Bools | None = None
+    """Cells hidden to begin with: those that must be, unless given."""
+    met: Sequence[Requirement] = ()
+    """Requirements that these meet already and must go on meeting."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        progress: Progress,
-        deadline: Deadline,
-        *,
-        weights: Floats | None = None,
-        start: Bools | None = None,
-        met: Sequence[Requirement] = (),
-        reweight: int = 2,
-    ) -> None:
-        self.problem, self.allowed, self.reweight, self.met = problem, allowed, reweight, met
-        self._weights = floored_weights(problem.weights if weights is None else weights)
-        self.progress, self.deadline = progress, deadline
-        self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
+    def __post_init__(self) -> None:
+        self.hidden: Bools = (self.problem.must_hide if self.start is None else self.start).copy()
+        """The cells hidden so far."""
         self.complete = False
+        """Whether they meet every requirement."""
+        self.prices = floored_weights(self.problem.weights if self.weights is None else self.weights)
+
+    @abstractmethod
+    def construct(self) -> None:
+        """Hide cells until every requirement is met, or the time is up."""
+
+    @abstractmethod
+    def eliminate_redundant(self, settings: WitnessSettings = WitnessSettings()) -> None:
+        """Publish again, by decreasing weight, what no requirement needs."""
+
+
+@dataclass(eq=False, repr=False)
+class LpConstruction(Construction):
+    """By linear programs, with a witness of every requirement that the cells hidden to begin with did not meet."""
+
+    reweight: int = 2
+    """Maximum number of times that a program is solved again at prices w / |d|."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.witness: dict[Requirement, Witness] = {}
         self.finder: DeviationFinder | None = None
         self.requirements_seen = self.published_again = self.rounds = 0
@@ -165,7 +182,7 @@ class LpConstruction:
 
     def _price(self) -> Floats:
         """Weights of the cells that are not hidden yet."""
-        return np.where(self.hidden, 0.0, self._weights)
+        return np.where(self.hidden, 0.0, self.prices)
 
     def _adopt(self, requirement: Requirement, witness: Witness) -> None:
         self.witness[requirement] = witness
@@ -190,57 +207,31 @@ class LpConstruction:
         self.published_again = elimination.published
 
 
-@dataclass(frozen=True)
-class NetworkConstructionSettings:
-    """Reports of progress."""
+@dataclass(eq=False, repr=False)
+class NetworkConstruction(Construction):
+    """By flows; `requirements` are those that the cells hidden to begin with do not meet."""
 
-    requirements_per_check: int = 64
-    """Number of requirements between two checks of the deadline. Untested default."""
+    requirements: Sequence[Requirement] = ()
 
-
-class NetworkConstruction:
-    """The hidden cells so far; `requirements` are those that they do not meet at first.
-
-    `weights` are the prices of the construction, `start` the cells hidden to begin with, and `met` the requirements
-    that they meet already and must go on meeting, as in `LpConstruction`.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        requirements: Sequence[Requirement],
-        progress: Progress,
-        deadline: Deadline,
-        *,
-        weights: Floats | None = None,
-        start: Bools | None = None,
-        met: Sequence[Requirement] = (),
-    ) -> None:
-        self.problem, self.allowed, self.progress, self.deadline = problem, allowed, progress, deadline
-        self.weights = problem.weights if weights is None else weights
-        self.requirements = by_decreasing_level(requirements)
-        self.met = met
-        self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
-        self.complete = False
-        self.graph = CellNetwork(problem)
-        self.boxes = DeviationBounds(problem)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.requirements = by_decreasing_level(self.requirements)
+        self.graph, self.boxes = CellNetwork(self.problem), DeviationBounds(self.problem)
 
     # ------------------------------------------------------------------ construction
 
-    def construct(self, settings: NetworkConstructionSettings = NetworkConstructionSettings()) -> None:
+    def construct(self) -> None:
         """Open the cheapest flow of every requirement in turn."""
         cells = np.flatnonzero(self.allowed)
-        place = np.full(self.allowed.size, -1, dtype=np.int64)
-        place[cells] = np.arange(cells.size)
-        price = floored_weights(self.weights)[cells]
+        place = places_of(cells, self.allowed.size)
+        price = self.prices[cells]
         network = PathOpeningNetwork(
             self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
         )
         boxes = {requirement.attacker: self.boxes[requirement.attacker] for requirement in self.requirements}
         bounds = {attacker: (up[cells], down[cells]) for attacker, (down, up) in boxes.items()}
         for done, requirement in enumerate(self.requirements):
-            if done % settings.requirements_per_check == 0:
+            if done % 64 == 0:
                 if self.deadline.passed():
                     return
                 self.progress("protecting levels", done, len(self.requirements))
@@ -289,62 +280,36 @@ def by_decreasing_level(requirements: Iterable[Requirement]) -> list[Requirement
     )
 
 
-class Construction(Protocol):
-    """A pattern under construction."""
-
-    hidden: Bools
-    """The cells hidden so far."""
-    complete: bool
-    """Whether they meet every requirement."""
-
-    def construct(self) -> None:
-        """Hide cells until every requirement is met, or the time is up."""
-
-    def eliminate_redundant(self) -> None:
-        """Publish again what no requirement needs."""
-
-
 def construction_of(
     problem: Problem,
     allowed: Bools,
     progress: Progress,
     deadline: Deadline,
-    *,
     requirements: Sequence[Requirement] | None = None,
-    weights: Floats | None = None,
-    start: Bools | None = None,
-    met: Sequence[Requirement] = (),
+    **options: Any,
 ) -> Construction:
     """A construction that has not begun.
 
-    `requirements`: what the cells hidden to begin with do not meet; an audit tells where none are given.
-    `weights`: prices of the construction (the problem's own unless given); `start`: cells hidden to begin with (those
-    that must be, unless given); `met`: requirements that these meet already and must go on meeting.
+    `requirements`: what the cells hidden to begin with do not meet; an audit tells where none are given. `options`: the
+    others of `Construction`.
     """
     if not is_network(problem) or problem.has_conditional:
-        return LpConstruction(problem, allowed, progress, deadline, weights=weights, start=start, met=met)
+        return LpConstruction(problem, allowed, progress, deadline, **options)
+    begun = NetworkConstruction(problem, allowed, progress, deadline, requirements or (), **options)
     if requirements is None:
-        hidden = Suppression.copy_of(problem.must_hide if start is None else start)
-        requirements = unmet_requirements(problem, audit(problem, hidden, progress=progress))
-    return NetworkConstruction(
-        problem, allowed, requirements, progress, deadline, weights=weights, start=start, met=met
-    )
+        found = audit(problem, Suppression.copy_of(begun.hidden), progress=progress)
+        begun.requirements = by_decreasing_level(unmet_requirements(problem, found))
+    return begun
 
 
 def construct_pattern(
-    problem: Problem,
-    allowed: Bools,
-    progress: Progress,
-    deadline: Deadline,
-    *,
-    requirements: Sequence[Requirement] | None = None,
-    weights: Floats | None = None,
+    problem: Problem, allowed: Bools, progress: Progress, deadline: Deadline, **options: Any
 ) -> Bools | None:
     """The cells of a constructed pattern without redundant suppressions; None: not in time.
 
     Arguments as of `construction_of`.
     """
-    begun = construction_of(problem, allowed, progress, deadline, requirements=requirements, weights=weights)
+    begun = construction_of(problem, allowed, progress, deadline, **options)
     begun.construct()
     if not begun.complete:
         return None

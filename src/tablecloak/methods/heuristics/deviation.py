@@ -57,6 +57,12 @@ def positive_weights(weights: Floats, share: float = 1e-3) -> Floats:
     return np.where(positive, weights, share * least)
 
 
+def by_decreasing_weight(cells: Bools, weights: Floats) -> Ints:
+    """These cells by decreasing weight, in the order of the table where weights are equal."""
+    free = np.flatnonzero(cells)
+    return free[np.argsort(-weights[free], kind="stable")]
+
+
 def negligible(requirement: Requirement) -> float:
     """What may be missing of a level that is met: rounding noise, which is less than half a data unit.
 

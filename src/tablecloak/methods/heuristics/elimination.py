@@ -14,34 +14,19 @@ References: Kelly (1990); Serpell, Smith, Clark & Staggemeier (2013), "Eliminati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.arrays import Bools, Codes, Floats, Ints, places_of
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.cuts import Cut, matrix_of
-from tablecloak.methods.heuristics.deviation import exact_witness
+from tablecloak.methods.heuristics.deviation import by_decreasing_weight, exact_witness
 from tablecloak.methods.heuristics.witnesses import WitnessEngine
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress, silent
 
 PHASE = "eliminating redundant suppressions"
-
-
-@dataclass(frozen=True)
-class RedundancySettings:
-    """Reports of progress."""
-
-    cells_per_report: int = 32
-    """Number of cells, or of requirements, between two reports. Untested default."""
-
-
-def by_decreasing_weight(cells: Bools, weights: Floats) -> Ints:
-    """These cells by decreasing weight, in the order of the table where weights are equal."""
-    free = np.flatnonzero(cells)
-    return free[np.argsort(-weights[free], kind="stable")]
 
 
 class Elimination:
@@ -97,13 +82,7 @@ class Elimination:
         for requirement, cells in witnesses.items():
             self._witnesses.set(self._number[requirement], cells)
 
-    def run(
-        self,
-        order: Ints | None = None,
-        *,
-        unused_first: bool = False,
-        settings: RedundancySettings = RedundancySettings(),
-    ) -> bool:
+    def run(self, order: Ints | None = None, *, unused_first: bool = False) -> bool:
         """Publish the cells that no requirement needs, in this order (by decreasing weight unless given).
 
         False if a requirement is not met to begin with, or the time is up before that is known: then nothing is
@@ -112,26 +91,25 @@ class Elimination:
         A conditional width goes with its cell, and then a cell tried before may be redundant: where there are such
         widths the rest is tried again until nothing changes.
         """
-        if not self._find_witnesses(settings.cells_per_report):
+        if not self._find_witnesses():
             return False
         if unused_first:
             self._publish_unused()
         if order is None:
             order = by_decreasing_weight(self.hidden & ~self.problem.must_hide, self.problem.weights)
         order = order[self.hidden[order]]
-        conditional = bool(self.problem.has_conditional)
         while order.size and not self.deadline.passed():
-            self._pass(order, settings.cells_per_report)
+            self._pass(order)
             rest = order[self.hidden[order]]
-            if not conditional or rest.size == order.size:
+            if not self.problem.has_conditional or rest.size == order.size:
                 break
             order = rest
         return True
 
-    def _find_witnesses(self, per_report: int) -> bool:
+    def _find_witnesses(self) -> bool:
         """A witness for every requirement; False if one has none, or the time is up before."""
         for t, requirement in enumerate(self.requirements):
-            if t % per_report == 0:
+            if t % 32 == 0:
                 self.progress("witnesses", t, len(self.requirements))
             if self._witnesses.known[t]:
                 continue
@@ -139,9 +117,8 @@ class Elimination:
                 return False
             moved = self._search(t, limited=False)
             if moved is None:
-                if self.deadline.passed():
-                    return False
-                exact = exact_witness(self.problem, self.hidden, requirement)
+                late = self.deadline.passed()
+                exact = None if late else exact_witness(self.problem, self.hidden, requirement)
                 if exact is None:
                     return False
                 self._witnesses.set(t, exact.cells)
@@ -161,14 +138,14 @@ class Elimination:
             self._slack.publish(cell)
             self.at_once += 1
 
-    def _pass(self, order: Ints, per_report: int) -> None:
+    def _pass(self, order: Ints) -> None:
         """Try each cell once."""
         for number, cell in enumerate(order.tolist()):
             if self.deadline.passed():
                 break
             if not self._slack.needs(cell):
                 self._try(cell)
-            if number % per_report == 0:
+            if number % 32 == 0:
                 self.progress(PHASE, number, order.size, self.cost)
         self.progress(PHASE, order.size, order.size, self.cost)
 
@@ -230,8 +207,7 @@ class _WitnessIndex:
     def __init__(self, count: int, hidden: Bools) -> None:
         self._count, self._size = count, hidden.size
         self._hidden: Ints = np.flatnonzero(hidden)
-        self._place = np.full(hidden.size, -1, dtype=np.int64)
-        self._place[self._hidden] = np.arange(self._hidden.size)
+        self._place = places_of(self._hidden, hidden.size)
         self._bits = np.zeros((self._hidden.size, (count + 7) // 8), dtype=np.uint8)
         self._places: list[Ints] = [np.zeros(0, dtype=np.int64)] * count
         self.known = np.zeros(count, dtype=bool)

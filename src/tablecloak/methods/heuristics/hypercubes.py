@@ -1,8 +1,8 @@
 """A safe pattern for large grids in seconds: a hypercube for each exposed level, then exchanges.
 
 1. *Building*, the largest levels first: a level that no hypercube meets yet gets a cheap one (`attacker.hypercube`),
-   and its cells are hidden. A hypercube moves all its cells both ways, as far as its least room allows, so it meets
-   most levels among its cells too. Levels for which there is no hypercube are left to the caller (`unmet`).
+   and its cells are hidden. A hypercube moves all its cells both ways, as far as its least deviation bound allows, so
+   it meets most levels among its cells too. Levels for which there is no hypercube are left to the caller (`unmet`).
 2. *Exchanges*, by decreasing weight: all hypercubes with the cell are removed and the levels that rely on them
    get others without it. If that costs less it stays, else everything is as before. Again until nothing is won.
 
@@ -16,13 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
-from tablecloak.attacker import DeviationBounds, EquationBlock, structure_of, tolerances, working_columns
+from tablecloak.attacker import (
+    Cubes,
+    DeviationBounds,
+    EquationBlock,
+    structure_of,
+    tolerances,
+    working_columns,
+)
 from tablecloak.methods.base import complementary_cost
-from tablecloak.methods.heuristics.deviation import floored_weights, outsider_first
+from tablecloak.methods.heuristics.deviation import by_decreasing_weight, floored_weights, outsider_first
 from tablecloak.methods.heuristics.reversible_deviations import HeldDeviation, spanned
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline, Progress
@@ -61,8 +69,6 @@ class CubeSearch:
         deadline: Deadline,
         settings: CubeSearchSettings = CubeSearchSettings(),
     ) -> None:
-        from tablecloak.attacker import Cubes
-
         block = _block(problem)
         assert block is not None and block.grid is not None
         self.problem, self.progress, self.deadline, self.settings = problem, progress, deadline, settings
@@ -76,7 +82,7 @@ class CubeSearch:
         for requirement in self._queue:
             self._requirements_of.setdefault(requirement.cell, []).append(requirement)
         boxes = DeviationBounds(problem)
-        self._rooms = {
+        self._bounds = {
             attacker: tuple(np.ascontiguousarray(side, dtype=np.float64) for side in boxes[attacker])
             for attacker in {requirement.attacker for requirement in requirements}
         }
@@ -112,12 +118,9 @@ class CubeSearch:
         held = []
         for cube in {id(cube): cube for cube in self._witness.values()}.values():
             one = HeldDeviation(cube.cells, cube.signs)
-            rooms = {
-                requirement.attacker: self._both_ways(cube, requirement.attacker)
-                for requirement in cube.serves
-            }
             for requirement in cube.serves:
-                along, against = _multiples(cube, rooms[requirement.attacker], requirement)
+                ways = self._both_ways(cube, requirement.attacker)
+                along, against = _multiples(cube, ways, requirement)
                 one.along, one.against = max(one.along, along), max(one.against, against)
             held.append(one)
         return spanned(self._count.size, held)
@@ -136,9 +139,8 @@ class CubeSearch:
             if found is not None:
                 self._hold(found)
                 price[found.cells] = 0.0
-                self._assign(
-                    found, (t for cell in found.cells.tolist() for t in self._requirements_of.get(cell, ()))
-                )
+                near = [self._requirements_of.get(cell, ()) for cell in found.cells.tolist()]
+                self._assign(found, chain.from_iterable(near))
             if number % 64 == 0:
                 self.progress("hypercubes", number, len(self._queue))
 
@@ -148,7 +150,7 @@ class CubeSearch:
     def _found(self, requirement: Requirement, price: Floats) -> _Held | None:
         """A hypercube for a level at these prices."""
         self._asked += 1
-        down, up = self._rooms[requirement.attacker]
+        down, up = self._bounds[requirement.attacker]
         if requirement.side is Side.DOWN:
             down, up = up, down
         level = requirement.level * (1 - tolerances.CUBE_MET)
@@ -167,26 +169,22 @@ class CubeSearch:
         for cell in cube.cells.tolist():
             self._held_at[cell].discard(cube)
 
-    def _assign(self, cube: _Held, requirements: Iterable[Requirement]) -> list[Requirement]:
-        """The levels without a witness that a hypercube meets: from now on they lean on it."""
-        rooms: dict[int, tuple[float, float]] = {}
-        taken = []
+    def _assign(self, cube: _Held, requirements: Iterable[Requirement]) -> None:
+        """Levels without a witness that a hypercube meets lean on it from now on."""
+        ways: dict[int, tuple[float, float]] = {}
         for requirement in requirements:
             if requirement in self._witness:
                 continue
-            if requirement.attacker not in rooms:
-                rooms[requirement.attacker] = self._both_ways(cube, requirement.attacker)
-            if _gives(cube, rooms[requirement.attacker], requirement) >= requirement.level * (
-                1 - tolerances.CUBE_MET
-            ):
+            if requirement.attacker not in ways:
+                ways[requirement.attacker] = self._both_ways(cube, requirement.attacker)
+            given = _gives(cube, ways[requirement.attacker], requirement)
+            if given >= requirement.level * (1 - tolerances.CUBE_MET):
                 self._witness[requirement] = cube
                 cube.serves.add(requirement)
-                taken.append(requirement)
-        return taken
 
     def _both_ways(self, cube: _Held, attacker: int) -> tuple[float, float]:
         """How far a hypercube can go by its signs and against them, in the attacker's box."""
-        down, up = (side[cube.cells] for side in self._rooms[attacker])
+        down, up = (side[cube.cells] for side in self._bounds[attacker])
         with_it, against = np.where(cube.signs > 0, up, down), np.where(cube.signs > 0, down, up)
         return float(with_it.min()), float(against.min())
 
@@ -196,8 +194,7 @@ class CubeSearch:
         """Until nothing is gained, the time is up, or the maximum number of hypercubes was sought."""
         last = self._asked + searches
         for _ in range(self.settings.max_passes):
-            cells = np.flatnonzero(self.hidden & ~self.problem.must_hide)
-            order = cells[np.argsort(-self.problem.weights[cells], kind="stable")]
+            order = by_decreasing_weight(self.hidden & ~self.problem.must_hide, self.problem.weights)
             before = self.exchanged
             for number, cell in enumerate(order.tolist()):
                 if self.deadline.passed() or self._asked >= last:
@@ -214,12 +211,7 @@ class CubeSearch:
         old = sorted(self._held_at[cell], key=lambda cube: cube.cells.tolist())
         affected = sorted(
             {requirement for cube in old for requirement in cube.serves},
-            key=lambda requirement: (
-                -requirement.level,
-                requirement.attacker,
-                requirement.cell,
-                requirement.side.value,
-            ),
+            key=lambda one: (-one.level, one.attacker, one.cell, one.side.value),
         )
         for cube in old:
             self._release(cube)
@@ -260,21 +252,19 @@ class CubeSearch:
         return new, spent
 
 
-def _gives(cube: _Held, rooms: tuple[float, float], requirement: Requirement) -> float:
+def _gives(cube: _Held, ways: tuple[float, float], requirement: Requirement) -> float:
     """How much of a level a hypercube gives."""
-    sign = (
-        cube.signs[np.searchsorted(cube.cells, requirement.cell)] if requirement.cell in cube.cells else 0.0
-    )
-    if sign == 0.0:
+    if requirement.cell not in cube.cells:
         return 0.0
-    up, down = rooms if sign > 0 else rooms[::-1]
+    sign = cube.signs[np.searchsorted(cube.cells, requirement.cell)]
+    up, down = ways if sign > 0 else ways[::-1]
     return {Side.UP: up, Side.DOWN: down, Side.SLIDE: up + down}[requirement.side]
 
 
-def _multiples(cube: _Held, rooms: tuple[float, float], requirement: Requirement) -> tuple[float, float]:
+def _multiples(cube: _Held, ways: tuple[float, float], requirement: Requirement) -> tuple[float, float]:
     """The multiples of a hypercube, by its signs and against them, that a level which leans on it uses."""
     sign = cube.signs[np.searchsorted(cube.cells, requirement.cell)]
-    up, down = rooms if sign > 0 else rooms[::-1]
+    up, down = ways if sign > 0 else ways[::-1]
     rise = 0.0 if requirement.side is Side.DOWN else min(requirement.level, up)
     fall = 0.0 if requirement.side is Side.UP else min(requirement.level - rise, down)
     return (rise, fall) if sign > 0 else (fall, rise)
@@ -282,8 +272,6 @@ def _multiples(cube: _Held, rooms: tuple[float, float], requirement: Requirement
 
 def _block(problem: Problem) -> EquationBlock | None:
     """The grid that is the whole table, if it is one; cells in no equation are no part of it."""
-    from tablecloak.attacker import Cubes
-
     blocks = [block for block in structure_of(problem.table).blocks if block.kind != "free"]
     if len(blocks) != 1 or blocks[0].grid is None or not Cubes.fits(blocks[0].grid):
         return None

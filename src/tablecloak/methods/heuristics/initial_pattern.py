@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
-from tablecloak.methods.base import HIDES_EVERYTHING, Run, complementary_cost
+from tablecloak.methods.base import HIDES_EVERYTHING, Run, complementary_cost, without_incumbent
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics.construction import LpConstruction, NetworkConstruction
 from tablecloak.methods.heuristics.elimination import Elimination
@@ -56,7 +56,6 @@ def first_pattern(
     requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
-    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Bools | None:
     """The cells hidden by a safe pattern; None where there is none of these kinds, or not in time.
 
@@ -64,129 +63,91 @@ def first_pattern(
     """
     if problem.most_touched is not None or problem.has_conditional:
         return None
-    found = _flows if is_network(problem) else _cubes if CubeSearch.fits(problem) else by_deviations
-    hidden = found(problem, allowed, requirements, progress, deadline, settings)
-    if hidden is not None:
-        _report(problem, hidden, progress)
-    return hidden
+    quick = QuickPattern(problem, allowed, requirements, progress, deadline)
+    if is_network(problem):
+        return quick.by_flows()
+    return quick.by_hypercubes() if CubeSearch.fits(problem) else quick.by_deviations()
 
 
-def _report(problem: Problem, hidden: Bools, progress: Progress) -> None:
-    progress("first pattern", 1, 1, complementary_cost(problem, hidden))
+@dataclass(frozen=True, eq=False)
+class QuickPattern:
+    """Safe patterns that are found quickly, of one kind each: the cells they hide, or None where not in time."""
 
+    problem: Problem
+    allowed: Bools
+    requirements: Sequence[Requirement]
+    """What the cells that must be hidden do not meet by themselves."""
+    progress: Progress
+    deadline: Deadline
+    settings: FirstPatternSettings = FirstPatternSettings()
 
-def _flows(
-    problem: Problem,
-    allowed: Bools,
-    requirements: Sequence[Requirement],
-    progress: Progress,
-    deadline: Deadline,
-    settings: FirstPatternSettings,
-) -> Bools | None:
-    """Cheapest flows through a network."""
-    flows = NetworkConstruction(problem, allowed, requirements, progress, deadline)
-    flows.construct()
-    return flows.hidden if flows.complete else None
+    def _reported(self, hidden: Bools) -> Bools:
+        self.progress("first pattern", 1, 1, complementary_cost(self.problem, hidden))
+        return hidden
 
-
-def _cubes(
-    problem: Problem,
-    allowed: Bools,
-    requirements: Sequence[Requirement],
-    progress: Progress,
-    deadline: Deadline,
-    settings: FirstPatternSettings,
-) -> Bools | None:
-    """Hypercubes, deviations for the requirements that have none, exchanges, and elimination."""
-    cubes = CubeSearch(
-        problem, allowed, requirements, np.random.default_rng(settings.seed), progress, deadline
-    )
-    cubes.build()
-    if cubes.unmet:
-        if deadline.passed():
-            return None
-        return by_deviations(
-            problem, allowed, requirements, progress, deadline, settings, (cubes.hidden, cubes.unmet)
+    def by_flows(self) -> Bools | None:
+        """Cheapest flows through a network."""
+        flows = NetworkConstruction(
+            self.problem, self.allowed, self.progress, self.deadline, self.requirements
         )
-    built = cubes.hidden
-    _report(problem, built, progress)
-    with deadline.stoppable():
-        cubes.exchange(settings.exchange_searches)
-    if not cubes.unmet:  # an interrupt may come within an exchange
-        built = cubes.hidden
-    return eliminated(problem, requirements, built, progress, deadline, settings)
+        flows.construct()
+        return self._reported(flows.hidden) if flows.complete else None
 
+    def by_hypercubes(self) -> Bools | None:
+        """Hypercubes, deviations for the requirements that have none, exchanges, and elimination."""
+        rng, deadline = np.random.default_rng(self.settings.seed), self.deadline
+        cubes = CubeSearch(self.problem, self.allowed, self.requirements, rng, self.progress, deadline)
+        cubes.build()
+        if cubes.unmet:
+            return None if deadline.passed() else self.by_deviations((cubes.hidden, cubes.unmet))
+        built = self._reported(cubes.hidden)
+        with deadline.stoppable():
+            cubes.exchange(self.settings.exchange_searches)
+        if not cubes.unmet:  # an interrupt may come within an exchange
+            built = cubes.hidden
+        return self._reported(self.eliminated(built))
 
-def by_deviations(
-    problem: Problem,
-    allowed: Bools,
-    requirements: Sequence[Requirement],
-    progress: Progress,
-    deadline: Deadline,
-    settings: FirstPatternSettings = FirstPatternSettings(),
-    start: tuple[Bools, Sequence[Requirement]] | None = None,
-) -> Bools | None:
-    """Deviations that serve many requirements each, and elimination; None: not in time.
+    def by_deviations(self, start: tuple[Bools, Sequence[Requirement]] | None = None) -> Bools | None:
+        """Deviations that serve many requirements each, and elimination.
 
-    Without a time limit the audit confirms it. With one that is left to `protect`: every requirement has a witness, and
-    an audit of a large table can take longer than the time that is left.
-    `start`: cells hidden to begin with and the requirements that they do not meet.
-    """
-    hidden, unmet = (problem.must_hide, requirements) if start is None else start
-    quick = QuickDeviations(problem, allowed, unmet, progress, deadline, start=hidden)
-    quick.build()
-    if quick.unmet:
-        return None
-    hidden = quick.hidden
-    if deadline.moment is None:
-        hidden = _confirmed(problem, allowed, hidden, progress, deadline)
-    _report(problem, hidden, progress)
-    return eliminated(problem, requirements, hidden, progress, deadline, settings)
+        Without a time limit the audit confirms it. With one that is left to `protect`: every requirement has a witness,
+        and an audit of a large table can take longer than the time that is left.
+        `start`: cells hidden to begin with and the requirements that they do not meet.
+        """
+        problem, deadline = self.problem, self.deadline
+        hidden, unmet = (problem.must_hide, self.requirements) if start is None else start
+        quick = QuickDeviations(problem, self.allowed, unmet, self.progress, deadline, start=hidden)
+        quick.build()
+        if quick.unmet:
+            return None
+        hidden = quick.hidden
+        if deadline.moment is None:
+            repair = LpConstruction(problem, self.allowed, self.progress, deadline, start=hidden)
+            with deadline.stoppable():  # after an interrupt it is as it was: it has witnesses
+                repair.construct()
+            hidden = repair.hidden if repair.complete else hidden
+        return self._reported(self.eliminated(self._reported(hidden)))
 
-
-def _confirmed(
-    problem: Problem, allowed: Bools, hidden: Bools, progress: Progress, deadline: Deadline
-) -> Bools:
-    """The pattern, repaired if the audit finds it open; as it was after an interrupt: it has witnesses."""
-    search = LpConstruction(problem, allowed, progress, deadline, start=hidden)
-    with deadline.stoppable():
-        search.construct()
-    return search.hidden if search.complete else hidden
-
-
-def eliminated(
-    problem: Problem,
-    requirements: Sequence[Requirement],
-    hidden: Bools,
-    progress: Progress,
-    deadline: Deadline,
-    settings: FirstPatternSettings = FirstPatternSettings(),
-) -> Bools:
-    """Without the redundant suppressions that are found within a share of the time; as it was after an interrupt."""
-    work = len(requirements) * int(hidden.sum())
-    if deadline.moment is None and work > settings.elimination_work:
-        return hidden
-    if deadline.left < elimination_seconds(problem, hidden) or not NullSpaceWitnesses.fits(
-        problem, requirements, hidden
-    ):
-        return hidden
-    within = deadline
-    if deadline.moment is not None:
-        part = settings.elimination_seconds / max(deadline.left, settings.elimination_seconds)
-        within = deadline.share(min(settings.elimination_share, part))
-    found = hidden
-
-    def report(
-        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
-    ) -> None:
-        progress("first pattern", done, total)
-
-    with deadline.stoppable():
-        engine = NullSpaceWitnesses(problem, requirements, hidden)
-        elimination = Elimination(problem, requirements, hidden, engine, within, report)
-        if elimination.run():
-            found = elimination.hidden
-    return found
+    def eliminated(self, hidden: Bools) -> Bools:
+        """Without the redundant suppressions that are found within a share of the time; else as it was."""
+        problem, requirements, deadline = self.problem, self.requirements, self.deadline
+        work = len(requirements) * int(hidden.sum())
+        if deadline.moment is None and work > self.settings.elimination_work:
+            return hidden
+        long = deadline.left < elimination_seconds(problem, hidden)
+        if long or not NullSpaceWitnesses.fits(problem, requirements, hidden):
+            return hidden
+        within, found = deadline, hidden
+        if deadline.moment is not None:
+            part = self.settings.elimination_seconds / max(deadline.left, self.settings.elimination_seconds)
+            within = deadline.share(min(self.settings.elimination_share, part))
+        with deadline.stoppable():
+            engine = NullSpaceWitnesses(problem, requirements, hidden)
+            report = without_incumbent(self.progress, "first pattern")
+            elimination = Elimination(problem, requirements, hidden, engine, within, report)
+            if elimination.run():
+                found = elimination.hidden
+        return found
 
 
 class SuppressionRun(Run):

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints, places_of
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.deviation import CheapestDeviationProgram, floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
@@ -27,9 +27,8 @@ class Terrain:
     def __init__(self, requests: Requests) -> None:
         problem = requests.problem
         self.cells: Ints = np.flatnonzero(requests.allowed)
-        place = np.full(requests.allowed.size, -1, dtype=np.int64)
-        place[self.cells] = np.arange(self.cells.size)
-        self.protected: Ints = place[requests.cells]
+        self.place = places_of(self.cells, requests.allowed.size)
+        self.protected: Ints = self.place[requests.cells]
         """The places of the cells whose levels are protected, in their order."""
         self.hidden: Bools = requests.hidden[self.cells]
         down, up = DeviationBounds(problem)[0]

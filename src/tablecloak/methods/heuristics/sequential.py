@@ -16,7 +16,7 @@ References: the papers of the methods; Castro (2002), Figure 3, for the common f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -32,7 +32,7 @@ from tablecloak.methods.heuristics.construction import Construction, constructio
 from tablecloak.methods.heuristics.initial_pattern import SuppressionRun
 from tablecloak.methods.parameters import wrong_words
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
-from tablecloak.progress import Deadline, Progress
+from tablecloak.progress import Deadline, Item, Progress, in_turn
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,16 @@ class Requests:
     deadline: Deadline
     progress: Progress
     rng: np.random.Generator
+
+    @property
+    def levels(self) -> list[tuple[int, float, float, float]]:
+        """Each cell with its lower, upper and sliding level."""
+        columns = (self.cells, self.lower, self.upper, self.sliding)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def in_turn(self, items: Sequence[Item], phase: str, every: int = 64) -> Iterator[Item]:
+        """The items one after the other until the deadline passes, each `every`-th of them reported."""
+        return in_turn(items, phase, self.progress, self.deadline, every)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,23 +225,12 @@ class _Frame:
 
     def attempt(self, build: Builder, *, shuffled: bool) -> SafeAttempt | None:
         """The paper's pattern, safe against all attackers and without redundant suppressions. None: not in time."""
-        problem, cells = self.problem, self._ordered(shuffled)
-        lower, upper, sliding = problem.required(0, cells)
-        within = self.deadline.share(self.settings.build_share)
-        own = build(
-            Requests(
-                problem,
-                self.run.allowed,
-                self.hidden,
-                cells,
-                lower,
-                upper,
-                sliding,
-                within,
-                self.progress,
-                self.rng,
-            )
+        problem, run, cells = self.problem, self.run, self._ordered(shuffled)
+        levels, within = problem.required(0, cells), self.deadline.share(self.settings.build_share)
+        requests = Requests(
+            problem, run.allowed, self.hidden, cells, *levels, within, self.progress, self.rng
         )
+        own = build(requests)
         self.cut_short = self.cut_short or within.passed()
         if self.deadline.passed():
             return None
@@ -273,15 +272,8 @@ class _Frame:
 
     def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Construction | None:
         """A construction that starts from this pattern and has met what it misses. None: not in time."""
-        repaired = construction_of(
-            self.problem,
-            self.run.allowed,
-            self.progress,
-            self.deadline,
-            requirements=missing,
-            start=hidden,
-            met=self.run.requirements,
-        )
+        given = self.problem, self.run.allowed, self.progress, self.deadline, missing
+        repaired = construction_of(*given, start=hidden, met=self.run.requirements)
         if missing:
             repaired.construct()
         else:

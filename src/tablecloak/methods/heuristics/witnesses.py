@@ -10,13 +10,13 @@ linear programs over the neighbourhood of the cell (`deviation`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Bools, Floats, Ints, places_of
 from tablecloak.attacker import (
     CellNetwork,
     DeviationBounds,
@@ -53,19 +53,22 @@ class WitnessSettings:
     """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows."""
 
 
-class WitnessEngine(Protocol):
+class WitnessEngine(ABC):
     """Finds witnesses among the cells that are not closed."""
 
     name: str
-    credits: bool
-    """Whether a witness is credited to other requirements that it meets too."""
+    credits = False
+    """Whether a witness is credited to other requirements that it meets too; where a search is as quick it is not."""
 
+    @abstractmethod
     def close(self, cell: int) -> None:
         """Publish the cell."""
 
+    @abstractmethod
     def open(self, cell: int) -> None:
         """Hide the cell closed last again."""
 
+    @abstractmethod
     def find(self, requirement: Requirement, *, limited: bool) -> Ints | None:
         """The cells that a witness of the requirement moves; None if there is none.
 
@@ -74,9 +77,11 @@ class WitnessEngine(Protocol):
 
     def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
         """The requirements that the last witness meets too."""
+        return []
 
     def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
         """Whether one of these requirements is known, without a search, to have no witness without the closed cell."""
+        return False
 
 
 def engine_of(
@@ -96,14 +101,14 @@ def engine_of(
     return ProgramWitnesses(problem, hidden, deadline, settings)
 
 
-class FlowWitnesses:
+class FlowWitnesses(WitnessEngine):
     """Maximum flows, one network an attacker.
 
     A flow that falls short leaves a minimum cut. While what leaves its source side stays below the level, the
     requirement has no witness, and no further flow is computed.
     """
 
-    name, credits = "network flow", False  # a flow of its own is as quick
+    name = "network flow"
 
     def __init__(
         self,
@@ -115,14 +120,10 @@ class FlowWitnesses:
         boxes: DeviationBounds | None = None,
         settings: WitnessSettings = WitnessSettings(),
     ) -> None:
-        graph, boxes, self.settings = (
-            graph or CellNetwork(problem),
-            boxes or DeviationBounds(problem),
-            settings,
-        )
+        graph, boxes = graph or CellNetwork(problem), boxes or DeviationBounds(problem)
+        self.settings = settings
         self.cells = np.flatnonzero(hidden)
-        self.place = np.full(hidden.size, -1, dtype=np.int64)
-        self.place[self.cells] = np.arange(self.cells.size)
+        self.place = places_of(self.cells, hidden.size)
         self.bounds: dict[int, tuple[Floats, Floats]] = {}
         """Deviation bounds up and down by attacker."""
         self.networks: dict[int, Network] = {}
@@ -154,12 +155,8 @@ class FlowWitnesses:
     def deviations(self, requirement: Requirement) -> list[Floats] | None:
         """The flows that meet a requirement, over `cells`; None if it is not met."""
         network, bounds = self.networks[requirement.attacker], self.bounds[requirement.attacker]
-        arc, missing, directions = (
-            int(self.place[requirement.cell]),
-            requirement.level,
-            requirement.directions,
-        )
-        moves = []
+        arc, missing = int(self.place[requirement.cell]), requirement.level
+        directions, moves = requirement.directions, []
         for upward in directions:
             if missing > 0:
                 found = network.max_deviation(arc, upward, missing)
@@ -169,9 +166,6 @@ class FlowWitnesses:
                 if short and len(directions) == 1:  # two cuts of a sliding level say nothing together
                     self._remember(requirement, found.source_side)
         return None if missing > negligible(requirement) else moves
-
-    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
-        return []
 
     def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
         return any(self._is_cut_off(requirement) for requirement in requirements)
@@ -199,14 +193,19 @@ def elimination_seconds(
     problem: Problem, hidden: Bools, settings: WitnessSettings = WitnessSettings()
 ) -> float:
     """Estimated time of the elimination of the equations of these cells; no deadline is checked meanwhile."""
+    return _entries(problem, hidden) / settings.entries_per_second
+
+
+def _entries(problem: Problem, hidden: Bools) -> int:
+    """Entries of the equations of these cells as a dense system."""
     part = working_columns(problem.table)[:, np.flatnonzero(hidden)]
-    return np.unique(part.indices).size * part.shape[1] / settings.entries_per_second
+    return int(np.unique(part.indices).size * part.shape[1])
 
 
-class NullSpaceWitnesses:
+class NullSpaceWitnesses(WitnessEngine):
     """A simplex method in the null space of the equations; warm linear programs where it has many dimensions."""
 
-    name, credits = "compiled tableaus", False  # a search of its own is as quick
+    name = "compiled tableaus"
 
     def __init__(
         self,
@@ -229,14 +228,8 @@ class NullSpaceWitnesses:
         settings: WitnessSettings = WitnessSettings(),
     ) -> bool:
         """Whether the system is small enough to be eliminated."""
-        part, most = (
-            working_columns(problem.table)[:, np.flatnonzero(hidden)],
-            settings.null_space.max_entries,
-        )
-        return (
-            len(requirements) * hidden.size <= 4 * most
-            and part.shape[1] * np.unique(part.indices).size <= most
-        )
+        part, most = _entries(problem, hidden), settings.null_space.max_entries
+        return len(requirements) * hidden.size <= 4 * most and part <= most
 
     def _eliminate(self) -> None:
         self.cells: Ints = np.flatnonzero(self.hidden)
@@ -264,14 +257,11 @@ class NullSpaceWitnesses:
         moved = [np.abs(deviation) > tolerances.NULL_SPACE_MOVE for _, deviation in found.directions]
         return np.asarray(self.cells[np.logical_or.reduce(moved)])
 
-    def credited(self, requirements: Sequence[Requirement]) -> list[Requirement]:
-        return []
-
     def excludes(self, closed: int, requirements: Sequence[Requirement]) -> bool:
         return bool(self._tied[closed])  # it moves in proportion with a cell that has a level
 
 
-class ProgramWitnesses:
+class ProgramWitnesses(WitnessEngine):
     """Linear programs over the neighbourhood of the cell.
 
     Cells that some witness has moved are free, others cost their weight: so witnesses have many cells in common, and

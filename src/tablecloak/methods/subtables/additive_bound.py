@@ -83,7 +83,9 @@ class AdditiveBound:
             return True
         if not self._begin():
             return False
-        stages = _Stages([self._of_capacity, self._of_covers, *of_whole, self._of_solves], self.settings.min_gain)
+        stages = _Stages(
+            [self._of_capacity, self._of_covers, *of_whole, self._of_solves], self.settings.min_gain
+        )
         before, rounds = 0.0, self.settings.rounds
         while self.deadline.moment is not None or self.rounds < rounds:
             if not self._reoptimise():
@@ -200,7 +202,9 @@ class _Stages:
             self._poor[self._last] = self._poor[self._last] + 1 if gain < self._min_gain else 0
         last = len(self._separators) - 1
         passed_over = [poor >= self._patience for poor in self._poor]
-        order = [k for k in range(last + 1) if not passed_over[k]] + [k for k in range(last + 1) if passed_over[k]]
+        order = [k for k in range(last + 1) if not passed_over[k]] + [
+            k for k in range(last + 1) if passed_over[k]
+        ]
         if self._last == last or all(passed_over):
             self._poor = [0] * len(self._separators)
             order = list(range(last + 1))

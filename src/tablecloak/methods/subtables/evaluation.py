@@ -45,9 +45,7 @@ class Evaluation:
 class ExactMember:
     """The exact solves of a subsystem, with the cuts and the safe patterns that they found so far."""
 
-    def __init__(
-        self, member: MemberSeparator, settings: EvaluationSettings = EvaluationSettings()
-    ) -> None:
+    def __init__(self, member: MemberSeparator, settings: EvaluationSettings = EvaluationSettings()) -> None:
         self.member, self.settings = member, settings
         self.cuts: list[Cut] = []
         self._patterns: list[Bools] = [member.allowed]

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from tablecloak.arrays import Bools, Codes, Floats, Ints
+from tablecloak.arrays import Bools, Codes, Floats, Ints, ranges
 from tablecloak.attacker import (
     EQUATION_MET,
     RELATIVE_NOISE,
@@ -45,7 +45,6 @@ from tablecloak.attacker import (
     ProtectionCut,
     WitnessDeviation,
     cut_of_multipliers,
-    entry_ranges,
     is_network,
     working_columns,
     working_equations,
@@ -84,7 +83,7 @@ class Neighbourhood:
         """These equations over these cells."""
         start = self.rows.indptr[equations]
         count = self.rows.indptr[equations + 1] - start
-        place = entry_ranges(start, count)
+        place = ranges(start, start + count)
         self._place[cells] = np.arange(cells.size)
         column = self._place[self.rows.indices[place]]
         self._place[cells] = -1
@@ -96,7 +95,7 @@ class Neighbourhood:
         """The equations that a deviation of these cells violates, sorted."""
         start = self.columns.indptr[cells]
         count = self.columns.indptr[cells + 1] - start
-        place = entry_ranges(start, count)
+        place = ranges(start, start + count)
         rows = self.columns.indices[place].astype(np.int64)
         np.add.at(self._sums, rows, self.columns.data[place] * np.repeat(moved, count))
         touched = np.unique(rows)
@@ -108,7 +107,7 @@ class Neighbourhood:
 def _gathered(indptr: Codes, indices: Codes, which: Ints) -> Ints:
     """The indices of some rows (or columns), one after the other."""
     start = indptr[which]
-    return indices[entry_ranges(start, indptr[which + 1] - start)].astype(np.int64)
+    return indices[ranges(start, indptr[which + 1])].astype(np.int64)
 
 
 @dataclass(frozen=True)
