@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from tablecloak.arrays import Bools, Ints, frozen
-from tablecloak.attacker.grid import LineEquations, read_lines, row_of_entry, spread, usual_total_sign
+from tablecloak.arrays import Bools, Ints, frozen, ranges
+from tablecloak.attacker.grid import LineEquations, read_lines, row_of_entry, usual_total_sign
 from tablecloak.attacker.presolve import structure_of
 from tablecloak.attacker.structure import EquationBlock
 from tablecloak.model import Table
@@ -82,7 +82,7 @@ def _without_virtual(table: Table) -> Bools:
     hits = np.bincount(
         of, weights=table.is_virtual[table.equations.indices], minlength=table.equations.shape[0]
     )
-    return hits == 0
+    return np.asarray(hits == 0)
 
 
 def _printed(table: Table, rows: Ints) -> Table:
@@ -139,7 +139,7 @@ def _line_like(matrix: csr_array) -> Bools:
     size = np.diff(matrix.indptr)
     odd = np.bincount(of, weights=np.abs(matrix.data) != 1, minlength=rows)
     positive = np.bincount(of, weights=matrix.data > 0, minlength=rows)
-    return (odd == 0) & (size >= 2) & ((positive == 1) | (positive == size - 1))
+    return np.asarray((odd == 0) & (size >= 2) & ((positive == 1) | (positive == size - 1)))
 
 
 def _parallel(lines: LineEquations, cells: int, settings: DirectionSettings) -> tuple[Ints, Ints] | None:
@@ -156,7 +156,7 @@ def _parallel(lines: LineEquations, cells: int, settings: DirectionSettings) -> 
         if budget < 0:
             return None
         entry = np.repeat(np.arange(pairs.size), pairs)
-        number = spread(np.zeros(pairs.size, dtype=np.int64), pairs)
+        number = ranges(np.zeros(pairs.size, dtype=np.int64), pairs)
         first = line[start[lines.part[entry]] + number // np.maximum(above_count[entry], 1)]
         second = line[start[above[entry]] + number % np.maximum(above_count[entry], 1)]
         other = (first != second) & (first != lines.of[entry]) & (second != lines.of[entry])
@@ -200,7 +200,7 @@ def _dimensions(lines: LineEquations, bundle: Ints, cells: int, settings: Direct
     start, line = _by_cell(cell, of, cells)
     count = np.diff(start)[cell]
     entry = np.repeat(np.arange(cell.size), count)
-    other = bundle[line[start[cell[entry]] + spread(np.zeros(cell.size, dtype=np.int64), count)]]
+    other = bundle[line[start[cell[entry]] + ranges(np.zeros(cell.size, dtype=np.int64), count)]]
     mine = of[entry]
     different = other != bundle[mine]
     pair, shared = _counted(mine[different], other[different], cell[entry][different])

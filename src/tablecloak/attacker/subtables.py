@@ -21,9 +21,9 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
-from tablecloak.arrays import Bools, Ints
+from tablecloak.arrays import Bools, Ints, ranges
 from tablecloak.attacker.directions import Directions, directions_of
-from tablecloak.attacker.grid import row_of_entry, spread
+from tablecloak.attacker.grid import row_of_entry
 from tablecloak.attacker.subsystem import Subsystem
 from tablecloak.model import Table
 
@@ -88,7 +88,7 @@ class Subtables:
             times = np.maximum(count, 1)
             entry = np.repeat(np.arange(rows.size), times)
             place = np.minimum(
-                start[anchors[entry]] + spread(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1
+                start[anchors[entry]] + ranges(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1
             )
             rows, anchors, keys, some = rows[entry], anchors[entry], keys[entry], count[entry] > 0
             keys[some, dimension] = bundle[place[some]]
@@ -143,7 +143,7 @@ class Subtables:
         """Which equations have all their cells among these."""
         chosen = csr_array(self._rows[rows])
         outside = np.bincount(row_of_entry(chosen), weights=~cells[chosen.indices], minlength=rows.size)
-        return outside == 0
+        return np.asarray(outside == 0)
 
     def _connected(self, rows: Ints) -> list[Subsystem]:
         return [self._with_unions(part) for part in self._parts(rows)]

@@ -90,7 +90,7 @@ def perturb_cta(
     """The nearest table with all sensitive cells shown a level away, proven or the best found."""
     if faults := wrong_words(params):
         raise InputError(f"Parameters of {NAME}", faults)
-    _check(problem)
+    _check(problem, params.distance)
     rule = ReachRule.checked(NAME, params.share, params.least)
     if params.distance == "L2":
         load_libraries("scipy.optimize")
@@ -115,7 +115,7 @@ def perturb_cta(
     return replace(cta.proposal(cta.in_integer_units(moved)), earlier=first)
 
 
-def _check(problem: Problem) -> None:
+def _check(problem: Problem, distance: str) -> None:
     check_shown(NAME, problem)
     if not problem.is_monotone:
         raise NotApplicable(
@@ -125,7 +125,7 @@ def _check(problem: Problem) -> None:
         )
     refuse_touch_prices(problem, NAME, ["perturb-cell"])
     prices = problem.applied_prices
-    if params.distance == "L2" and (prices.up != prices.down).any():
+    if distance == "L2" and (prices.up != prices.down).any():
         raise NotApplicable(
             f"{NAME} with distance='L2' has one weight for both sides of a cell.",
             needs="the same prices upward and downward, or distance='L1'",

@@ -61,7 +61,7 @@ class ExactMember:
         solver.run()
         if solver.limits.deadline.interrupted and deadline.interrupt is not None:
             deadline.interrupt.raised = True
-        self.cuts = solver.relaxation.pool
+        self.cuts = list(solver.pool)
         if solver.incumbent.pattern is not None:
             kept = self._patterns[1:][2 - self.settings.patterns :]
             self._patterns = [self.member.allowed, *kept, solver.incumbent.pattern]
