@@ -34,6 +34,9 @@ CORE = {
     "exposure": ("sensitive", "E", "E_f", "E_u", "E_n", "I", "kept_E", "kept_K1", "kept_K3", "kept_K5", "seconds"),
     "exact": ("cells", "sensitive", "levels", "cost", "bound", "gap_percent", "status", "seconds"),
     "tabulate": ("records", "cells", "seconds", "peak_mb", "pandas_s", "times_pandas"),
+    "small": (
+        "tables", "proven", "internal_ms", "internal_p90_ms", "protect_ms", "protect_p90_ms", "largest_ms",
+    ),
     "kernels": ("numba_us", "compiled_us", "ratio", "same_bytes"),
     "start": ("seconds", "cpu_s", "numpy_scipy_cpu_s", "ratio", "second_s", "megabytes"),
 }  # fmt: skip

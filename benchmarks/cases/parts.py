@@ -19,6 +19,7 @@ from cases import (
     models,
     rounding,
     serpell,
+    small,
     start,
     study,
     tabulating,
@@ -51,6 +52,7 @@ PARTS: dict[str, Part] = {
         *cores.PARTS,
         *kernels.PARTS,
         *start.PARTS,
+        *small.PARTS,
     )
 }
 """All parts in the order in which they are run."""

@@ -236,7 +236,8 @@ class SmallSettings:
     """Kinds of covers at the root: cells hidden to more than this, and the first estimate of the rest in levels.
     Untested default."""
     max_nodes: int = 1000
-    """Maximum number of nodes: what is not proven by then is hard, and the solver's tree is better. Untested default."""
+    """Maximum number of nodes: what is not proven by then is hard and left to the general recipe. Untested
+    default."""
     node_rounds: int = 1
     """Maximum number of rounds at a node whose point is fractional. Untested default."""
     min_violation: float = 1e-3

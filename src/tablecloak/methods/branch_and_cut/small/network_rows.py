@@ -1,7 +1,7 @@
 """Capacity cuts of small networks as dense rows: one compiled call separates all requirements at a point.
 
-The cuts are those of `cuts.capacity` and `cuts.cut`; the kernel is `capacity_rows`. An integral point is safe if maximum
-flows in whole data units meet every level, as in `NetworkSeparator`.
+The cuts are those of `cuts.capacity` and `cuts.cut`; the kernel is `capacity_rows`. An integral point is safe if
+maximum flows in whole data units meet every level, as in `NetworkSeparator`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NetworkRows:
         )
 
     def at_root(self, x: Floats) -> tuple[Floats, Floats]:
-        """Cuts that a fractional point violates, of shifted points first, and by how much; covers where there are none."""
+        """Cuts that a fractional point violates and by how much: shifted points first, covers where there are none."""
         while self._shifts:
             found = self._separate(x, np.maximum(x, self._shifts[0]))
             if len(found[0]):

@@ -197,7 +197,7 @@ class SmallTree:
 
     @property
     def _is_closed(self) -> bool:
-        """Whether the bound has reached the cost, or the gap that is enough: small problems are solved to the last unit."""
+        """Whether the bound has reached the cost, or the gap that is enough: to the last unit by default."""
         gap = self._gap
         return gap.bound >= self._incumbent.cost or (gap.enough > 0 and gap.is_closed)
 
