@@ -8,11 +8,25 @@ import numpy as np
 import pytest
 
 from first_models import interval_program, perturbation_program, rounding_program
-from tablecloak.arrays import Floats
-from tablecloak.errors import InfeasibleProblem, InputError
-from tablecloak.model import Intervals, Levels, Mark, Prices, Problem, Status, Table
+from fixtures import FIXTURES
+from tablecloak.arrays import Bools, Floats
+from tablecloak.auditing import audit
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.model import (
+    Attacker,
+    Intervals,
+    Levels,
+    Mark,
+    Perturbation,
+    Prices,
+    Problem,
+    Status,
+    Table,
+    View,
+)
 from tablecloak.protection import protect
 from tablecloak.testing import KINDS, assert_protected, random_problem
+from two_way import FIGURE_004, TwoWay
 
 EXACT = {"grid": 0.0, "asymmetry": 0.0}
 
@@ -324,3 +338,227 @@ def test_perturbation_as_printed_reaches_the_optimum_of_figure_12(senses: str) -
             assert result.cost == pytest.approx(found[0], abs=slack), (kind, seed)
         compared += 1
     assert compared > 20
+
+
+# ---------------------------------------------------------------------- every fixture, other doors
+
+
+PRICED = {
+    "interval-partial": {"seconds": 20.0},
+    "interval-combined": {"seconds": 20.0},
+    "mixed-joint": {"base": 100.0, "seconds": 20.0},
+    "perturb-cell": {"share": 0.9, "least": 30.0, "seconds": 20.0},
+    "perturb-cta": {"share": 0.9, "least": 30.0, "seconds": 20.0},
+    "round-controlled": {"seconds": 20.0},
+}
+WITH_TOUCH = ("interval-combined", "mixed-joint", "perturb-cell", "round-controlled")
+
+
+def cost_of_view(problem: Problem, view: View, touched: Bools) -> float:
+    """The prices of what a publication without hidden cells states or shows, cell by cell."""
+    prices, total = problem.prices, 0.0
+    for i, a in enumerate(problem.table.values):
+        shown = view.shown[i] if not np.isnan(view.shown[i]) else None
+        high, low = (view.high[i], view.low[i]) if shown is None else (shown, shown)
+        high, low = min(high, problem.outsider_high[i]), max(low, problem.outsider_low[i])
+        above, below = (
+            (max(high - a, 0.0), max(a - low, 0.0))
+            if shown is None
+            else (max(shown - a, 0), max(a - shown, 0))
+        )
+        total += (prices.up[i] * above if prices.up[i] else 0.0) + (
+            prices.down[i] * below if prices.down[i] else 0.0
+        )
+        if touched[i] and not problem.must_hide[i] and prices.touch is not None:
+            total += prices.touch[i]
+    return total
+
+
+@pytest.mark.parametrize("method", list(PRICED))
+@pytest.mark.parametrize("fixture", list(FIXTURES))
+def test_every_fixture_with_uneven_prices(fixture: str, method: str) -> None:
+    rng = np.random.default_rng([len(fixture), len(method)])
+    problem = priced(
+        FIXTURES[fixture](),
+        rng,
+        touch=method in WITH_TOUCH,
+        zeros=len(fixture) % 2 == 0 and fixture != "five way",
+    )
+    try:
+        result = protect(problem, method, params=PRICED[method], seed=1)
+    except (NotApplicable, InfeasibleProblem):
+        if fixture not in ("forced hidden", "conditional", "any equations"):
+            raise
+        return
+    assert result.audit.safe or method.startswith(("round-", "perturb-"))
+    assert result.cost == result.pattern.loss(problem)
+    assert result.bound is None or result.bound <= result.cost * (1 + 1e-9) + 1e-9
+    assert (result.status is not Status.OPTIMAL) or result.gap == pytest.approx(0.0, abs=2e-5)
+    view = result.pattern.view(problem)
+    if method != "mixed-joint" and not problem.must_hide[~problem.sensitive].any():
+        expected = cost_of_view(problem, view, result.pattern.touched(problem))
+        assert result.cost == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["interval-partial", "perturb-cta"])
+def test_methods_without_a_price_of_touching_say_which_have_one(method: str) -> None:
+    problem = priced(FIXTURES["two way"](), np.random.default_rng(1), touch=True)
+    with pytest.raises(NotApplicable, match="price of touching") as caught:
+        protect(problem, method, params=PRICED[method])
+    assert set(caught.value.instead) <= set(WITH_TOUCH)
+
+
+def test_squares_have_one_price_for_both_sides() -> None:
+    problem = priced(FIXTURES["two way"](), np.random.default_rng(1), touch=False)
+    params = {**PRICED["perturb-cta"], "distance": "L2"}
+    with pytest.raises(NotApplicable, match="both sides"):
+        protect(problem, "perturb-cta", params=params)
+    even = replace(problem, prices=Prices.even(problem.prices.up))
+    weighted = replace(problem, prices=None, weights=problem.prices.up)
+    found = [protect(each, "perturb-cta", params=params).pattern.shown for each in (even, weighted)]
+    assert np.array_equal(*found)
+
+
+def test_prices_equal_to_the_weights_change_nothing() -> None:
+    """The same optima as without prices."""
+    for method, params in PRICED.items():
+        problem = FIXTURES["two way several"]()
+        same = replace(problem, prices=Prices.even(problem.weights))
+        one, other = (
+            protect(each, method, params={**params, "seconds": None} if "seconds" in params else {})
+            for each in (problem, same)
+        )
+        assert one.cost == pytest.approx(other.cost, rel=1e-9), method
+        assert (one.bound is None) == (other.bound is None)
+        if one.bound is not None:
+            assert one.bound == pytest.approx(other.bound, rel=1e-6)
+
+
+def test_scaling_all_prices_scales_the_cost() -> None:
+    for method, params in PRICED.items():
+        problem = priced(FIXTURES["two way"](), np.random.default_rng(3), touch=method in WITH_TOUCH)
+        tiny = replace(problem, prices=problem.prices.per(1e6))
+        one, other = (protect(each, method, params=params) for each in (problem, tiny))
+        assert other.status is one.status, method
+        assert other.cost == pytest.approx(one.cost / 1e6, rel=1e-4), method
+        if one.bound is not None:
+            assert other.bound == pytest.approx(one.bound / 1e6, rel=1e-4), method
+
+
+def test_any_price_of_rounding_up() -> None:
+    """Figure 9 with any w, also below zero: w x is the cost of some prices, but for a constant."""
+    grid = TwoWay(FIGURE_004)
+    for seed in range(20):
+        wanted = np.round(np.random.default_rng(seed).normal(0.0, 5.0, 16), 1)
+        rest = grid.table.values % 10.0
+        up = np.where((wanted > 0) & (rest > 0), wanted / (10.0 - rest), 0.0)
+        down = np.where((wanted < 0) & (rest > 0), -wanted / np.maximum(rest, 1.0), 0.0)
+        problem = grid.problem([(2, 3)], 2, 4, prices=Prices(up, down))
+        result = protect(problem, "round-controlled", params={"base": 10.0})
+        program = rounding_program(problem, 10.0, up, down)
+        raised = result.pattern.shown > grid.table.values
+        constant = float(-wanted[(wanted < 0) & (rest > 0)].sum())
+        assert result.status is Status.OPTIMAL
+        assert result.cost == pytest.approx(float(wanted[raised].sum()) + constant)
+        assert result.cost == pytest.approx(program.solve()[0])
+
+
+def test_figure_11_is_optimal_for_its_ends() -> None:
+    """Figure 11 shows II, C as 26; floors, ceilings and r are not in the text. With 4 around each value 16 is least."""
+    grid = TwoWay(FIGURE_004)
+    printed = np.array([20, 50, 10, 80, 7, 16, 26, 49, 18, 35, 8, 61, 45, 101, 44, 190], dtype=float)
+    a = grid.table.values
+    problem = grid.problem([(2, 3)], 2, 4, prices={"up": 1, "down": 1})
+    result = protect(problem, "perturb-cell", params={"floor": a - 4, "ceiling": a + 4, "senses": "up"})
+    assert result.status is Status.OPTIMAL and result.audit.safe
+    assert result.cost == result.bound == float(np.abs(printed - a).sum()) == 16.0
+    assert result.pattern.shown[grid.cell((2, 3))] == 26.0
+    figure = Perturbation.of(printed, 8.0)
+    assert audit(problem, figure).safe
+    with pytest.raises(InputError, match="neither end"):  # the levels of the paper's example, 10 and 12
+        protect(grid.problem([(2, 3)], 10, 12), "perturb-cell", params={"floor": a - 4, "ceiling": a + 4})
+
+
+def test_figure_5_costs_what_its_sides_cost() -> None:
+    """Figure 5: intervals that are 6 wide each; any prices give the sum over both sides."""
+    grid = TwoWay(FIGURE_004)
+    problem = grid.problem([(2, 3)], 2, 4, prices={"up": 3, "down": 2})
+    low, high = grid.table.values.copy(), grid.table.values.copy()
+    for position, ends in {(1, 1): (18, 24), (1, 3): (6, 12), (2, 1): (4, 10), (2, 3): (20, 26)}.items():
+        low[grid.cell(position)], high[grid.cell(position)] = ends
+    figure = Intervals.of(low, high)
+    assert audit(problem, figure).safe
+    assert figure.loss(problem) == 3 * (4 + 2 + 2 + 4) + 2 * (2 + 4 + 4 + 2)
+    best = protect(problem, "interval-partial", params=EXACT)
+    found = interval_program(problem, problem.prices.up, problem.prices.down)[0].solve()
+    assert best.cost == pytest.approx(found[0]) and best.cost == 56.0  # less than the figure, at these prices
+    even = replace(problem, prices=Prices.even(np.ones(16)))
+    assert protect(even, "interval-partial", params=EXACT).cost == figure.loss(even) == 24.0
+
+
+@pytest.mark.parametrize(
+    ("prices", "told"),
+    [
+        ({"up": [1.0] * 15 + [-1.0]}, ["cell row=T, column=T: the price upward must be"]),
+        (
+            {"down": [np.nan] + [1.0] * 15, "touch": -1.0},
+            ["cell row=1, column=1: the price downward", "of touching"],
+        ),
+        ({"up": [1.0, 2.0]}, ["the price upward: expected 16 numbers"]),
+        ({"up": "prise"}, ["there are no prices 'prise'"]),
+        ({"upp": 2.0}, ["there is no price 'upp'; did you mean 'up'"]),
+        (7, ["prices"]),
+    ],
+)
+def test_wrong_prices_are_listed_with_their_cells(prices: object, told: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        TwoWay(FIGURE_004).problem([(2, 3)], 10, 12, prices=prices)
+    for text in told:
+        assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"floor": 0.0}, "must be given together"),
+        ({"known": 3.0}, "needs 'floor' and 'ceiling'"),
+        ({"floor": 21.0, "ceiling": 300.0}, "cell row=1, column=1: its true value lies outside"),
+        ({"floor": 0.5, "ceiling": 300.0}, "whole data units"),
+        ({"floor": 0.0, "ceiling": 300.0, "known": 5.0}, "does not contain floor and ceiling"),
+        ({"floor": -5.0, "ceiling": 300.0}, "below zero"),
+        ({"floor": [0.0], "ceiling": 300.0}, "expected 16 numbers"),
+        ({"floor": "nowhere", "ceiling": 300.0}, "no column 'nowhere'"),
+    ],
+)
+def test_wrong_ends_are_refused(params: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        protect(TwoWay(FIGURE_004).problem([(2, 3)], 10, 12), "perturb-cell", params=params)
+    assert told in str(caught.value)
+    assert "22" not in str(caught.value)
+
+
+def test_who_knows_that_the_ceiling_is_shown_learns_one_side() -> None:
+    """The attack of docs/methods/perturb-cell.md: the audit passes, and who knows the end loses one side."""
+    grid = TwoWay(FIGURE_004)
+    cell, a = grid.cell((2, 3)), grid.table.values
+    problem = grid.problem([(2, 3)], 4, 4)
+    floor, ceiling = np.maximum(a - 9, 0.0), a + 9
+    result = protect(problem, "perturb-cell", params={"floor": floor, "ceiling": ceiling, "senses": "up"})
+    assert result.audit.safe
+    shown, reach = result.pattern.shown[cell], result.pattern.reach[cell]
+    insider = Attacker.knowing("knows the end", [cell], [shown - reach], [shown])
+    left = audit(replace(problem, attackers=(insider,)), result.pattern, intervals=True)
+    high = left.high[(left.attackers == 1) & (left.cells == cell)][0]
+    assert high <= shown and shown == ceiling[cell]
+    assert (
+        a[cell] + problem.levels.upper[cell] <= high
+    )  # the ceiling is a level above: a_p <= v_p says no more
+    # ends that are a share of the value give it away altogether: r = 2 x a
+    share = 0.5
+    betrayed = reach_of_shares(a[cell], share) / (2 * share)
+    assert betrayed == a[cell]
+
+
+def reach_of_shares(value: float, share: float) -> float:
+    """ceiling - floor where both are the value plus and minus a share of it."""
+    return value * (1 + share) - value * (1 - share)
