@@ -15,7 +15,9 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import tempfile
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +94,11 @@ def few_contributors(
 # ---------------------------------------------------------------------- the demonstration file of tau-ARGUS
 
 
-def tau_problem() -> Problem:
-    """IndustryCode x Size x Region on Var2, all totals: 30,886 cells, of which the 10% rule makes 9,187 sensitive."""
+def tau_problem(records: Path | None = None) -> Problem:
+    """IndustryCode x Size x Region on Var2, all totals: 30,886 cells, of which the 10% rule makes 9,187 sensitive.
+
+    Another file of records has its own numbers.
+    """
     folder = DATA / "microdata"
     trees = [("IndustryCode", "industry.csv", "I"), ("Size", "size.csv", ""), ("Region", "region.csv", "")]
     dimensions = []
@@ -104,7 +109,7 @@ def tau_problem() -> Problem:
                 for row in csv.DictReader(lines)
             ]
         dimensions.append(Dimension.of(name, Hierarchy.from_pairs(pairs)))
-    return assess(tabulate(folder / "tau_testW.csv", dimensions, "Var2", top=2), PPercent(10))
+    return assess(tabulate(records or folder / "tau_testW.csv", dimensions, "Var2", top=2), PPercent(10))
 
 
 def resampled(number: int) -> Problem:
@@ -135,3 +140,14 @@ def _records() -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
     ]
     values = np.array([float(row["Var2"]) for row in rows])
     return codes, np.maximum(1.0, np.round(values))
+
+
+def hierarchical_microdata(number: int) -> Problem:
+    """The same table from half of its records, drawn without replacement: fewer cells, others sensitive."""
+    rng = np.random.default_rng([1998, number])
+    lines = (DATA / "microdata" / "tau_testW.csv").read_text(encoding="utf-8").splitlines()
+    chosen = np.sort(rng.choice(len(lines) - 1, (len(lines) - 1) // 2, replace=False)) + 1
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "half.csv"
+        path.write_text("\n".join([lines[0], *(lines[k] for k in chosen.tolist())]) + "\n", encoding="utf-8")
+        return tau_problem(path)

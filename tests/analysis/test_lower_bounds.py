@@ -393,6 +393,7 @@ def test_the_command_prints_a_line_for_every_bound(tmp_path, capsys):
         "relaxation_p": ("45", "45", "yes"),
         "castro": ("45", "45", "yes"),
         "capacity": ("49", "58", "yes"),
+        "subtables": ("58", "58", "yes"),
         "combined": (printed[-1][1], "58", "yes"),
     }
     assert run("bounds", path, "--quiet") == 0

@@ -11,10 +11,11 @@ from tablecloak.analysis.loss import (
     losses_by_code,
     measures,
 )
-from tablecloak.analysis.lower_bounds import BOUNDS, Bound, bounds
+from tablecloak.analysis.lower_bounds import BOUNDS, INTERRUPTED, Bound, bounds
 
 __all__ = [
     "BOUNDS",
+    "INTERRUPTED",
     "Bound",
     "CellCounts",
     "Comparison",

@@ -9,6 +9,7 @@
 | `relaxation_p`     | Kelly's and volume, truncated to the right-hand side; one-way            |
 | `castro`           | Kelly's and Castro's, where they are valid                               |
 | `capacity`         | capacity cuts of all attackers, with residual and truncation             |
+| `subtables`        | those that hold in slices, strips and other subsystems, solved exactly   |
 | `combined`         | all of these, with covers and roundings                                  |
 
 Every bound is valid for any attackers, boxes, forced and forced-hidden cells and weights; the conditions of a paper are
@@ -16,7 +17,7 @@ checked, and `NotApplicable` says which one fails. Where weights are multiples o
 A bound that the deadline stops is smaller, and valid.
 
 References: Kelly, Golden & Assad (1992); Carvalho & Almeida (2000, 2008); Castro (2007), corrected; Fischetti & Salazar
-(2001). See docs/bounds.md.
+(2001); Geoffrion (1974) for `subtables`. See docs/bounds.md.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tablecloak.arrays import Bools, Floats
+from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable, check_kind, counted
 from tablecloak.methods import largest_pattern
@@ -41,9 +43,15 @@ from tablecloak.methods.cuts import (
     SeparationRoutine,
     capacity_separator_of,
     fixing_cuts,
+    rounded_up,
 )
+from tablecloak.methods.subtables import AdditiveBound
 from tablecloak.model import Problem, Requirement, Suppression, open_requirements
 from tablecloak.progress import Deadline, Progress, silent
+
+
+INTERRUPTED = "interrupted"
+"""The note of a bound that the user stopped: it is smaller, and valid."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,8 @@ class _Case:
         self.bridgeless = BridgelessCuts(self.problem, self.allowed)
         self.cuts: list[Cut] = []
         self.finders: list[SeparationRoutine] = []
+        self.members: AdditiveBound | None = None
+        """The subsystems that are used too."""
         self.notes: list[str] = []
         if problem.most_touched is not None:
             self.notes.append("the bound on touched cells is not used")
@@ -141,8 +151,12 @@ class _Case:
             covers = CoverSeparator(separator, requirements)
             self.finders.append(lambda x: covers.separate(x, most=most, deadline=self.deadline))
 
+    def add_subtables(self) -> None:
+        """What subsystems prove, their exact solves included."""
+        self.members = AdditiveBound(self.problem, self.allowed, self.deadline, self.progress)
+
     def solve(self, name: str, integer: bool) -> Bound:
-        """The bound by these cuts."""
+        """The bound by these cuts; with subsystems the cuts of the whole table are a stage of theirs."""
         program = CutProgram(
             self.problem.weights,
             self.allowed & ~self.problem.must_hide,
@@ -152,14 +166,22 @@ class _Case:
             self.progress,
         )
         program.relaxation.add(self.cuts)
-        finished = program.solve_relaxation()
-        linear, whole = program.bound, None
+        by_members, finished = 0.0, True
+        if self.members is not None:
+            finished = self.members.solve(self.finders)
+            by_members = self.members.relaxation.bound
+            program.relaxation.add_to_pool(self.members.relaxation.pool)
+            self.finders.append(self.members.separate)
+        finished = finished and program.solve_relaxation()
+        linear, whole = max(program.bound, by_members), None
         if integer and finished:
             finished = program.solve_integer() is not None
-            whole = program.bound if finished else None
-        notes = self.notes if finished else [*self.notes, "stopped by the clock"]
+            whole = max(program.bound, linear) if finished else None
+        if not finished:
+            self.notes.append(INTERRUPTED if self.deadline.interrupted else "stopped by the clock")
+        value = rounded_up(max(program.bound, linear), program.unit)
         count, seconds = len(program.relaxation.pool), time.perf_counter() - self.start
-        return Bound(name, program.rounded, linear, whole, count, seconds, tuple(notes))
+        return Bound(name, value, linear, whole, count, seconds, tuple(self.notes))
 
 
 def kelly(
@@ -255,11 +277,29 @@ def capacity(
     return case.solve("capacity", integer)
 
 
+def subtables(
+    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+) -> Bound:
+    """The additive bound: the weights split over slices, strips and other subsystems, each of them solved exactly.
+
+    sum_s opt_s(w_s) <= opt(w) where sum_s w_s <= w; the split is that of the duals of all inequalities found so far.
+    Ctrl-C returns the bound that is proven by then.
+    """
+    case = _Case(problem, seconds, progress)
+    case.add_subtables()
+    return case.solve("subtables", integer)
+
+
 def combined(
     problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
 ) -> Bound:
-    """Everything together: (P), capacity cuts of all levels and attackers, covers and roundings."""
+    """Everything together: (P), capacity cuts of all levels and attackers, covers and roundings.
+
+    On tables that are no networks the cuts of subtables too; on networks they are those of the whole.
+    """
     case = _Case(problem, seconds, progress)
+    if not is_network(problem):
+        case.add_subtables()
     case.add_p()
     case.add_capacity(strengthened=True)
     return case.solve("combined", integer)
@@ -271,6 +311,7 @@ BOUNDS: dict[str, Callable[..., Bound]] = {
     "relaxation_p": relaxation_p,
     "castro": castro,
     "capacity": capacity,
+    "subtables": subtables,
     "combined": combined,
 }
 """All bounds by name, roughly the weakest first."""
@@ -281,10 +322,12 @@ def bounds(
 ) -> list[Bound]:
     """All bounds that apply to the problem; with `integer` their integer programs are solved too.
 
-    `seconds` is what each of them has. `tablecloak.bounds` has each as a function, which says why if it does not apply.
+    `seconds` is what each of them has; after one that is interrupted there are no more. `tablecloak.bounds` has each as a function, which says why if it does not apply.
     """
     found = []
     for bound in BOUNDS.values():
         with suppress(NotApplicable):
             found.append(bound(problem, integer=integer, seconds=seconds, progress=progress))
+            if INTERRUPTED in found[-1].notes:
+                break
     return found

@@ -51,13 +51,15 @@ def bounds(
 ) -> None:
     """What must any safe suppression cost? The lower bounds of the literature."""
     with exit_codes(show_confidential), drawing(quiet) as progress:
-        from tablecloak.analysis import BOUNDS
+        from tablecloak.analysis import BOUNDS, INTERRUPTED
 
         problem = read_problem(instance, widen, quiet)
         found: dict[str, Bound | NotApplicable] = {}
         for name, bound in BOUNDS.items():
             try:
-                found[name] = bound(problem, integer=integer, seconds=seconds, progress=progress)
+                found[name] = one = bound(problem, integer=integer, seconds=seconds, progress=progress)
+                if INTERRUPTED in one.notes:
+                    break
             except NotApplicable as refusal:
                 found[name] = refusal
     say(bounds_table(found), quiet)

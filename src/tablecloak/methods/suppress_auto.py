@@ -7,7 +7,10 @@
    (`heuristics.hypercubes`), within seconds. With a time limit all non-network tables then get a pattern of few
    deviations (`heuristics.initial_pattern`); if that shows that there is no time for the fast methods,
    they are left out, and the hypercubes are improved where they are cheaper.
-2. *Branch and cut* (`branch_and_cut.solver`) starts from it: the relaxation gives a bound and guides construction,
+2. *Bound by subtables* (`subtables.additive_bound`), with a time limit on non-network tables, for a share of the time
+   that the fast methods leave alone: it is proven long before the relaxation of a large table. The result states the
+   better one of this bound and that of branch and cut.
+3. *Branch and cut* (`branch_and_cut.solver`) starts from it: the relaxation gives a bound and guides construction,
    large neighbourhoods of the incumbent are searched, with a time limit on non-network tables as long as the relaxation
    takes, and the tree ends it where it can.
 
@@ -41,12 +44,14 @@ from tablecloak.methods.heuristics import (
     OneByOneParams,
     QuickPattern,
 )
+from tablecloak.methods.subtables import AdditiveBound
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.methods.suppress_kelly_lp import KellyLpParams, suppress_kelly_lp
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, suppress_network_flow
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, suppress_shortest_path
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
+from tablecloak.solvers import OPTIMALITY
 
 WORK = "work limit"
 """What ended a run without a time limit."""
@@ -99,6 +104,9 @@ class AutoSettings:
     limited_program_share: float = 0.02
     """The same with a time limit: on a busy machine linear programs take several times as long, and a pattern comes
     before everything else. Untested default."""
+    bound_share: float = 0.25
+    """With a time limit on non-network tables: the share of the time for the bound by subtables. Benchmark part:
+    subtables."""
     unlimited_seconds: float = 600.0
     """What counts as the time if there is no limit. Untested default."""
 
@@ -141,6 +149,8 @@ class Strategy:
     fast_methods: tuple[FastMethod, ...]
     only_first: bool
     """Whether the first of them is the only one."""
+    subtables: bool
+    """Whether a bound by subtables follows."""
     exact: bool
     """Whether branch and cut follows."""
 
@@ -148,7 +158,8 @@ class Strategy:
         fast = self.fast_methods[:1] if self.only_first else self.fast_methods
         steps = {"hypercubes": self.hypercubes, "few deviations": self.deviations}
         chosen = [name for name, holds in steps.items() if holds] + [str(method) for method in fast]
-        return ", ".join([*chosen, *(["branch and cut"] if self.exact else [])])
+        last = {"bound by subtables": self.subtables, "branch and cut": self.exact}
+        return ", ".join([*chosen, *(name for name, holds in last.items() if holds)])
 
 
 def choose_strategy(
@@ -166,6 +177,7 @@ def choose_strategy(
         deviations=limited and not network and problem.is_monotone,
         fast_methods=_fast_methods(problem, share, settings),
         only_first=not limited and cells > settings.first_method_cells and not network,
+        subtables=limited and not network,
         exact=limited or (levels <= most_levels and levels * cells <= most_work),
     )
 
@@ -224,14 +236,19 @@ def suppress_auto(
     )
     check_parameters(exact)  # wrong parameters are an error at once
     report, run = BestReport(progress), Run(params.seconds)
-    fast = FastMethods(problem, run.deadline, rng, report, settings)
+    reserved = settings.bound_share * run.deadline.left if _has_subtables(problem, run, settings) else 0.0
+    fast = FastMethods(problem, run.deadline.earlier(reserved), rng, report, settings)
     with run.stoppable():
         fast.run()
+    bound = 0.0
+    if reserved > 0.0 and fast.best is not None and not run.deadline.passed():
+        bound = _bound_by_subtables(problem, fast, run.deadline, reserved, report)
     late = run.deadline.passed()
     if fast.best is not None and (late or not choose_strategy(problem, fast.seconds_left, settings).exact):
         status = run.status(fast.best.status)
         counters = {**fast.tried, **fast.best.counters}
-        return _with_advice(replace(fast.best, status=status, counters=counters, stopped_by=WORK))
+        best = replace(fast.best, status=status, counters=counters, stopped_by=WORK)
+        return _with_advice(_with_bound(best, problem, bound))
     if fast.best is None and late and problem.is_monotone:
         return Proposal(
             Suppression.copy_of(fast.allowed),
@@ -242,7 +259,37 @@ def suppress_auto(
         )
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
     found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others, run)).run()
-    return _with_advice(replace(found, counters={**fast.tried, **found.counters}))
+    found = replace(found, counters={**fast.tried, **found.counters})
+    return _with_advice(_with_bound(found, problem, bound))
+
+
+def _has_subtables(problem: Problem, run: Run, settings: AutoSettings) -> bool:
+    """Whether a bound by subtables has a share of the time."""
+    seconds = None if run.deadline.moment is None else run.deadline.left
+    return choose_strategy(problem, seconds, settings).subtables and not run.deadline.passed()
+
+
+def _bound_by_subtables(
+    problem: Problem, fast: FastMethods, deadline: Deadline, seconds: float, report: Progress
+) -> float:
+    """What subtables prove in this number of seconds, at most until the deadline."""
+    within = deadline.share(min(1.0, seconds / deadline.left))
+    bound = AdditiveBound(replace(problem, most_touched=None), fast.allowed, within, report)
+    bound.solve()
+    fast.tried["bound by subtables"] = bound.value
+    return bound.value
+
+
+def _with_bound(found: Proposal, problem: Problem, bound: float) -> Proposal:
+    """With the better bound; a pattern that costs no more is optimal."""
+    if found.status is Status.OPTIMAL or bound <= (found.bound or 0.0):
+        return found
+    cost = found.pattern.loss(problem)
+    closed = cost - bound <= OPTIMALITY * abs(cost)
+    return replace(
+        found, bound=min(bound, cost), status=Status.OPTIMAL if closed else found.status,
+        stopped_by="" if closed else found.stopped_by,
+    )
 
 
 def _with_advice(found: Proposal) -> Proposal:
@@ -416,14 +463,17 @@ class FastMethods:
 
 
 class BestReport:
-    """Progress whose incumbent is the best of all that were reported."""
+    """Progress whose incumbent and bound are the best of all that were reported."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress, self._best = progress, math.inf
+        self._progress, self._best, self._bound = progress, math.inf, -math.inf
 
     def __call__(
         self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
     ) -> None:
         if incumbent is not None:
             self._best = min(self._best, incumbent)
-        self._progress(phase, done, total, self._best if math.isfinite(self._best) else None, bound)
+        if bound is not None:
+            self._bound = max(self._bound, bound)
+        best, proven = (end if math.isfinite(end) else None for end in (self._best, self._bound))
+        self._progress(phase, done, total, best, proven)

@@ -78,9 +78,22 @@ class AdditiveBound:
         return rounded_up(max(self.relaxation.bound, 0.0), self.unit)
 
     def solve(self, of_whole: Sequence[SeparationRoutine] = ()) -> bool:
-        """Raise the bound until nothing is gained; False when the time is up. `of_whole`: separators of the whole table."""
-        if not self.free.any():
-            return True
+        """Raise the bound until nothing is gained; False if a limit or an interrupt came first.
+
+        `of_whole` are separators of the whole table.
+        """
+        finished = False
+        with self.deadline.stoppable():
+            finished = not self.free.any() or self._solve(of_whole)
+        return finished
+
+    def separate(self, x: Floats) -> list[Cut]:
+        """Capacity cuts of members that a point violates: an integral point without any is safe for each of them."""
+        return self._of_members(
+            lambda member: member.capacity(x, self.settings.requirements_per_round, self.deadline)
+        )
+
+    def _solve(self, of_whole: Sequence[SeparationRoutine]) -> bool:
         if not self._begin():
             return False
         stages = _Stages(
@@ -111,25 +124,24 @@ class AdditiveBound:
         return True
 
     def _reoptimise(self) -> bool:
-        """Solve the program over all cuts of the pool and all columns; False when it cannot be solved in time."""
-        while not self.deadline.passed():
-            if self.relaxation.solve(self.deadline.left) is not Outcome.OPTIMAL:
+        """Solve the program over the cuts of the pool and all columns; False when it cannot be solved in time.
+
+        Cuts may leave and come back, so the number of rounds is limited.
+        """
+        for _ in range(self.settings.reoptimisation_rounds):
+            if self.deadline.passed() or self.relaxation.solve(self.deadline.left) is not Outcome.OPTIMAL:
                 return False
-            self.rounds += 1
             back = self.relaxation.violated_in_pool(self.relaxation.x)
             if not self.relaxation.price() and not back:
-                return True
-        return False
+                break
+        self.rounds += 1
+        return True
 
     # ------------------------------------------------------------------ stages
 
     def _of_capacity(self, x: Floats) -> list[Cut]:
         """Bridgeless cuts and capacity cuts of members."""
-        most = self.settings.requirements_per_round
-        return [
-            *self._bridgeless.separate(x),
-            *self._of_members(lambda member: member.capacity(x, most, self.deadline)),
-        ]
+        return [*self._bridgeless.separate(x), *self.separate(x)]
 
     def _of_covers(self, x: Floats) -> list[Cut]:
         """Covers of members."""

@@ -45,6 +45,9 @@ class SubtableSettings:
     evaluation: EvaluationSettings = EvaluationSettings()
     rounds: int = 200
     """Maximum number of linear programs without a time limit. Untested default."""
+    reoptimisation_rounds: int = 20
+    """Maximum number of times that the program is solved in a round: cuts may leave and come back, columns are priced
+    in. Untested default."""
     requirements_per_round: int = 100
     """Maximum number of requirements of a member that get new cuts in one round: the number of rounds against the size
     of the program. Untested default."""
