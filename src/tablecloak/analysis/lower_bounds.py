@@ -49,7 +49,6 @@ from tablecloak.methods.subtables import AdditiveBound
 from tablecloak.model import Problem, Requirement, Suppression, open_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
-
 INTERRUPTED = "interrupted"
 """The note of a bound that the user stopped: it is smaller, and valid."""
 

@@ -11,7 +11,12 @@ from fixtures import flat, from_leaves, leaf_values, smallest_leaves, with_level
 from searches import after_the_root
 from tablecloak import METHODS, Problem, protect
 from tablecloak.methods.branch_and_cut import ExactParams, ExactSettings
-from tablecloak.methods.branch_and_cut.settings import NeighbourhoodSettings, RestrictedSettings, RootSettings
+from tablecloak.methods.branch_and_cut.settings import (
+    NeighbourhoodSettings,
+    RestrictedSettings,
+    RootSettings,
+    SmallSettings,
+)
 from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.solvers import scip
 
@@ -33,6 +38,7 @@ def test_restricted_programs_lose_no_optimum() -> None:
     settings = ExactSettings(
         neighbourhoods=NeighbourhoodSettings(large_network_cells=0),
         restricted=RestrictedSettings(first_cells=20),
+        small=SmallSettings(max_cells=0),
         root=RootSettings(star_cut_work=0),
         max_restart_cells=0,
     )
