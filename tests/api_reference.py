@@ -21,7 +21,7 @@ CHAPTERS = {
         "Rule", "Frequency", "Dominance", "PPercent", "PriorPosterior", "ZeroUnsafe", "Request", "rule_of", "Marks",
         "Insiders",
     ],
-    "Problems": ["Problem", "Levels", "Prices", "Attacker", "Mark", "Reason", "weights"],
+    "Problems": ["Problem", "Levels", "Prices", "Attacker", "AttackerLevels", "Mark", "Reason", "weights"],
     "Patterns": ["Pattern", "View", "Suppression", "Intervals", "Rounding", "Perturbation", "Mixed", "Printed"],
     "Methods and results": [
         "METHODS", "Method", "Result", "Status", "Report", "Audit", "Publication", "compare", "Comparison",

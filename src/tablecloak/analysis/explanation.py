@@ -36,7 +36,6 @@ from tablecloak.auditing import audit, checked_view
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.heuristics import CheapestDeviationProgram
 from tablecloak.model import (
-    Attacker,
     Intervals,
     Levels,
     Mark,
@@ -85,7 +84,6 @@ class Block:
 
     def __init__(self, whole: Problem, view: View, cells: Ints, insiders: Sequence[int]) -> None:
         self.cells, self.numbers = cells, (0, *insiders)
-        self.like_outsider = set(range(len(whole.attacker_names))) - {*self.numbers}
         matrix = without_empty_rows(csc_array(working_columns(whole.table)[:, cells]))
         values, rhs = whole.table.values[cells], whole.table.amounts(matrix @ whole.table.units[cells])
         self.problem = Problem(
@@ -95,7 +93,7 @@ class Block:
             whole.weights[cells],
             whole.outsider_low[cells],
             whole.outsider_high[cells],
-            tuple(_restricted(whole.attackers[number - 1], cells) for number in insiders),
+            tuple(whole.attackers[number - 1].at_cells(cells) for number in insiders),
         )
         self.view = View(values, view.low[cells], view.high[cells])
         self.low, self.high = deviation_bounds(self.problem, self.view, 0)
@@ -220,8 +218,7 @@ class Block:
     def openings(self, cell: int, deadline: Deadline) -> list[tuple[int, tuple[int, ...]]]:
         """What would be open if a cell were published: (cell, attackers), in numbers of the whole.
 
-        Open against the outsider is open against everybody; then only he is named. Where attackers have levels of
-        their own it is not, and all of them are named.
+        Open against the outsider is open against everybody; then only he is named, but where levels differ all are.
         """
         suspects, shared = self._suspects(cell, deadline), set() if self.problem.has_own_levels else {0}
         everybody = self._confirmed(cell, [q for q, who in suspects.items() if shared & who], [], deadline)
@@ -229,17 +226,13 @@ class Block:
         insiders = sorted({k for who in rest.values() for k in who} - {0})
         asked = [question for question, who in rest.items() if who]
         some = self._confirmed(cell, asked, insiders, deadline)
-        found = {
-            question: (0,) if question in everybody else self._named(some[question])
-            for question in {*everybody, *some}
-        }
-        return [(int(self.cells[self.questions[question]]), found[question]) for question in sorted(found)]
-
-    def _named(self, attackers: set[int]) -> tuple[int, ...]:
-        """Attackers in numbers of the whole; with the outsider go those who are like him here."""
-        return tuple(
-            sorted({self.numbers[k] for k in attackers} | (self.like_outsider if 0 in attackers else set()))
-        )
+        return [
+            (
+                int(self.cells[self.questions[question]]),
+                (0,) if question in everybody else tuple(self.numbers[k] for k in sorted(some[question])),
+            )
+            for question in sorted({*everybody, *some})
+        ]
 
     def _suspects(self, closed: int, deadline: Deadline) -> dict[int, set[int]]:
         """Attackers by question against whom no witness is found without the closed cell."""
@@ -281,12 +274,7 @@ class Block:
         small = replace(
             problem,
             marks=np.where(problem.sensitive & ~asked, np.int8(Mark.FREE), problem.marks),
-            levels=Levels(
-                *(
-                    np.where(asked, level, 0.0) if name.startswith("conditional") else level
-                    for name, level in problem.levels.named()
-                )
-            ),
+            levels=problem.levels.conditional_at(asked),
             attackers=tuple(problem.attackers[k - 1] for k in insiders),
         )
         low, high = self.view.low.copy(), self.view.high.copy()
@@ -311,13 +299,6 @@ def _interrupting(deadline: Deadline) -> Progress:
             raise OutOfTime
 
     return watch
-
-
-def _restricted(who: Attacker, cells: Ints) -> Attacker:
-    """What an attacker knows about the cells of a block (which are sorted)."""
-    here = np.isin(who.cells, cells)
-    places = np.searchsorted(cells, who.cells[here])
-    return Attacker(who.name, places, who.low[here], who.high[here], who.levels.at_cells(cells))
 
 
 def _stacked(boxes: list[Box]) -> tuple[Ints, Ints, Floats, Floats]:
@@ -406,10 +387,7 @@ SETTINGS = ExplanationSettings()
 
 @dataclass(frozen=True)
 class Opening:
-    """A cell that would be open, and against whom: the outsider (0, then everybody) or some insiders.
-
-    Where attackers have levels of their own, 0 is the outsider alone.
-    """
+    """A cell that would be open, and against whom: everybody (0) or some insiders; all of them where levels differ."""
 
     cell: int
     attackers: tuple[int, ...]
@@ -583,7 +561,11 @@ class _Blocks:
             found = block.openings(int(np.searchsorted(block.cells, cell)), deadline)
         except OutOfTime:
             return None
-        return tuple(Opening(*one) for one in found)
+        if not self.problem.has_own_levels:
+            return tuple(Opening(*one) for one in found)
+        like = {*range(len(self.problem.attacker_names))}  # those who are like the outsider in this block
+        like -= {*block.numbers} if block.problem.has_own_levels else set()
+        return tuple(Opening(at, tuple(sorted({*who} | (like if 0 in who else set())))) for at, who in found)
 
     def protectors(self) -> dict[int, tuple[Protectors, ...]]:
         """The witnesses found for each cell asked about."""

@@ -97,8 +97,8 @@ def assess(
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
     )
     problem = replace(problem, reasons=judged.reasons(capped | mask(problem.cut, capped.size)))
-    by_hand = None if marks is None else marks.has_level
-    return problem if insiders is None else replace(problem, attackers=insiders.attackers(problem, by_hand))
+    attackers = insiders.attackers(problem, None if marks is None else marks.has_level) if insiders else ()
+    return replace(problem, attackers=attackers)
 
 
 def summary(problem: Problem) -> str:

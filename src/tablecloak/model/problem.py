@@ -91,6 +91,13 @@ class Levels:
             ("conditional upper", self.conditional_upper),
         )
 
+    def conditional_at(self, cells: Bools) -> Levels:
+        """The levels with the conditional ones of these cells only."""
+        levels = (
+            np.where(cells, level, 0.0) if "conditional" in name else level for name, level in self.named()
+        )
+        return Levels(*levels)
+
     @property
     def is_conditional(self) -> Bools:
         """Cells with a conditional level of any kind."""
@@ -328,6 +335,12 @@ class Attacker:
             np.where(alone, true, np.minimum(total, true) if bounded else -np.inf),
             np.where(alone, true, np.inf),
         )
+
+    def at_cells(self, cells: Ints) -> Attacker:
+        """The attacker of a table of some cells only (sorted), which are numbered by their places."""
+        here, levels = np.isin(self.cells, cells), self.levels.at_cells(cells)
+        places = frozen(np.searchsorted(cells, self.cells[here]))
+        return Attacker(self.name, places, frozen(self.low[here]), frozen(self.high[here]), levels)
 
 
 @dataclass(frozen=True, eq=False)
