@@ -309,7 +309,8 @@ cdef int solve_covering(CoveringArrays lp, double cutoff, int64_t most, Watch wa
         row = leaving_row(lp, &below)
         if row == 0:
             read_multipliers(lp)
-            return ABOVE if prove_above(lp, cutoff) else SOLVED
+            lp.bound = prove(lp)  # no earlier one: reduced costs fix variables by this bound
+            return ABOVE if lp.bound > cutoff else SOLVED
         if stopped(watch, lp.rows * n):
             return UNSOLVED
         column = entering_column(lp, row, below, &slope)
