@@ -68,7 +68,7 @@ def test_a_small_file() -> None:
     assert problem.weights.tolist() == [9, 3, 2, 1]
     assert problem.outsider_low.tolist() == [0, 0, 32222, 0]
     assert problem.outsider_high.tolist() == [100000, 100000, 32222, np.inf]
-    assert [level[1] for _, level in problem.levels.named()] == [150, 250, 500, 0]
+    assert [level[1] for _, level in problem.levels.named()] == [150, 250, 500, 0, 0, 0]
     assert problem.table.decimals == 0
 
 
