@@ -97,8 +97,7 @@ def assess(
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
     )
     problem = replace(problem, reasons=judged.reasons(capped | mask(problem.cut, capped.size)))
-    attackers = insiders.attackers(problem, None if marks is None else marks.has_level) if insiders else ()
-    return replace(problem, attackers=attackers)
+    return replace(problem, attackers=insiders.attackers(problem, judged.by_hand) if insiders else ())
 
 
 def summary(problem: Problem) -> str:
@@ -169,6 +168,11 @@ class _Judged:
         if self.marks is not None:
             where[: self.plain] = getattr(self.marks, mark)
         return where
+
+    @property
+    def by_hand(self) -> Bools | None:
+        """Cells whose levels a mark gives."""
+        return None if self.marks is None else self.marks.has_level
 
     @property
     def sensitive(self) -> Bools:
