@@ -344,12 +344,12 @@ def test_perturbation_as_printed_reaches_the_optimum_of_figure_12(senses: str) -
 
 
 PRICED = {
-    "interval-partial": {"seconds": 20.0},
-    "interval-combined": {"seconds": 20.0},
-    "mixed-joint": {"base": 100.0, "seconds": 20.0},
-    "perturb-cell": {"share": 0.9, "least": 30.0, "seconds": 20.0},
-    "perturb-cta": {"share": 0.9, "least": 30.0, "seconds": 20.0},
-    "round-controlled": {"seconds": 20.0},
+    "interval-partial": {"seconds": 4.0},
+    "interval-combined": {"seconds": 4.0},
+    "mixed-joint": {"base": 100.0, "seconds": 4.0},
+    "perturb-cell": {"share": 0.9, "least": 30.0, "seconds": 4.0},
+    "perturb-cta": {"share": 0.9, "least": 30.0, "seconds": 4.0},
+    "round-controlled": {"seconds": 4.0},
 }
 WITH_TOUCH = ("interval-combined", "mixed-joint", "perturb-cell", "round-controlled")
 
@@ -562,3 +562,53 @@ def test_who_knows_that_the_ceiling_is_shown_learns_one_side() -> None:
 def reach_of_shares(value: float, share: float) -> float:
     """ceiling - floor where both are the value plus and minus a share of it."""
     return value * (1 + share) - value * (1 - share)
+
+
+# ---------------------------------------------------------------------- the other doors
+
+
+def columned() -> Table:
+    """A table of cells with two columns of prices."""
+    rows, columns = ["1", "2"], ["1", "2"]
+    cells = {
+        "row": np.repeat([*rows, "T"], 3),
+        "column": np.tile([*columns, "T"], 3),
+        "value": [3.0, 4.0, 7.0, 5.0, 6.0, 11.0, 8.0, 10.0, 18.0],
+        "dear": np.arange(9.0),
+        "cheap": np.linspace(0.0, 1.0, 9),
+    }
+    return Table.from_cells([Dimension.flat("row", rows, "T"), Dimension.flat("column", columns, "T")], cells)
+
+
+def test_prices_by_column_through_assess_and_cloak_files() -> None:
+    problem = assess(columned(), [Frequency(1)] if False else [], marks=None, prices={"up": "dear", "touch": "2.5"})
+    assert np.array_equal(problem.prices.up, np.arange(9.0))
+    assert problem.prices.down is not None and np.array_equal(problem.prices.down, problem.weights)
+    assert (problem.prices.touch == 2.5).all()
+    again = read_cloak(write_cloak(problem))
+    assert all(np.array_equal(one, other) for (_, one), (_, other) in zip(again.prices.named(), problem.prices.named(), strict=True))
+    plain = replace(problem, prices=None)
+    assert read_cloak(write_cloak(plain)).prices is None
+    assert b'"version": 2' in meta_of(plain) and b"prices" not in meta_of(plain)
+    assert b'"version": 3' in meta_of(problem)
+    with pytest.raises(NotApplicable, match="prices"):
+        write_jj(problem)
+
+
+def meta_of(problem: Problem) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(write_cloak(problem))) as archive:
+        return archive.read("meta.json")
+
+
+def test_prices_on_the_command_line(tmp_path: Path) -> None:
+    given, out = tmp_path / "table.cloak", tmp_path / "problem.cloak"
+    given.write_bytes(write_cloak(columned()))
+    marks = tmp_path / "marks.csv"
+    marks.write_text("row,column,status\n1,1,unsafe\n")
+    words = ["assess", str(given), "--marks", str(marks), "--out", str(out), "--price", "up=dear", "--price", "touch=1"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    problem = read_cloak(out)
+    assert np.array_equal(problem.prices.up, np.arange(9.0)) and (problem.prices.touch == 1.0).all()
+    wrong = CliRunner().invoke(app, [*words[:-1], "touch=dare"])
+    assert wrong.exit_code != 0

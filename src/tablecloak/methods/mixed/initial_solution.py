@@ -28,6 +28,7 @@ from tablecloak.methods.rounding import (
     reach_of_hiding,
     takes_long,
 )
+from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import watched
 
@@ -77,10 +78,10 @@ def annealed_numbers(
     """Annealed numbers with the steps that are needed (at most `most`).
 
     None where annealing is not applicable: several bases, perturbed cells, cells other than forced ones that keep their
-    values, conditional levels or a bound on touched cells.
+    values, conditional levels, a bound on touched cells or prices of touching.
     """
     problem, bases = plan.problem, plan.base[plan.rounded]
-    kept = plan.perturbed.any() or (plan.exact & ~problem.forced).any()
+    kept = plan.perturbed.any() or (plan.exact & ~problem.forced).any() or counts_touched(problem)
     found = None if kept else anneal(problem, bases, rng, progress, deadline, settings)
     if found is None:
         return None
@@ -124,13 +125,18 @@ def skewed_plan(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Pla
     return replace(plan, problem=larger)
 
 
+def counts_touched(problem: Problem) -> bool:
+    """Whether it matters which cells are touched, so that numbers have further columns."""
+    return not problem.is_monotone or problem.applied_prices.touch is not None
+
+
 def stated_wider(numbers: AdditiveNumbers) -> AdditiveNumbers:
     """The same numbers with a stated reach of rounded cells that is as good as hiding them.
 
     Numbers beside perturbed cells stay as they are: see `mixed_joint`.
     """
     joint, plan = numbers.joint, numbers.joint.plan
-    if not plan.rounded.any() or plan.perturbed.any() or not plan.problem.is_monotone:
+    if not plan.rounded.any() or plan.perturbed.any() or counts_touched(plan.problem):
         return numbers
     wider = joint_formulation(plan, max(joint.steps, reach_of_hiding(plan.problem, plan.base[plan.rounded])))
     shown = np.where(plan.rounded, joint.value.at(numbers.x), plan.problem.table.values)
