@@ -94,7 +94,10 @@ def test_an_attacker_who_knows_nothing_of_the_cells_is_the_outsider():
     cell = table.find(r="r0", c="c0")
     other = table.find(r="r1", c="c1")
     problem = Problem.of(
-        table, [cell], Levels.at(len(table), [cell], 1, 1), attackers=[Attacker.knowing("x", [other], [8], [8])]
+        table,
+        [cell],
+        Levels.at(len(table), [cell], 1, 1),
+        attackers=[Attacker.knowing("x", [other], [8], [8])],
     )
     rows = np.flatnonzero(table.equations[:, [other]].toarray().ravel() == 0)
     assert Subsystem.of(table, rows).view(problem).attacker_names == ("outsider",)
@@ -147,7 +150,7 @@ def test_a_negative_value_elsewhere_unties_the_boxes_of_a_subsystem():
 
 
 def test_the_natural_slice_would_give_false_bounds():
-    """With one negative value elsewhere, slices made the natural way exceed the optimum of the whole; views never do."""
+    """With one negative value elsewhere, slices made the natural way exceed the whole's optimum; views never do."""
     false = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)

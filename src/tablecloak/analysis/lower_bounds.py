@@ -49,7 +49,6 @@ from tablecloak.methods.subtables import AdditiveBound
 from tablecloak.model import Problem, Requirement, Suppression, open_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
-
 INTERRUPTED = "interrupted"
 """The note of a bound that the user stopped: it is smaller, and valid."""
 
@@ -322,7 +321,8 @@ def bounds(
 ) -> list[Bound]:
     """All bounds that apply to the problem; with `integer` their integer programs are solved too.
 
-    `seconds` is what each of them has; after one that is interrupted there are no more. `tablecloak.bounds` has each as a function, which says why if it does not apply.
+    `seconds` is what each of them has; after one that is interrupted there are no more.
+    `tablecloak.bounds` has each as a function, which says why if it does not apply.
     """
     found = []
     for bound in BOUNDS.values():

@@ -15,7 +15,7 @@ What is read here is a guess at structure: subsystems made from it are valid wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -79,14 +79,14 @@ def directions_of(table: Table, settings: DirectionSettings = SETTINGS) -> Direc
 def _without_virtual(table: Table) -> Bools:
     """Equations of printed cells only."""
     of = row_of_entry(table.equations)
-    hits = np.bincount(of, weights=table.is_virtual[table.equations.indices], minlength=table.equations.shape[0])
-    return hits == 0
+    hits = np.bincount(
+        of, weights=table.is_virtual[table.equations.indices], minlength=table.equations.shape[0]
+    )
+    return np.asarray(hits == 0)
 
 
 def _printed(table: Table, rows: Ints) -> Table:
     """The table with some of its equations only: structure is all that is asked of it."""
-    from dataclasses import replace
-
     return replace(table, equations=csr_array(table.equations[rows]), rhs=table.rhs[rows])
 
 
@@ -137,7 +137,7 @@ def _line_like(matrix: csr_array) -> Bools:
     size = np.diff(matrix.indptr)
     odd = np.bincount(of, weights=np.abs(matrix.data) != 1, minlength=rows)
     positive = np.bincount(of, weights=matrix.data > 0, minlength=rows)
-    return (odd == 0) & (size >= 2) & ((positive == 1) | (positive == size - 1))
+    return np.asarray((odd == 0) & (size >= 2) & ((positive == 1) | (positive == size - 1)))
 
 
 def _parallel(lines: LineEquations, cells: int, settings: DirectionSettings) -> tuple[Ints, Ints] | None:

@@ -16,7 +16,6 @@ Reference: de Wolf (2002), HiTaS: a heuristic approach to cell suppression in hi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -59,7 +58,7 @@ class Subtables:
         return self._connected(np.flatnonzero(np.isin(self.directions.dimension, list(dimensions))))
 
     def slice_families(self, dimensions: Sequence[int], varying: int) -> Iterator[list[Subsystem]]:
-        """The slices of every choice of so many of the dimensions."""
+        """The slices of every choice of this number of the dimensions."""
         for chosen in combinations(dimensions, varying):
             yield self.slices(chosen)
 
@@ -88,7 +87,9 @@ class Subtables:
             count = np.where(directions.dimension[rows] == dimension, 0, np.diff(start)[anchors])
             times = np.maximum(count, 1)
             entry = np.repeat(np.arange(rows.size), times)
-            place = np.minimum(start[anchors[entry]] + spread(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1)
+            place = np.minimum(
+                start[anchors[entry]] + spread(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1
+            )
             rows, anchors, keys, some = rows[entry], anchors[entry], keys[entry], count[entry] > 0
             keys[some, dimension] = bundle[place[some]]
         _, group = np.unique(keys, axis=0, return_inverse=True)
@@ -142,7 +143,7 @@ class Subtables:
         """Which equations have all their cells among these."""
         chosen = csr_array(self._rows[rows])
         outside = np.bincount(row_of_entry(chosen), weights=~cells[chosen.indices], minlength=rows.size)
-        return outside == 0
+        return np.asarray(outside == 0)
 
     def _connected(self, rows: Ints) -> list[Subsystem]:
         return [self._with_unions(part) for part in self._parts(rows)]
@@ -163,7 +164,9 @@ class Subtables:
         """Equations with virtual cells."""
         table = self.table
         hits = np.bincount(
-            row_of_entry(self._rows), weights=table.is_virtual[self._rows.indices], minlength=self._rows.shape[0]
+            row_of_entry(self._rows),
+            weights=table.is_virtual[self._rows.indices],
+            minlength=self._rows.shape[0],
         )
         return np.flatnonzero(hits > 0)
 

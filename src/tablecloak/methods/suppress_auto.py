@@ -288,7 +288,9 @@ def _with_bound(found: Proposal, problem: Problem, bound: float) -> Proposal:
     cost = found.pattern.loss(problem)
     closed = cost - bound <= OPTIMALITY * abs(cost)
     return replace(
-        found, bound=min(bound, cost), status=Status.OPTIMAL if closed else found.status,
+        found,
+        bound=min(bound, cost),
+        status=Status.OPTIMAL if closed else found.status,
         stopped_by="" if closed else found.stopped_by,
     )
 

@@ -53,6 +53,4 @@ class MemberSeparator:
     def in_parent(self, cuts: Iterable[Cut]) -> list[MemberCut]:
         """Cuts over the cells of the subsystem as cuts over the cells of the whole table."""
         cells = self.subsystem.cells
-        return [
-            MemberCut(cells[cut.cells], cut.coefficients, cut.rhs, cut.kind, self.number) for cut in cuts
-        ]
+        return [MemberCut(cells[cut.cells], cut.coefficients, cut.rhs, cut.kind, self.number) for cut in cuts]
