@@ -19,8 +19,8 @@ ORDER = (
     "", "model", "tabulation", "tabulation/duckdb", "assessment", "solvers", "solvers/graphs", "solvers/kernels",
     "attacker", "auditing", "methods", "methods/cuts", "methods/heuristics", "methods/branch_and_cut",
     "methods/branch_and_cut/improvement", "methods/subtables", "methods/unified", "methods/intervals",
-    "methods/rounding", "methods/adjustment", "methods/mixed", "analysis", "publication", "reports", "formats", "job", "cli", "examples",
-    "testing",
+    "methods/rounding", "methods/adjustment", "methods/mixed", "analysis", "publication", "reports", "formats",
+    "job", "cli", "examples", "testing",
 )  # fmt: skip
 """The packages from the ground up; others follow."""
 

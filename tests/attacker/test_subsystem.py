@@ -150,7 +150,7 @@ def test_a_negative_value_elsewhere_unties_the_boxes_of_a_subsystem():
 
 
 def test_the_natural_slice_would_give_false_bounds():
-    """With one negative value elsewhere, slices made the natural way exceed the optimum of the whole; views never do."""
+    """With one negative value elsewhere, slices made the natural way exceed the whole's optimum; views never do."""
     false = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)

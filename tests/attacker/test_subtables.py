@@ -9,8 +9,9 @@ import pytest
 from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak import Dimension, Hierarchy, Table, link
-from tablecloak.attacker import Subtables, directions_of, is_network
+from tablecloak.attacker import Subtables, is_network
 from tablecloak.attacker import directions as by_lines
+from tablecloak.attacker.directions import directions_of
 from tablecloak.testing import KINDS, random_problem
 from tablecloak.testing.instances import nested, three_way_generator_one
 from tablecloak.testing.random_cases import flat, table_of_leaves

@@ -116,6 +116,7 @@ def test_the_strategy_is_chosen_by_size_and_time():
     assert str(choose_strategy(network)) == f"{paths}, branch and cut"
     programs = "suppress-greedy, suppress-kelly-lp"
     flows = "suppress-network-flow bound, suppress-network-flow none"
+    ending = "bound by subtables, branch and cut"
     assert str(choose_strategy(grid)) == f"{flows}, {programs}, branch and cut"
     assert str(choose_strategy(grid, 60.0)) == f"few deviations, {flows}, {programs}, {ending}"
     slow = AutoSettings(program_seconds=1e9, first_method_cells=0, exact_levels=0)

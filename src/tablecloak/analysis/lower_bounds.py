@@ -321,7 +321,8 @@ def bounds(
 ) -> list[Bound]:
     """All bounds that apply to the problem; with `integer` their integer programs are solved too.
 
-    `seconds` is what each of them has; after one that is interrupted there are no more. `tablecloak.bounds` has each as a function, which says why if it does not apply.
+    `seconds` is what each of them has; after one that is interrupted there are no more.
+    `tablecloak.bounds` has each as a function, which says why if it does not apply.
     """
     found = []
     for bound in BOUNDS.values():

@@ -4,7 +4,6 @@ Shared by the audit and the methods; it imports neither.
 """
 
 from tablecloak.attacker import tolerances
-from tablecloak.attacker.directions import directions_of
 from tablecloak.attacker.exact_oracle import RationalBasis, RationalBasisSettings, WitnessFinder
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
 from tablecloak.attacker.hypercube import Cubes, HypercubeSettings, HypercubeWitnesses, cubes_of

@@ -15,7 +15,7 @@ What is read here is a guess at structure: subsystems made from it are valid wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -87,8 +87,6 @@ def _without_virtual(table: Table) -> Bools:
 
 def _printed(table: Table, rows: Ints) -> Table:
     """The table with some of its equations only: structure is all that is asked of it."""
-    from dataclasses import replace
-
     return replace(table, equations=csr_array(table.equations[rows]), rhs=table.rhs[rows])
 
 

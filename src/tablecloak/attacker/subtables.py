@@ -58,7 +58,7 @@ class Subtables:
         return self._connected(np.flatnonzero(np.isin(self.directions.dimension, list(dimensions))))
 
     def slice_families(self, dimensions: Sequence[int], varying: int) -> Iterator[list[Subsystem]]:
-        """The slices of every choice of so many of the dimensions."""
+        """The slices of every choice of this number of the dimensions."""
         for chosen in combinations(dimensions, varying):
             yield self.slices(chosen)
 

@@ -15,7 +15,8 @@ first; a stage that gains little is passed over until a later one has had its tu
 2. covers of these;
 3. capacity cuts of the whole table, where they are asked for: with its share of the weights the relaxation of the whole
    is one more member;
-4. exact solves of members with their shares and a part of what is left of the weights (`evaluation`): w_s x >= opt_s(w_s).
+4. exact solves of members with their shares and a part of what is left of the weights (`evaluation`), which prove
+   w_s x >= opt_s(w_s).
 
 The bound never falls, and is valid whenever it is stopped.
 
@@ -49,7 +50,10 @@ from tablecloak.solvers import CUT_VIOLATION, Outcome
 
 
 class AdditiveBound:
-    """The linear program over the inequalities of all members, and what it proves. `allowed`: cells that may be hidden."""
+    """The linear program over the inequalities of all members, and what it proves.
+
+    `allowed`: cells that may be hidden.
+    """
 
     def __init__(
         self,
@@ -117,10 +121,14 @@ class AdditiveBound:
         lines = EquationCuts(self.problem, self.allowed)
         volume = lines.volume_cuts()
         self.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
+        if not self._reoptimise():  # a first bound, before the members are prepared
+            return False
         for subsystem in choose_members(self.problem, self.settings.members):
             if self.deadline.passed():
                 return False
-            self.members.append(MemberSeparator(len(self.members), subsystem, self.problem))
+            member = MemberSeparator(len(self.members), subsystem, self.problem)
+            if member.requirements:
+                self.members.append(member)
         return True
 
     def _reoptimise(self) -> bool:
@@ -179,7 +187,7 @@ class AdditiveBound:
         return [cut for cut in cuts if cut.violation(x) > CUT_VIOLATION]
 
     def _split(self) -> list[Floats]:
-        """The share of each member in the weights: what the duals give its inequalities, and of the rest an equal part."""
+        """The share of each member in the weights: what duals give its inequalities, and of the rest an equal part."""
         shares = [np.zeros(len(member.subsystem)) for member in self.members]
         rest, covered = self.problem.weights.copy(), np.zeros(self.free.size)
         for cut, dual in self.relaxation.priced_cuts():

@@ -1,12 +1,13 @@
 """A subsystem solved exactly for given weights, and the inequality that this proves for all safe patterns.
 
-For weights w >= 0 let c be the cost of some safe pattern. Weights above c are as good as c, so with a quantum q = 2^k of
-about c 2^-20 the whole numbers floor(min(w, c) / q) lose next to nothing. Branch and cut proves a whole number b with
+For weights w >= 0 let c be the cost of some safe pattern. Weights above c are as good as c, so with a quantum
+q = 2^k of about c 2^-20 the whole numbers floor(min(w, c) / q) lose next to nothing. Branch and cut proves a whole
+number b with
 
     sum_i floor(min(w_i, c) / q) x_i  >=  b   for every safe pattern of the subsystem, and so of the whole table.
 
-A whole number is never more than is proven by more than rounding errors of less than a unit; b is the proven bound, not
-the cost of a pattern. Of former solves cuts are kept and nothing else: they are valid for any weights.
+Sums of whole numbers are exact, and b is the proven bound, not the cost of a pattern. Of former solves cuts are kept
+and nothing else: they are valid for any weights.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Per connected block of equations: a network is solved whole; with three dimensions or more, slices in which as many
 dimensions vary as the limits of size allow; with two, strips along both. Sensitive cells that no equation with a
-direction has are left to neighbourhoods. Subsystems whose requirements are met by the cells that must be hidden cost
-nothing, whatever the weights, and are left out.
+direction has are left to neighbourhoods. Subsystems without sensitive cells and conditional levels cost nothing and are
+left out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import numpy as np
 
 from tablecloak.arrays import Ints
 from tablecloak.attacker import Subsystem, Subtables, is_network, structure_of
-from tablecloak.auditing import audit
 from tablecloak.methods.subtables.settings import MemberSettings
-from tablecloak.model import Problem, Suppression
+from tablecloak.model import Problem
 
 
 def choose_members(problem: Problem, settings: MemberSettings = MemberSettings()) -> list[Subsystem]:
@@ -27,7 +26,7 @@ def choose_members(problem: Problem, settings: MemberSettings = MemberSettings()
         candidates = Subtables(table).whole()
     else:
         candidates = list(_candidates(problem, Subtables(table), settings))
-    return [each for each in _distinct(candidates) if _has_requirements(each, problem)]
+    return [each for each in _distinct(candidates) if _may_require(each, problem)]
 
 
 def _candidates(problem: Problem, split: Subtables, settings: MemberSettings) -> Iterable[Subsystem]:
@@ -90,12 +89,7 @@ def _distinct(subsystems: Iterable[Subsystem]) -> list[Subsystem]:
     return list({each.rows.tobytes(): each for each in subsystems}.values())
 
 
-def _has_requirements(subsystem: Subsystem, problem: Problem) -> bool:
-    """Whether the cells that must be hidden leave requirements of the subsystem unmet, or other cells have some."""
+def _may_require(subsystem: Subsystem, problem: Problem) -> bool:
+    """Whether a subsystem has cells with levels."""
     cells = subsystem.cells
-    if (problem.levels.conditional[cells] > 0).any():
-        return True
-    if not problem.sensitive[cells].any():
-        return False
-    view = subsystem.view(problem)
-    return not audit(view, Suppression.copy_of(view.must_hide)).safe
+    return bool((problem.sensitive[cells] | (problem.levels.conditional[cells] > 0)).any())
