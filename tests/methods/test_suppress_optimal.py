@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import highspy
@@ -14,7 +15,9 @@ from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, 
 from tablecloak.attacker import null_space, oracle
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
-from tablecloak.methods import largest_pattern
+from tablecloak.methods import METHODS, largest_pattern
+from tablecloak.methods.branch_and_cut import ExactSettings
+from tablecloak.methods.branch_and_cut.settings import SmallSettings
 from tablecloak.methods.cuts import BridgelessCuts, Cut, capacity_separator_of, next_multiple, weight_unit
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.model import (
@@ -472,7 +475,10 @@ def test_branch_and_cut_goes_on_where_the_relaxation_fails(
     fixture: str, working: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = FIXTURES[fixture]()
-    wanted = protect(problem, "suppress-optimal")
+    general = ExactSettings(small=SmallSettings(max_cells=0))  # whose relaxation it is
+    optimal = METHODS["suppress-optimal"]
+    method = replace(optimal, function=partial(optimal.function, settings=general))
+    wanted = protect(problem, method)
     solve, calls = RestrictedMaster.solve, []
 
     def failing(self: RestrictedMaster, seconds: float = np.inf) -> Solution:
@@ -482,7 +488,7 @@ def test_branch_and_cut_goes_on_where_the_relaxation_fails(
         return solve(self, seconds)
 
     monkeypatch.setattr(RestrictedMaster, "solve", failing)
-    found = protect(problem, "suppress-optimal")
+    found = protect(problem, method)
     assert len(calls) > working
     assert (found.status, found.cost) == (wanted.status, wanted.cost)
     assert found.report.counters["numerical failures"] == 1
