@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from first_models import interval_program, perturbation_program, rounding_program
 from fixtures import FIXTURES
+from tablecloak import Dimension, write_jj
 from tablecloak.arrays import Bools, Floats
 from tablecloak.auditing import audit
+from tablecloak.cli.app import app
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.formats import read_cloak, write_cloak
 from tablecloak.model import (
     Attacker,
     Intervals,
@@ -580,13 +587,17 @@ def columned() -> Table:
     return Table.from_cells([Dimension.flat("row", rows, "T"), Dimension.flat("column", columns, "T")], cells)
 
 
-def test_prices_by_column_through_assess_and_cloak_files() -> None:
-    problem = assess(columned(), [Frequency(1)] if False else [], marks=None, prices={"up": "dear", "touch": "2.5"})
+def test_prices_by_column_and_in_cloak_files() -> None:
+    levels = Levels.at(9, [0], lower=1.0, upper=1.0)
+    problem = Problem.of(columned(), [0], levels, prices={"up": "dear", "touch": "2.5"})
     assert np.array_equal(problem.prices.up, np.arange(9.0))
     assert problem.prices.down is not None and np.array_equal(problem.prices.down, problem.weights)
     assert (problem.prices.touch == 2.5).all()
     again = read_cloak(write_cloak(problem))
-    assert all(np.array_equal(one, other) for (_, one), (_, other) in zip(again.prices.named(), problem.prices.named(), strict=True))
+    assert all(
+        np.array_equal(one, other)
+        for (_, one), (_, other) in zip(again.prices.named(), problem.prices.named(), strict=True)
+    )
     plain = replace(problem, prices=None)
     assert read_cloak(write_cloak(plain)).prices is None
     assert b'"version": 2' in meta_of(plain) and b"prices" not in meta_of(plain)
@@ -604,8 +615,19 @@ def test_prices_on_the_command_line(tmp_path: Path) -> None:
     given, out = tmp_path / "table.cloak", tmp_path / "problem.cloak"
     given.write_bytes(write_cloak(columned()))
     marks = tmp_path / "marks.csv"
-    marks.write_text("row,column,status\n1,1,unsafe\n")
-    words = ["assess", str(given), "--marks", str(marks), "--out", str(out), "--price", "up=dear", "--price", "touch=1"]
+    marks.write_text("row,column,mark\n1,1,unsafe\n")
+    words = [
+        "assess",
+        str(given),
+        "--marks",
+        str(marks),
+        "--out",
+        str(out),
+        "--price",
+        "up=dear",
+        "--price",
+        "touch=1",
+    ]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     problem = read_cloak(out)

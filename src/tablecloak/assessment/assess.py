@@ -18,7 +18,7 @@ from tablecloak.assessment.marks import FORCED, HIDDEN, LEVELS, MARKS, SAFE, UNS
 from tablecloak.assessment.rules import Rule
 from tablecloak.assessment.unions import unite
 from tablecloak.errors import InputError, check_kind, counted
-from tablecloak.model import Levels, PricesLike, Problem, Reason, Table, known_bounds, resolved_prices
+from tablecloak.model import Levels, Prices, PricesLike, Problem, Reason, Table, known_bounds, resolved_prices
 from tablecloak.model import weights as weighing
 
 ABOUT_LARGEST = ("dominance", "p-percent")
@@ -75,23 +75,17 @@ def assess(
     safe = _missing(table, missing_safe)
     judged = _Judged.of(table, checked, marks, safe, manual_percent)
     judged.check_marks()
-    given = _Given.of(table, marks, weights, known, forced, hidden)
-    paid = None if prices is None else resolved_prices(table, prices, given.weights)
+    given = _Given.of(table, marks, weights, known, forced, hidden).with_prices(table, prices)
     if unions:
         united = unite(table, judged.sensitive, checked, None if unions is True else int(unions))
         judged = _Judged.of(united.table, checked, marks, safe, manual_percent, len(table))
-        paid = None if paid is None else paid.extended(len(united.table) - len(table))
         given = given.with_unions(united.members, *known_bounds(table, hide_zeros))
     levels, capped = judged.levels(given.low, given.high, widen)
     problem = Problem.of(
         judged.table,
         judged.sensitive,
         levels,
-        weights=given.weights,
-        prices=paid,
-        forced=given.forced,
-        hidden=given.hidden,
-        known=(given.low, given.high),
+        **given.options(),
         hide_zeros=hide_zeros,
         widen=widen,
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
@@ -286,6 +280,7 @@ class _Given:
     high: Floats
     forced: Bools
     hidden: Bools
+    prices: Prices | None = None
 
     @classmethod
     def of(
@@ -326,7 +321,22 @@ class _Given:
             np.concatenate([self.high, _sums(members, np.minimum(self.high, high))]),
             np.concatenate([self.forced, nowhere]),
             np.concatenate([self.hidden, nowhere]),
+            None if self.prices is None else self.prices.extended(nowhere.size),
         )
+
+    def with_prices(self, table: Table, prices: PricesLike | None) -> _Given:
+        """The same with these prices, as arrays."""
+        return self if prices is None else replace(self, prices=resolved_prices(table, prices, self.weights))
+
+    def options(self) -> dict[str, Any]:
+        """All of it, as `Problem.of` takes it."""
+        return {
+            "weights": self.weights,
+            "prices": self.prices,
+            "forced": self.forced,
+            "hidden": self.hidden,
+            "known": (self.low, self.high),
+        }
 
 
 def _sums(members: csr_array, bounds: Floats) -> Floats:

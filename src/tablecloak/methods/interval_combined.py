@@ -188,7 +188,13 @@ class CheapestIntervals(IntervalOptimiser):
                 "Allow more cells to be touched, lower levels, or raise `reach`."
             )
         solution = without_ties(
-            problem, formulation, solution, required, deadline, compact=compact, known=cuts, settings=settings
+            problem,
+            formulation,
+            solution,
+            required,
+            deadline,
+            known=None if compact else cuts,
+            settings=settings,
         )
         return solution, cuts
 

@@ -163,7 +163,7 @@ class NarrowestIntervals(IntervalOptimiser):
         within = deadline.share(1 - settings.repair_share)
         if self.params.model == "first":
             solution = solve_compact_model(problem, formulation, *required, within.left)
-            return without_ties(problem, formulation, solution, required, within, compact=True), []
+            return without_ties(problem, formulation, solution, required, within, known=None), []
         prices = self._prices(problem).only(~hidden_by_mark(problem))
         initial = initial_protection_cuts(problem, prices.up, prices.down, required[0], within)
         model = CuttingPlaneModel(

@@ -167,7 +167,9 @@ class _RoundingSearch:
             found = solve_compact_model(problem, shown.formulation, *required, deadline.left)
         else:
             found = CuttingPlaneModel(problem, shown.formulation, *required, deadline, self.progress).solve()
-        return without_ties(problem, shown.formulation, found, required, deadline, compact=compact)
+        return without_ties(
+            problem, shown.formulation, found, required, deadline, known=None if compact else ()
+        )
 
     def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:
         table = self.problem.table

@@ -406,14 +406,7 @@ class Problem:
         wanted = levels if levels is not None else Levels.of(size)
         least = 0.0 if (table.values >= 0).all() else -np.inf
         low, high = both_bounds((least, np.inf) if known is None else known)
-        try:
-            costs = weighing.named(table, weights) if isinstance(weights, str) else weights
-        except InputError as error:
-            costs, faults = 0.0, [*faults, *error.faults]
-        try:
-            paid = None if prices is None else resolved_prices(table, prices, costs)
-        except InputError as error:
-            paid, faults = None, [*faults, *(f"prices: {fault}" for fault in error.faults)]
+        costs, paid = _costs(table, weights, prices, faults)
         problem = cls(
             table,
             marks,
@@ -537,6 +530,22 @@ class Problem:
             f"<confidential Problem: {len(self.table)} cells, {int(self.sensitive.sum())} sensitive, "
             f"{int(self.forced.sum())} forced{insiders}>"
         )
+
+
+def _costs(
+    table: Table, weights: ArrayLike | str, prices: PricesLike | None, faults: list[str]
+) -> tuple[ArrayLike, Prices | None]:
+    """The weights and the prices of the cells; what is wrong with them is added to the faults."""
+    costs: ArrayLike = 0.0
+    try:
+        costs = weighing.named(table, weights) if isinstance(weights, str) else weights
+    except InputError as error:
+        faults += error.faults
+    try:
+        return costs, None if prices is None else resolved_prices(table, prices, costs)
+    except InputError as error:
+        faults += [f"prices: {fault}" for fault in error.faults]
+    return costs, None
 
 
 def _marks(table: Table, masks: Mapping[str, Bools], hide_zeros: bool) -> tuple[NDArray[np.int8], list[str]]:

@@ -160,7 +160,8 @@ class Perturber:
         else:
             reported = in_costs(problem, self.progress)
             solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
-        solution = without_ties(problem, formulation, solution, (levels, widths), limit, compact=compact)
+        known = None if compact else ()
+        solution = without_ties(problem, formulation, solution, (levels, widths), limit, known=known)
         return self._attempt(shown, solution, deadline)
 
     def _attempt(self, shown: ShownFormulation, solution: ModelSolution, deadline: Deadline) -> Attempt:

@@ -110,7 +110,7 @@ class MixedModel:
         if self.params.model == "first" and not deadline.passed():
             found = solve_compact_model(problem, formulation, *required, deadline.left)
             if found.values.size or not found.outcome.undecided or offer is None:
-                return without_ties(problem, formulation, found, required, deadline, compact=True)
+                return without_ties(problem, formulation, found, required, deadline, known=None)
         model = CuttingPlaneModel(problem, formulation, *required, deadline, self.progress)
         if offer is not None:
             model.offer(offer)

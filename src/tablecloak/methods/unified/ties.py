@@ -35,13 +35,12 @@ def without_ties(
     requirements: Requirements,
     deadline: Deadline,
     *,
-    compact: bool = False,
-    known: Sequence[ProtectionCut] = (),
+    known: Sequence[ProtectionCut] | None = (),
     settings: CuttingPlaneSettings = CuttingPlaneSettings(),
 ) -> ModelSolution:
     """An optimal solution whose free sides are narrow; as it is without prices of zero, and where the time is up.
 
-    `known`: cuts of the first program.
+    `known`: cuts of the first program; None: it is the compact model.
     """
     free = problem.prices is not None and problem.prices.free_sides.any() and formulation.width.any()
     if not (free and solution.safe and solution.outcome is Outcome.OPTIMAL) or deadline.passed():
@@ -49,7 +48,7 @@ def without_ties(
     found = ModelSolution.none()
     second = _at_most(formulation, solution.values)
     with deadline.stoppable():
-        if compact:
+        if known is None:
             found = solve_compact_model(problem, second, *requirements, deadline.left)
         else:
             model = CuttingPlaneModel(problem, second, *requirements, deadline, silent, settings)
