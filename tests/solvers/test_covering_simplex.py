@@ -23,7 +23,7 @@ def reference(cost: Floats, rows: Floats, low: Floats, high: Floats) -> float | 
     found = linprog(
         cost, A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=list(zip(low.tolist(), high.tolist(), strict=True))
     )
-    return float(found.fun) if found.status == 0 else None
+    return None if found.fun is None or found.status != 0 else float(found.fun)
 
 
 @pytest.mark.parametrize("seed", range(30))
