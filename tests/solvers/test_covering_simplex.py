@@ -20,8 +20,10 @@ def random_rows(rng: np.random.Generator, size: int, count: int) -> Floats:
 
 def reference(cost: Floats, rows: Floats, low: Floats, high: Floats) -> float | None:
     """The optimum by HiGHS; None: infeasible."""
-    found = linprog(cost, A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=np.column_stack([low, high]))
-    return float(found.fun) if found.status == 0 else None
+    found = linprog(
+        cost, A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=list(zip(low.tolist(), high.tolist(), strict=True))
+    )
+    return None if found.fun is None or found.status != 0 else float(found.fun)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from tablecloak.testing.random_cases import flat, table_of_leaves
 KINDS = ("two-way", "hierarchical")
 
 
-def solver(problem: Problem, params: ExactParams = ExactParams(), **small: int) -> BranchAndCut:
+def solver(problem: Problem, params: ExactParams = ExactParams(), **small: Any) -> BranchAndCut:
     """Branch and cut with some numbers of the small recipe changed."""
     settings = ExactSettings()
     settings = replace(settings, small=replace(settings.small, **small))
@@ -175,7 +176,9 @@ def test_a_time_limit_leaves_a_pattern_and_an_honest_bound(seed: int) -> None:
 
 
 def test_an_interrupt_leaves_the_best_pattern() -> None:
-    def interrupt(phase: str, done: int, *rest: object) -> None:
+    def interrupt(
+        phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
+    ) -> None:
         if phase == "branch and cut" and done == 3:
             raise KeyboardInterrupt
 
