@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak import Dimension, Hierarchy, Table, link
-from tablecloak.attacker import Subtables, is_network
+from tablecloak.attacker import Subsystem, Subtables, is_network
 from tablecloak.attacker import directions as by_lines
 from tablecloak.attacker.directions import directions_of
 from tablecloak.testing import KINDS, random_problem
@@ -77,6 +77,7 @@ def test_slices_of_a_family_have_the_codes_of_the_others_fixed_and_share_no_cell
     split = Subtables(table)
     for family in split.slice_families(range(3), 2):
         assert sum(map(len, family)) == len(table)
+        assert all(np.array_equal(each.cells, Subsystem.of(table, each.rows).cells) for each in family)
         for subsystem in family:
             codes = table.codes[subsystem.cells]
             assert int((codes == codes[0]).all(axis=0).sum()) == 1

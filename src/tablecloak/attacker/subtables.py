@@ -21,7 +21,7 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
-from tablecloak.arrays import Bools, Ints, ranges
+from tablecloak.arrays import Bools, Ints, frozen, ranges
 from tablecloak.attacker.directions import Directions, directions_of
 from tablecloak.attacker.grid import row_of_entry
 from tablecloak.attacker.subsystem import Subsystem
@@ -145,18 +145,40 @@ class Subtables:
         outside = np.bincount(row_of_entry(chosen), weights=~cells[chosen.indices], minlength=rows.size)
         return np.asarray(outside == 0)
 
-    def _connected(self, rows: Ints) -> list[Subsystem]:
-        return [self._with_unions(part) for part in self._parts(rows)]
+    def largest_slice(self, dimensions: Iterable[int]) -> int:
+        """Number of cells of the largest slice in which only these dimensions vary."""
+        rows = np.flatnonzero(np.isin(self.directions.dimension, list(dimensions)))
+        key, _ = self._cells_of(rows, self._labels(rows))
+        return int(np.bincount(key // len(self.table)).max(initial=0))
 
-    def _parts(self, rows: Ints) -> list[Ints]:
-        """Equations by the connected components that they make among themselves."""
+    def _connected(self, rows: Ints) -> list[Subsystem]:
+        """Equations by connected components, as subsystems."""
+        parts, label = self._parts(rows), self._labels(rows)
+        if self._unions.size:
+            return [self._with_unions(part) for part in parts]
+        key, ends = self._cells_of(rows, label)
+        cells = np.split(key % len(self.table), ends)
+        return [Subsystem(frozen(part), frozen(own)) for part, own in zip(parts, cells, strict=False)]
+
+    def _cells_of(self, rows: Ints, label: Ints) -> tuple[Ints, Ints]:
+        """Component times cells plus cell of each cell in the equations, ascending; and where components end."""
+        chosen = csr_array(self._rows[rows])
+        key = np.unique(label[row_of_entry(chosen)] * len(self.table) + chosen.indices)
+        return key, np.flatnonzero(np.diff(key // len(self.table))) + 1
+
+    def _labels(self, rows: Ints) -> Ints:
+        """The connected component of each of some equations."""
         from scipy.sparse.csgraph import connected_components
 
         chosen = csr_array(self._rows[rows])
         size = rows.size + len(self.table)
         ends = (row_of_entry(chosen), rows.size + chosen.indices)
         graph = coo_array((np.ones(chosen.nnz), ends), shape=(size, size))
-        label = connected_components(graph, directed=False)[1][: rows.size]
+        return connected_components(graph, directed=False)[1][: rows.size].astype(np.int64)
+
+    def _parts(self, rows: Ints) -> list[Ints]:
+        """Equations by the connected components that they make among themselves."""
+        label = self._labels(rows)
         order = np.argsort(label, kind="stable")
         return np.split(rows[order], np.flatnonzero(np.diff(label[order])) + 1) if rows.size else []
 

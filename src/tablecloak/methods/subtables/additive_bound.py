@@ -117,19 +117,23 @@ class AdditiveBound:
         return True
 
     def _begin(self) -> bool:
-        """The members with their separators, and cuts of single equations; False when the time is up."""
+        """Cuts of single equations, and the members with their separators; False when the time is up.
+
+        With a time limit no more members take part than are prepared in a share of it.
+        """
         lines = EquationCuts(self.problem, self.allowed)
         volume = lines.volume_cuts()
         self.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         if not self._reoptimise():  # a first bound, before the members are prepared
             return False
+        within = self.deadline.share(self.settings.preparation_share)
         for subsystem in choose_members(self.problem, self.settings.members):
-            if self.deadline.passed():
-                return False
+            if within.passed():  # a bound by fewer members is valid too
+                break
             member = MemberSeparator(len(self.members), subsystem, self.problem)
             if member.requirements:
                 self.members.append(member)
-        return True
+        return not self.deadline.passed()
 
     def _reoptimise(self) -> bool:
         """Solve the program over the cuts of the pool and all columns; False when it cannot be solved in time.

@@ -9,7 +9,7 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import comb
+from itertools import combinations
 
 import numpy as np
 
@@ -67,14 +67,19 @@ def _of_dimensions(
             yield from (each for each in split.strips(one, [other]) if _is_small(each, problem, settings))
         return
     for varying in range(len(dimensions) - 1, 1, -1):
-        if comb(len(dimensions), varying) > settings.max_families and varying > 2:
+        choices = list(combinations(dimensions, varying))
+        if varying > 2 and not _all_small(split, choices, settings):
             continue
-        families = list(split.slice_families(dimensions, varying))
-        fitting = [family for family in families if _is_small(max(family, key=len), problem, settings)]
-        if len(fitting) == len(families) or varying == 2:
-            for family in families:
-                yield from (each for each in family if _is_small(each, problem, settings))
-            return
+        for chosen in choices:
+            yield from (each for each in split.slices(chosen) if _is_small(each, problem, settings))
+        return
+
+
+def _all_small(split: Subtables, choices: Sequence[tuple[int, ...]], settings: MemberSettings) -> bool:
+    """Whether the slices of all these choices of dimensions, which are no networks, can be solved in good time."""
+    if len(choices) > settings.max_families:
+        return False
+    return all(split.largest_slice(chosen) <= settings.max_general_cells for chosen in choices)
 
 
 def _is_small(subsystem: Subsystem, problem: Problem, settings: MemberSettings) -> bool:

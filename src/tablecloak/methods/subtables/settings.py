@@ -45,6 +45,8 @@ class SubtableSettings:
     evaluation: EvaluationSettings = EvaluationSettings()
     rounds: int = 200
     """Maximum number of linear programs without a time limit. Untested default."""
+    preparation_share: float = 0.4
+    """With a time limit: the share of it for the preparation of members. Untested default."""
     reoptimisation_rounds: int = 20
     """Maximum number of times that the program is solved in a round: cuts may leave and come back, columns are priced
     in. Untested default."""
