@@ -436,15 +436,15 @@ def of_problems() -> Iterator[Case]:
         protected("round-controlled", params={"base": np.ones(9)}),
         ("'base'", "not ndarray"),
     )
-    ways = ("'ways'", "a sequence", "not 'vague'")
-    yield Case("text for a sequence", protected("mixed-joint", params={"ways": "vague"}), ways)
+    sequence = ("'published_low'", "a number for each cell", "not True")
+    yield Case("true for a sequence", protected("mixed-joint", params={"published_low": True}), sequence)
     yield Case(
         "seconds", protected(params={"seconds": "1 min"}), ("'seconds'", "takes a number or none", "'1 min'")
     )
     yield Case("NaN seconds", protected(params={"seconds": float("nan")}), ("'seconds'",))
     yield Case("seed", protected(seed="x"), ("seed", "whole number"))
     exactly = lambda **params: protected("suppress-optimal", params={"seconds": 2, **params})  # noqa: E731
-    yield Case("engine", exactly(engine="gurobi"), ("'engine' takes one of auto, scip, highs", "'gurobi'"))
+    yield Case("engine", exactly(engine="gurobi"), ("engine 'gurobi' is not auto, scip or highs",))
     yield Case("no rows", exactly(rows_a_round=0), ("rows_a_round",))
     yield Case("negative gap", exactly(gap=-0.1), ("gap",))
     yield Case("NaN gap", exactly(gap=float("nan")), ("gap",))

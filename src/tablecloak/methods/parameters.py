@@ -61,11 +61,9 @@ def _kinds(hint: Any) -> tuple[Any, ...]:
 
 def _in_words(hint: Any) -> str:
     """A hint for a message."""
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(map(str, get_args(hint)))}"
     kinds = _kinds(hint)
     if not set(kinds) <= set(KINDS):
-        return "a sequence"
+        return "a number for each cell"
     return " or ".join(KINDS[each] for each in kinds)
 
 
@@ -79,16 +77,12 @@ def _converted(value: Any, hint: Any) -> Any:
             return None
         raise ValueError
     if get_origin(hint) is Literal:
-        return _word(value, get_args(hint))
-    return next((CONVERTERS[each] for each in kinds if each in CONVERTERS), _sequence)(value)
-
-
-def _word(value: Any, words: tuple[Any, ...]) -> Any:
-    """One of the words of a `Literal`, also from its text."""
-    found = [word for word in words if isinstance(value, type(word) | str) and str(word) == str(value)]
-    if not found:
-        raise ValueError
-    return found[0]
+        return next(
+            (word for word in get_args(hint) if str(word) == str(value)), value
+        )  # `wrong_words` lists others
+    if not set(kinds) <= set(KINDS):
+        return _numbers_or_text(value)
+    return next(CONVERTERS[each] for each in kinds if each in CONVERTERS)(value)
 
 
 def _boolean(value: Any) -> bool:
@@ -125,9 +119,11 @@ def _text(value: Any) -> str:
     return value
 
 
-def _sequence(value: Any) -> Any:
-    """A list, a tuple or an array as it is."""
-    if isinstance(value, str) or not hasattr(value, "__len__"):
+def _numbers_or_text(value: Any) -> Any:
+    """What a method reads itself: a sequence, an array, a text of the command line, or one number."""
+    if isinstance(value, bool) or not (
+        hasattr(value, "__len__") or isinstance(value, int | float | np.number)
+    ):
         raise ValueError
     return value
 
