@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import MACHINE_EPSILON, same_structure
-from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start
+from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, ExactSettings, Start
 from tablecloak.methods.cuts import Cut
 from tablecloak.methods.subtables.separation import MemberSeparator
 from tablecloak.methods.subtables.settings import EvaluationSettings
@@ -84,7 +84,9 @@ class _WarmBranchAndCut(BranchAndCut):
         same_structure(view.table, problem.table)
         seconds = None if deadline.moment is None else deadline.left
         params = ExactParams(seconds=seconds, nodes=exact.settings.nodes)
-        super().__init__(problem, params, np.random.default_rng(0), silent, Start(pattern))
+        # Shares may be equal by chance, and their unit is a millionth of the cost: no steps of one unit as for ties
+        untied = ExactSettings(tied_share=math.inf)
+        super().__init__(problem, params, np.random.default_rng(0), silent, Start(pattern), untied)
         self._known_cuts = exact.cuts
 
     def begin_search(self):  # type: ignore[no-untyped-def]
