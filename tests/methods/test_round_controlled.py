@@ -215,7 +215,7 @@ def test_decimals_huge_values_and_limits() -> None:
 def test_bad_parameters() -> None:
     for params, fault in (
         ({"base": 0.0}, "above zero"),
-        ({"base": float("nan")}, "above zero"),
+        ({"base": float("nan")}, "takes a number, not nan"),
         ({"base": 2.5}, "multiple of the data unit"),
         ({"bases": [1.0, 2.0]}, "expected 16 numbers"),
         ({"steps": -1}, "steps"),

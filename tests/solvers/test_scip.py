@@ -253,7 +253,7 @@ def test_an_exception_at_a_whole_point_comes_out():
 
 
 def test_without_scip_asking_for_it_is_an_error_and_auto_takes_highs(monkeypatch):
-    problem = FIXTURES["two way"]()
+    problem = FIXTURES["three way"]()
     assert scip.is_there()
     assert "SCIP" in protect(problem, "suppress-optimal").report.engine
     monkeypatch.setitem(sys.modules, "pyscipopt", None)
