@@ -30,7 +30,7 @@ from tablecloak.methods.unified import (
     suppression_formulation,
     with_senses,
 )
-from tablecloak.model import Prices, all_requirements, conditional_widths
+from tablecloak.model import Prices, all_requirements, conditional_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.solvers import Outcome
 from tablecloak.testing import KINDS, random_problem
@@ -109,7 +109,7 @@ def compared(problem: Problem, form: Formulation, seconds: float) -> tuple[str, 
     """What both models say about a form, and how far their optima are apart as a share of them."""
     requirements, widths = (
         all_requirements(problem),
-        conditional_widths(problem, ~problem.forced & ~problem.must_hide),
+        conditional_requirements(problem, ~problem.forced & ~problem.must_hide),
     )
     first = solve_compact_model(problem, form, requirements, widths, seconds)
     second = CuttingPlaneModel(problem, form, requirements, widths, Deadline.after(seconds), silent).solve()
