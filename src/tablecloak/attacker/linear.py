@@ -125,11 +125,8 @@ class LinearAttack:
         """The places of each part: chunks, and in a chunk a few powers of ten."""
         found, most = list[Ints](), self.settings.chunk_size
         for start in range(0, power.size, most):
-            left = start + np.arange(power[start : start + most].size)
-            while left.size:  # from the smallest on, which takes the fewest programs
-                alike = power[left] < power[left].min() + self.settings.decades
-                found.append(left[alike])
-                left = left[~alike]
+            decade = np.floor(power[start : start + most] / self.settings.decades)
+            found += [start + np.flatnonzero(decade == value) for value in sorted(set(decade.tolist()))]
         return found
 
     def _powers(self, cells: Ints, size: Floats) -> Floats:
