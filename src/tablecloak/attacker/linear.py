@@ -21,7 +21,7 @@ from tablecloak.attacker.evidence import Deviation, IntegralSystem, fits, stretc
 from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
 from tablecloak.attacker.inference import Extents
 from tablecloak.attacker.presolve import Component, unfolded
-from tablecloak.attacker.tolerances import CORRECTED, MARGIN, NEGLIGIBLE
+from tablecloak.attacker.tolerances import CORRECTED, MARGINS, NEGLIGIBLE
 from tablecloak.errors import SolverError
 from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution, Tick, kernels
 
@@ -170,6 +170,8 @@ class _Push:
         self.attack, self.pool, self.scale = attack, pool, scale
         self.margin = 0.0
         """Distance that programs keep from every bound, once their points turned out not to be simple fractions."""
+        self.margins = list(MARGINS)
+        """The margins that were not tried yet."""
         self.group, self.ratio = attack.system.group[cells], attack.system.ratio[cells]
         self.need = {False: need_down, True: need_up}
         wall = {False: -attack.component.low[cells], True: attack.component.high[cells]}
@@ -305,7 +307,7 @@ class _Push:
 
         Where a bound lies below the need, the goal is then within one unit of that bound.
         """
-        self.margin = MARGIN * self.scale
+        self.margin = self.margins.pop(0) * self.scale
         for way, goal in self.goal.items():
             wall = self.side[way].bound
             self.goal[way] = np.where(np.isfinite(goal) & (wall < self.need[way]), wall - 1.0, goal)
@@ -352,7 +354,8 @@ class _Push:
     def _alone(self, target: int, upward: bool, left: int) -> bool:
         """Settle one target, at its need or its exact maximum; false where points are no simple fractions.
 
-        The caller then introduces margins for the remaining targets, this one included, unless they are few.
+        The caller then introduces margins for the remaining targets, this one included, unless they are few; and wider
+        ones where these leave a target unsettled.
         """
         attack, found = self.attack, Evidence()
         solution = self._solved(np.array([target]), upward)
@@ -363,11 +366,14 @@ class _Push:
                 return True
             settings, finite = attack.settings, math.isfinite(self.need[upward][target])
             many = left > settings.exact_targets or attack.system.count > settings.exact_columns
-            if witness is None and not self.margin and many and finite:
+            in_margins = witness is None and many and finite and bool(self.margins)
+            if in_margins and not self.margin:
                 return False
             if witness is not None:
                 found.take(witness, sign * witness.of(column))
             found.bound = attack.system.bound(column, sign, solution.duals, attack.low, attack.high)
+            if in_margins and not found.settles(self.need[upward][target]):
+                return False
             extent = math.isinf(self.need[upward][target]) and not found.settles(math.inf)
             if extent and NEGLIGIBLE * self.scale < 1:  # else the basis may violate bounds by whole units
                 self._exact_extent(found, column, sign)

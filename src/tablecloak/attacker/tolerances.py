@@ -32,8 +32,9 @@ SOLVER_FEASIBILITY = 1e-9
 """Feasibility tolerance of programs that are solved on their own, in units of their scale."""
 NEGLIGIBLE = 1e-6
 """Deviation bounds below this, in units of the scale of a shared program, are zero there."""
-MARGIN = 1e-6
-"""Excess over the need of deviations that are exact only next to a float, in units of the scale of their program."""
+MARGINS = (1e-6, 1e-5, 1e-4)
+"""Excess over the need of deviations that are exact only next to a float, in units of the scale of their program: each
+is tried where the one before leaves the solver's noise no room."""
 CORRECTION_PRECISION = 1e-5
 """Relative precision of the correction that makes such a deviation exact."""
 CORRECTED = 0.01
