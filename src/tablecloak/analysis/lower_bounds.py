@@ -294,7 +294,7 @@ def combined(
 ) -> Bound:
     """Everything together: (P), capacity cuts of all levels and attackers, covers and roundings.
 
-    On tables that are no networks the cuts of subtables too; on networks they are those of the whole.
+    On non-network tables the cuts of subtables too; on networks they are those of the whole.
     """
     case = _Case(problem, seconds, progress)
     if not is_network(problem):

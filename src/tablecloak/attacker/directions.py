@@ -33,7 +33,7 @@ class DirectionSettings:
 
     max_pairs: int = 20_000_000
     """Maximum number of pairs of lines with cells joined by a third line: memory of about a gigabyte; beyond it tables
-    that are no grids have no directions. Untested default."""
+    without grids have no directions. Untested default."""
     grid_share: float = 0.5
     """Bundles form a grid where more than this share of the further cells of their lines are in lines of both. Untested
     default."""
@@ -86,7 +86,7 @@ def _without_virtual(table: Table) -> Bools:
 
 
 def _printed(table: Table, rows: Ints) -> Table:
-    """The table with some of its equations only: structure is all that is asked of it."""
+    """The table with some of its equations only: only its structure is read."""
     return replace(table, equations=csr_array(table.equations[rows]), rhs=table.rhs[rows])
 
 
