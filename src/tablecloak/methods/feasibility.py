@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from tablecloak.arrays import Bools, Ints, places_of
 from tablecloak.attacker import working_equations
 from tablecloak.auditing import audit, recent_audit
-from tablecloak.errors import InfeasibleProblem, counted, listed
+from tablecloak.errors import InfeasibleProblem, SolverError, counted, listed
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, complementary_cost
 from tablecloak.model import Audit, Intervals, Pattern, Problem, Status, Suppression
 from tablecloak.progress import Progress, done_again, silent, uninterrupted
-from tablecloak.solvers import LinearProgram
+from tablecloak.solvers import LinearProgram, Outcome
 
 _LARGEST: WeakKeyDictionary[Problem, tuple[Bools, Audit]] = WeakKeyDictionary()
 
@@ -27,6 +28,13 @@ class FeasibilitySettings:
     short_cells: int = 1_000
     """On tables of at most this number of cells it takes milliseconds and is done again, without a thread. Benchmark
     part: small."""
+    max_explained: int = 5
+    """Maximum number of open cells whose obstacles are computed: two linear programs each. Untested default."""
+    farthest_deviation: float = 1e9
+    """How far other cells deviate in these programs, in multiples of the open cell's value: more than double precision
+    tells from any distance. Untested default."""
+    least_price: float = 1e-7
+    """Prices of forced cells up to this share of the price of the open cell are noise of the solver."""
 
 
 def largest_pattern(problem: Problem, progress: Progress = silent) -> Bools:
@@ -118,7 +126,7 @@ def _largest_pattern(problem: Problem, progress: Progress) -> tuple[Bools, Audit
 
 def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProblem:
     cells = found.open_cells
-    blocking = forced_in_the_way(problem, allowed, found)
+    blocking, unexplained = forced_in_the_way(problem, allowed, found)
     labels, forced = problem.table.labels(cells), problem.table.labels(blocking)
     message = (
         f"Nothing that hides or blurs cells can protect {counted(cells.size, 'cell')}, "
@@ -126,6 +134,7 @@ def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProble
     )
     if forced:
         message += f"\nCells that must be published and stand in the way:\n{listed(forced)}"
+    message += not_explained(problem, unexplained)
     message += (
         "\nLower the levels of these cells, let more cells be hidden or blurred, or let attackers know less."
     )
@@ -134,21 +143,55 @@ def _refusal(problem: Problem, allowed: Bools, found: Audit) -> InfeasibleProble
     )
 
 
-def forced_in_the_way(problem: Problem, allowed: Bools, found: Audit, most: int = 5) -> Ints:
-    """Forced cells with a price in the attacker's program: freeing one of them would widen an open cell's interval."""
+class Obstacles(NamedTuple):
+    """Forced cells that keep open ones from being protected."""
+
+    forced: Ints
+    unexplained: Ints
+    """Open cells whose program failed numerically: what stands in their way is not known."""
+
+
+def not_explained(problem: Problem, unexplained: Ints) -> str:
+    """The line of a message about open cells whose obstacles could not be computed; empty without such cells."""
+    if not unexplained.size:
+        return ""
+    return (
+        "\nWhat stands in the way could not be computed (numbers of too different size) for:\n"
+        f"{listed(problem.table.labels(unexplained))}"
+    )
+
+
+def forced_in_the_way(
+    problem: Problem,
+    allowed: Bools,
+    found: Audit,
+    settings: FeasibilitySettings = FeasibilitySettings(),
+) -> Obstacles:
+    """Forced cells with a price in the attacker's program: freeing one of them would widen an open cell's interval.
+
+    An explanation, not a verdict: the audit has proven that the cells are open. Each program is scaled by its cell, and
+    other cells deviate by at most a multiple of it, so that numbers of any size fit into one program.
+    """
     equations = working_equations(problem.table)
     cells = np.flatnonzero(allowed)
     place = places_of(cells, allowed.size)
     value = problem.table.values
     blocking = np.zeros(allowed.size, dtype=bool)
-    for row in np.flatnonzero(~found.safe_rows)[:most]:
+    unexplained = list[int]()
+    for row in np.flatnonzero(~found.safe_rows)[: settings.max_explained]:
+        cell = int(found.cells[row])
         low, high = problem.box(int(found.attackers[row]))
-        scale = max(float(np.abs(value[found.cells[row]])), problem.table.unit)
-        bounds = ((low - value)[cells] / scale, (high - value)[cells] / scale)
+        scale = max(float(np.abs(value[cell])), problem.table.unit)
+        farthest = settings.farthest_deviation
+        bounds = (np.clip((end - value)[cells] / scale, -farthest, farthest) for end in (low, high))
         session = LinearProgram(equations[:, cells], *bounds)
-        for sign in (1.0, -1.0):
-            session.set_cost(int(place[found.cells[row]]), sign)
-            duals = session.solve().duals
-            if duals.size:
-                blocking |= np.abs(equations.T @ duals) > 1e-7
-    return np.flatnonzero(blocking & problem.forced)
+        try:
+            for sign in (1.0, -1.0):
+                session.set_cost(int(place[cell]), sign)
+                solution = session.solve()
+                if solution.outcome is not Outcome.OPTIMAL:
+                    raise SolverError(f"HiGHS ended with {solution.outcome.value} on an attacker's program")
+                blocking |= np.abs(equations.T @ solution.duals) > settings.least_price
+        except SolverError:
+            unexplained.append(cell)
+    return Obstacles(np.flatnonzero(blocking & problem.forced), np.unique(unexplained).astype(np.int64))

@@ -14,7 +14,7 @@ from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, counted, listed, near
 from tablecloak.methods.adjustment import ReachRule
-from tablecloak.methods.feasibility import forced_in_the_way
+from tablecloak.methods.feasibility import Obstacles, forced_in_the_way, not_explained
 from tablecloak.methods.rounding import are_multiples_of_unit, indivisible_cells
 from tablecloak.model import (
     Audit,
@@ -283,7 +283,7 @@ def check_possible(plan: Plan, progress: Progress) -> None:
             break
         hidden = hidden.copy()
         hidden[untouched] = False
-    cells, blocking = found.open_cells, _in_the_way(plan, hidden, found)
+    cells, (blocking, unexplained) = found.open_cells, _in_the_way(plan, hidden, found)
     labels, settled = table.labels(cells), table.labels(blocking)
     message = (
         f"No publication in these ways can protect {counted(cells.size, 'cell')}, "
@@ -294,6 +294,7 @@ def check_possible(plan: Plan, progress: Progress) -> None:
             "\nCells that are published exactly, or were published before, and stand in the way:\n"
             f"{listed(settled)}"
         )
+    message += not_explained(problem, unexplained)
     message += "\nLower the levels of these cells, choose other ways, or widen what attackers know."
     raise InfeasibleProblem(
         message, cells=labels, forced=settled, confidential={"shortfall": found.shortfalls(problem)}
@@ -308,14 +309,14 @@ def _always_touched(plan: Plan) -> Bools:
     return plan.problem.must_hide | between
 
 
-def _in_the_way(plan: Plan, hidden: Bools, found: Audit) -> Ints:
+def _in_the_way(plan: Plan, hidden: Bools, found: Audit) -> Obstacles:
     """Settled cells that keep open ones from being protected, by prices in the attacker's program; or are open."""
     marks = np.where(plan.fixed, Mark.FORCED, plan.problem.marks).astype(plan.problem.marks.dtype)
     settled = replace(plan.problem, marks=frozen(marks))
     itself = plan.fixed[found.cells]
     others = forced_in_the_way(settled, hidden, replace(found, safe_rows=found.safe_rows | itself))
     own = found.cells[~found.safe_rows & itself]
-    return np.union1d(others, own)
+    return others._replace(forced=np.union1d(others.forced, own))
 
 
 def check_divisible(plan: Plan) -> None:
