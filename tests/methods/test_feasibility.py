@@ -1,4 +1,4 @@
-"""What stands in the way of levels that nothing can meet: an explanation at any scale, never in place of the verdict."""
+"""What stands in the way of levels that nothing can meet: an explanation at any scale, and never the verdict."""
 
 from __future__ import annotations
 
