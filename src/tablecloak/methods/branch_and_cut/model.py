@@ -56,13 +56,7 @@ class SuppressionModel:
         prices = aggregation.summed(problem.weights)
         chosen = prices[representatives]
         unit = weight_unit(chosen)
-        tied = (
-            network
-            and problem.is_monotone
-            and unit > 0
-            and chosen.size > 0
-            and int(np.unique(chosen, return_counts=True)[1].max()) >= settings.tied_share * chosen.size
-        )
+        tied = network and problem.is_monotone and _are_tied(chosen, unit, settings)
         return cls(
             problem=problem,
             allowed=allowed,
@@ -110,6 +104,17 @@ class SuppressionModel:
         x = np.zeros(self.free.size)
         x[cells] = values
         return self.expanded(x)
+
+
+def _are_tied(prices: Floats, unit: float, settings: ExactSettings) -> bool:
+    """Whether most prices are the same, a small multiple of the unit: gap limits by single units are few then."""
+    if not (unit > 0 and prices.size):
+        return False
+    values, counts = np.unique(prices, return_counts=True)
+    most = int(np.argmax(counts))
+    return bool(
+        counts[most] >= settings.tied_share * prices.size and values[most] <= settings.tied_units * unit
+    )
 
 
 def _requirements(problem: Problem, free: Bools, progress: Progress) -> list[Requirement]:

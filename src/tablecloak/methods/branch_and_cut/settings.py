@@ -290,6 +290,9 @@ class ExactSettings:
     """Whether cells tied by two-cell equations are one variable. Supported by benchmark part study."""
     tied_share: float = 0.5
     """Weights count as tied if this share of the candidate cells has the same. Untested default."""
+    tied_units: float = 10.0
+    """And if that weight is at most this number of units: the limits of tied weights are a unit apart, so with a unit
+    that is tiny beside them there would be very many. Untested default."""
     safe_patterns: int = 200
     """Number of recent safe patterns that cuts are checked against. Untested default."""
     recent_violations: int = 20
