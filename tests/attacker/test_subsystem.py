@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tablecloak import Attacker, Dimension, InfeasibleProblem, Levels, Problem, Table, protect
+from tablecloak import Attacker, AttackerLevels, Dimension, InfeasibleProblem, Levels, Problem, Table, protect
 from tablecloak.attacker import Subsystem
 from tablecloak.testing import (
     KINDS,
@@ -101,6 +101,34 @@ def test_an_attacker_who_knows_nothing_of_the_cells_is_the_outsider():
     )
     rows = np.flatnonzero(table.equations[:, [other]].toarray().ravel() == 0)
     assert Subsystem.of(table, rows).view(problem).attacker_names == ("outsider",)
+
+
+def test_levels_an_attacker_go_with_their_cells():
+    """They kept the numbers of the parent's cells: levels of other cells, or of cells that there are not."""
+    table = grid(np.array([[5, 6], [7, 8]]))
+    cells = [table.find(r="r0", c="c0"), table.find(r="r1", c="c1")]
+    own = AttackerLevels.at(cells, lower=[2, 4], upper=[3, 5])
+    problem = Problem.of(
+        table,
+        cells,
+        Levels.at(len(table), cells, 1, 1),
+        attackers=[Attacker.knowing("x", [], [], [], own), Attacker.knowing("y", cells[:1], [4], [9])],
+    )
+    view = Subsystem.of(table, np.array([row_of(table, "r1")])).view(problem)
+    assert view.attacker_names == ("outsider", "x")
+    place = np.flatnonzero(view.sensitive)
+    assert [level.tolist() for level in view.required(1, place)] == [[4.0], [5.0], [0.0]]
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        whole = random_problem(KINDS[seed % len(KINDS)], rng)
+        marked = np.flatnonzero(whole.sensitive)
+        levels = AttackerLevels.at(marked, 0.0, whole.levels.upper[marked] / 2, whole.levels.sliding[marked])
+        whole = replace(whole, attackers=(Attacker.knowing("x", [], [], [], levels), *whole.attackers))
+        part = Subsystem.of(whole.table, some_rows(whole, rng))
+        seen, inside = part.view(whole), np.flatnonzero(whole.sensitive[part.cells])
+        for number, name in enumerate(seen.attacker_names):
+            its = whole.required(whole.attacker_names.index(name), part.cells[inside])
+            assert np.array_equal(seen.required(number, inside), its)
 
 
 def test_a_view_is_small_and_goes_to_other_processes():

@@ -8,19 +8,19 @@ subsystems s. With weights w_s >= 0 whose sum is at most w in every cell,
 where opt_s is the least cost of a safe pattern of s alone. This holds if the subsystem has what its parent has: boxes,
 capped levels, data unit, marks and weights are copied, never derived from the few cells again. (One negative value
 elsewhere in the table unties the box of every cell; a total of counts is known to be at least the number of its parts.)
-Attackers that know nothing of the cells are left out: in a subsystem they are the outsider. The bound on touched cells
-is left out too.
+Attackers that know nothing of the cells and have no levels of their own there are left out: in a subsystem they are the
+outsider. The bound on touched cells is left out too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Bools, Floats, Ints, frozen, frozen_matrix
-from tablecloak.model import Attacker, Dimension, Levels, Problem, Table
+from tablecloak.arrays import Floats, Ints, frozen, frozen_matrix
+from tablecloak.model import Dimension, Levels, Problem, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,9 @@ class Subsystem:
             outsider_low=frozen(problem.outsider_low[cells]),
             outsider_high=frozen(problem.outsider_high[cells]),
             attackers=tuple(
-                _restricted(attacker, cells)
+                attacker.at_cells(cells)
                 for attacker in problem.attackers
-                if np.isin(attacker.cells, cells).any()
+                if np.isin(attacker.cells, cells).any() or np.isin(attacker.levels.cells, cells).any()
             ),
         )
 
@@ -71,15 +71,3 @@ class Subsystem:
 
     def __len__(self) -> int:
         return self.cells.size
-
-
-def _restricted(attacker: Attacker, cells: Ints) -> Attacker:
-    """What an attacker knows of some cells, by their places among them."""
-    known: Bools = np.isin(attacker.cells, cells)
-    places = np.searchsorted(cells, attacker.cells[known]).astype(np.int64)
-    return replace(
-        attacker,
-        cells=frozen(places),
-        low=frozen(attacker.low[known]),
-        high=frozen(attacker.high[known]),
-    )
