@@ -18,8 +18,8 @@ BEGIN, END = "<!-- tree: made from the docstrings -->", "<!-- end of tree -->"
 ORDER = (
     "", "model", "tabulation", "tabulation/duckdb", "assessment", "solvers", "solvers/graphs", "solvers/kernels",
     "attacker", "auditing", "methods", "methods/cuts", "methods/heuristics", "methods/branch_and_cut",
-    "methods/branch_and_cut/improvement", "methods/branch_and_cut/small", "methods/subtables", "methods/unified",
-    "methods/intervals",
+    "methods/branch_and_cut/improvement", "methods/branch_and_cut/small", "methods/subtables", "methods/modular",
+    "methods/unified", "methods/intervals",
     "methods/rounding", "methods/adjustment", "methods/mixed", "analysis", "publication", "reports", "formats",
     "job", "cli", "examples", "testing",
 )  # fmt: skip

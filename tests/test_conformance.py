@@ -26,13 +26,17 @@ NETWORKS = TWO_WAY | {
     "one hierarchy", "one cell", "one dimension", "counts without levels", "only sliding", "conditional",
     "conditional sides", "fifty attackers", "own levels",
 }  # fmt: skip
+MONOTONE = set(FIXTURES) - {"conditional", "conditional sides"}
 APPLIES_TO = {
     "suppress-three-phase": TWO_WAY,
+    "suppress-modular": MONOTONE,
+    "suppress-hypercube": MONOTONE,
+    "suppress-gauss": MONOTONE,
     "suppress-shortest-path": NETWORKS - {"negative values"},
     "suppress-kelly": NETWORKS,
     "suppress-cox": NETWORKS,
     "suppress-general": NETWORKS,
-    "interval-partial": set(FIXTURES) - {"conditional", "conditional sides"},
+    "interval-partial": MONOTONE,
     "round-controlled": set(FIXTURES) - {"forced hidden"},
     "round-random": NETWORKS - {"forced hidden"},
     "round-rapid": set(FIXTURES) - {"forced hidden", "linked", "responses", "any equations"},

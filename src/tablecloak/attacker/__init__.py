@@ -6,6 +6,7 @@ Shared by the audit and the methods; it imports neither.
 from tablecloak.attacker import tolerances
 from tablecloak.attacker.exact_oracle import RationalBasis, RationalBasisSettings, WitnessFinder
 from tablecloak.attacker.gaussian_elimination import ZERO, Rational, TooMuchWork, in_integers, plain, solve
+from tablecloak.attacker.grid import read_lines, usual_total_sign
 from tablecloak.attacker.hypercube import Cubes, HypercubeSettings, HypercubeWitnesses, cubes_of
 from tablecloak.attacker.inference import Extents, Inference
 from tablecloak.attacker.integer import IntegerAttack, IntegerAttackSettings
@@ -31,6 +32,7 @@ from tablecloak.attacker.presolve import (
     working_columns,
     working_equations,
 )
+from tablecloak.attacker.products import HierarchicalSubtable
 from tablecloak.attacker.structure import EquationBlock, orient
 from tablecloak.attacker.subsystem import Subsystem
 from tablecloak.attacker.subtables import Subtables

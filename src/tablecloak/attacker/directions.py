@@ -142,8 +142,8 @@ def _line_like(matrix: csr_array) -> Bools:
 
 def _parallel(lines: LineEquations, cells: int, settings: DirectionSettings) -> tuple[Ints, Ints] | None:
     """Pairs of lines each cell of the first of which is a part of a line whose total is in the second, in its role."""
-    part_start, part_line = _by_cell(lines.part, lines.of, cells)
-    total_start, total_line = _by_cell(lines.total, np.arange(lines.total.size), cells)
+    part_start, part_line = by_cell(lines.part, lines.of, cells)
+    total_start, total_line = by_cell(lines.total, np.arange(lines.total.size), cells)
     above = lines.total[lines.of]
     joined = []
     budget = settings.max_pairs
@@ -176,7 +176,7 @@ def _counted(first: Ints, second: Ints, cell: Ints) -> tuple[Ints, Ints]:
     return np.stack([pair // wide, pair % wide]), times
 
 
-def _by_cell(cell: Ints, line: Ints, cells: int) -> tuple[Ints, Ints]:
+def by_cell(cell: Ints, line: Ints, cells: int) -> tuple[Ints, Ints]:
     """The lines of each cell: where they start, and the lines."""
     order = np.argsort(cell, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells))])
@@ -195,7 +195,7 @@ def _dimensions(lines: LineEquations, bundle: Ints, cells: int, settings: Direct
     """The dimension of each bundle: those that meet without a grid are of the same one, single lines apart."""
     cell = np.concatenate([lines.part, lines.total])
     of = np.concatenate([lines.of, np.arange(lines.total.size)])
-    start, line = _by_cell(cell, of, cells)
+    start, line = by_cell(cell, of, cells)
     count = np.diff(start)[cell]
     entry = np.repeat(np.arange(cell.size), count)
     other = bundle[line[start[cell[entry]] + ranges(np.zeros(cell.size, dtype=np.int64), count)]]

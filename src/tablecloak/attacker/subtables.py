@@ -4,7 +4,8 @@
 |-----------------|---------------------------------------------------------------------------------------|
 | slices          | those of some dimensions, connected: the codes of the other dimensions stay fixed     |
 | strips          | one bundle of a dimension (a code and its parts), all codes of the other dimensions   |
-| subtables       | a bundle or a fixed code in each dimension: the tables without hierarchies of HiTaS    |
+| subtables       | a bundle or a fixed code in each dimension: tables without hierarchies                 |
+| hierarchical    | the same with the margins as tables of their own, by levels: the tables of HiTaS       |
 | neighbourhoods  | those within a ball of cells around a cell, for equations without directions          |
 
 Slices of one family share no cell, strips and subtables share their margins. Equations of virtual cells (unions) belong
@@ -16,14 +17,16 @@ Reference: de Wolf (2002), HiTaS: a heuristic approach to cell suppression in hi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
-from tablecloak.arrays import Bools, Ints, frozen, ranges
+from tablecloak.arrays import Bools, Ints, frozen
 from tablecloak.attacker.directions import Directions, directions_of
 from tablecloak.attacker.grid import row_of_entry
+from tablecloak.attacker.products import BundleProducts, HierarchicalSubtable
 from tablecloak.attacker.subsystem import Subsystem
 from tablecloak.model import Table
 
@@ -77,26 +80,28 @@ class Subtables:
 
     def subtables(self) -> list[Subsystem]:
         """The tables without hierarchies: in each dimension a bundle, or a fixed code where there is none."""
-        directions, dimensions = self.directions, self.directions.count
-        rows = np.flatnonzero(directions.dimension >= 0)
-        anchors = self._rows.indices[self._rows.indptr[rows]].astype(np.int64)
-        keys = np.full((rows.size, dimensions), -1, dtype=np.int64)
-        keys[np.arange(rows.size), directions.dimension[rows]] = directions.bundle[rows]
-        for dimension in range(dimensions):
-            start, bundle = self._bundles_through(dimension)
-            count = np.where(directions.dimension[rows] == dimension, 0, np.diff(start)[anchors])
-            times = np.maximum(count, 1)
-            entry = np.repeat(np.arange(rows.size), times)
-            place = np.minimum(
-                start[anchors[entry]] + ranges(np.zeros(rows.size, dtype=np.int64), times), bundle.size - 1
-            )
-            rows, anchors, keys, some = rows[entry], anchors[entry], keys[entry], count[entry] > 0
-            keys[some, dimension] = bundle[place[some]]
-        _, group = np.unique(keys, axis=0, return_inverse=True)
-        order = np.argsort(group.ravel(), kind="stable")
-        ends = np.flatnonzero(np.diff(group.ravel()[order])) + 1
-        found = (self._parts(np.unique(chosen)) for chosen in np.split(rows[order], ends))
-        return [self._with_unions(part) for parts in found for part in parts]
+        return [self._with_unions(rows) for _, rows in self._products.split(margins=False)]
+
+    def hierarchical(self) -> list[HierarchicalSubtable]:
+        """The tables of HiTaS by group and level: in each dimension a bundle, or a code that is no part of another.
+
+        Equations without a direction, and those that are in no product of bundles, make tables of group 0 of their own.
+        """
+        products, found = self._products, list[HierarchicalSubtable]()
+        covered = np.zeros(self._rows.shape[0], dtype=bool)
+        covered[self._unions] = True
+        for key, rows in products.split(margins=True):
+            if products.is_product(rows, key):
+                found.append(products.described(self._with_unions(rows), rows, key))
+                covered[rows] = True
+        nowhere = (-1,) * self.directions.count
+        rest = self._parts(np.flatnonzero(~covered))
+        found += [products.described(self._with_unions(rows), rows, nowhere) for rows in rest]
+        return sorted(found, key=lambda each: (each.group, each.level, each.system.cells.tolist()))
+
+    @cached_property
+    def _products(self) -> BundleProducts:
+        return BundleProducts(self.table, self.directions)
 
     def neighbourhoods(self, seeds: Iterable[int], max_cells: int) -> list[Subsystem]:
         """A ball of at most about this number of cells around each seed that lies within none before."""
@@ -129,15 +134,6 @@ class Subtables:
                 cells[inside] = taken[row] = True
             front = np.flatnonzero(cells & ~before)
         return np.flatnonzero(taken)
-
-    def _bundles_through(self, dimension: int) -> tuple[Ints, Ints]:
-        """For each cell the bundles of a dimension that it is in: where they start, and the bundles."""
-        chosen = np.flatnonzero(self.directions.dimension == dimension)
-        inside = csr_array(self._rows[chosen])
-        pairs = np.stack([inside.indices, self.directions.bundle[chosen][row_of_entry(inside)]])
-        cell, bundle = np.unique(pairs, axis=1)
-        start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.table)))])
-        return start, bundle
 
     def _inside(self, rows: Ints, cells: Bools) -> Bools:
         """Which equations have all their cells among these."""

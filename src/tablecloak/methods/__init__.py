@@ -16,10 +16,13 @@ from tablecloak.methods.suppress_auto import AutoParams, suppress_auto
 from tablecloak.methods.suppress_compact import CompactParams, suppress_compact
 from tablecloak.methods.suppress_cox import CoxParams, suppress_cox
 from tablecloak.methods.suppress_elimination import EliminationParams, suppress_elimination
+from tablecloak.methods.suppress_gauss import GaussParams, suppress_gauss
 from tablecloak.methods.suppress_general import GeneralParams, suppress_general
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
+from tablecloak.methods.suppress_hypercube import HypercubeParams, suppress_hypercube
 from tablecloak.methods.suppress_kelly import KellyParams, suppress_kelly
 from tablecloak.methods.suppress_kelly_lp import KellyLpParams, suppress_kelly_lp
+from tablecloak.methods.suppress_modular import ModularParams, suppress_modular
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, suppress_network_flow
 from tablecloak.methods.suppress_optimal import OptimalParams, suppress_optimal
 from tablecloak.methods.suppress_shortest_path import ShortestPathParams, suppress_shortest_path
@@ -98,6 +101,24 @@ METHODS = {
         ShortestPathParams,
         "a few shortest paths a level, with strata or weights; huge positive tables that are networks; any attackers",
         "Castro 2007",
+    ),
+    "suppress-hypercube": Method(
+        exactly(suppress_hypercube),
+        HypercubeParams,
+        "a hypercube of hidden cells for each sensitive one, by subtables, then repaired; any table, any attackers",
+        "Repsilber 2002; Giessing & Repsilber 2002 (GHMITER)",
+    ),
+    "suppress-gauss": Method(
+        exactly(suppress_gauss),
+        GaussParams,
+        "published while no sensitive cell is a combination of published ones, then repaired; any table, any attackers",
+        "Langsrud 2024 (Gaussian elimination)",
+    ),
+    "suppress-modular": Method(
+        exactly(suppress_modular),
+        ModularParams,
+        "hierarchies as subtables solved from the top down, then repaired globally; any table, any attackers",
+        "de Wolf 2002 (HiTaS); de Wolf & Giessing 2009",
     ),
     "interval-partial": Method(
         interval_partial,

@@ -120,6 +120,17 @@ def refuse_touched_bound(
         )
 
 
+def refuse_non_monotone(problem: Problem, method: str) -> None:
+    """Raise `NotApplicable` where hiding more can break a requirement."""
+    if not problem.is_monotone:
+        raise NotApplicable(
+            f"{method} decides one part of the table after the other, which conditional levels and a bound on the "
+            "number of touched cells do not allow.",
+            needs="a problem without conditional levels and without most_touched",
+            instead=["suppress-optimal", "suppress-compact"],
+        )
+
+
 def refuse_touch_prices(problem: Problem, method: str, instead: Sequence[str]) -> None:
     """Raise `NotApplicable` where touching a cell at all has a price."""
     touch = problem.applied_prices.touch

@@ -77,6 +77,11 @@ class AttackerLevels:
             *(frozen(level[here]) for _, level in self.named()),
         )
 
+    def without(self, cells: Ints) -> AttackerLevels:
+        """The levels with none of these cells: they have the common ones."""
+        kept = ~np.isin(self.cells, cells)
+        return AttackerLevels(frozen(self.cells[kept]), *(frozen(level[kept]) for _, level in self.named()))
+
 
 def largest_levels(problem: Problem) -> Levels:
     """The common levels, or those against some attacker where these are larger."""

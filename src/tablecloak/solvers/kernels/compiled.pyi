@@ -272,6 +272,20 @@ def farthest_deviation(
     stop: Stop = None,
 ) -> tuple[int, int]: ...
 
+# modular_elimination.pxi
+
+def publishable(
+    start: Codes,
+    column: Codes,
+    coefficient: Ints,
+    rows: Ints,
+    height: Floats,
+    candidates: Ints,
+    forced: Bytes,
+    sensitive: Ints,
+    stop: Stop,
+) -> Bytes: ...
+
 # hypercubes.pxi
 
 class HypercubeArrays:
