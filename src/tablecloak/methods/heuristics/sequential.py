@@ -65,6 +65,8 @@ class OneByOneParams:
     """Cells hidden to begin with: none, or those that the linear program of a lower bound hides whole."""
     clean_up: bool = True
     """Try to publish complementary cells again at the end."""
+    repair: bool = True
+    """Hide more where the audit finds the paper's own pattern open; if not, it is left as it is, for `protect` to repair."""
     starts: int = 1
     """Number of attempts, all but the first in random orders; the cheapest pattern is kept."""
 
@@ -243,6 +245,8 @@ class _Frame:
             "own cost": self.run.cost(own.hidden),
             "own open cells": int(found.open_cells.size),
         }
+        if not self.params.repair:
+            return SafeAttempt(own.hidden, self.run.cost(own.hidden), counters, own.notes)
         repaired = self._repaired(own.hidden, unmet_requirements(problem, found))
         if repaired is None:
             return None
