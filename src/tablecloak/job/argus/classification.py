@@ -106,7 +106,7 @@ def classified(planned: PlannedTable, made: MadeTable) -> ArgusTable:
         caught = rule.caught(table)
         place = KINDS.index(rule.kind)
         share = np.where(np.isnan(caught.relative), planned.rules.manual / 100, caught.relative)
-        hit = caught.mask & ~made.missing
+        hit = caught.mask & ~(made.missing & planned.rules.missing_safe)
         same = hit & (state.kind >= 0) & (_rank(state.kind) == _rank(np.int8(place)))
         first = hit & ((state.kind < 0) | (_rank(state.kind) > _rank(np.int8(place))))
         relative = np.where(same, np.maximum(relative, share), np.where(first, share, relative))

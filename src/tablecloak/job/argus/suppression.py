@@ -7,9 +7,9 @@ cells. What the method leaves open in it is named, and repaired unless the origi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ from tablecloak.job.argus.classification import (
     UNSAFE_FREQUENCY,
     ArgusTable,
 )
-from tablecloak.methods import METHODS
-from tablecloak.methods.heuristics import repair
+from tablecloak.methods import METHODS, Method, Proposal
+from tablecloak.methods.heuristics import OneByOneParams, Own, one_by_one
 from tablecloak.methods.modular import SingletonRules, with_singletons
 from tablecloak.model import (
     Audit,
@@ -229,28 +229,25 @@ def _protect(
     original: bool,
     progress: Progress,
 ) -> tuple[Pattern, SuppressionRecord]:
-    """The pattern of a problem, its own method's first; what that leaves open is named and repaired."""
+    """The pattern of a problem and its record; what the method itself left open is named."""
     rules = _singleton_rules(spec, states)
     judged = problem if rules is None else with_singletons(problem, rules)
     params, name = _params(spec, states, rules), SUPPRESSIONS[spec.method]
-    size = len(problem.table)
-    solved = judged if spec.method == "OPT" else problem
-    result = protect(solved, name, params=params, progress=progress)
-    pattern = _cut(result.pattern, size)
-    open_cells, notes = tuple[str, ...](), list(result.report.notes)
-    if result.report.counters.get("own open cells", 0) or original:
-        own = _own_pattern(problem, spec, params, progress)
-        if own is not None:
-            left = audit(judged, _extended(own, judged), progress=progress)
-            open_cells = _labels(problem.table, judged, left)
-            pattern = own if original else pattern
-    verdict = audit(judged, _extended(pattern, judged), progress=progress)
-    repaired = bool(open_cells) and not original
-    if not verdict.safe and isinstance(pattern, Suppression) and not original:
-        open_cells = tuple(dict.fromkeys([*open_cells, *_labels(problem.table, judged, verdict)]))
-        judge = partial(audit, judged, progress=progress)
-        wider, verdict = repair(judged, _extended(pattern, judged), verdict, judge)
-        pattern, repaired = _cut(wider, size), True
+    size, start = len(problem.table), time.perf_counter()
+    own, open_cells = None, tuple[str, ...]()
+    if spec.method in REPAIRED:
+        own = _own_pattern(problem, name, params, progress)
+        verdict = audit(judged, _extended(own, judged), progress=progress)
+        open_cells = _labels(problem.table, judged, verdict)
+    if own is not None and original:
+        pattern: Pattern = own
+        status, bound, notes = Status.FEASIBLE, None, tuple[str, ...]()
+    else:
+        method = name if own is None else _from_pattern(_extended(own, judged).hidden, name)
+        given = judged if spec.method == "OPT" or own is not None else problem
+        result = protect(given, method, params=params if own is None else {}, progress=progress)
+        pattern, status, bound = _cut(result.pattern, size), result.status, result.bound
+        verdict, notes = result.audit, result.report.notes
     touched = pattern.touched(problem)
     record = SuppressionRecord(
         line,
@@ -258,30 +255,42 @@ def _protect(
         spec.method,
         name,
         params,
-        str(Status.FEASIBLE if repaired else result.status),
+        str(status),
         float(pattern.loss(problem)),
-        result.bound,
-        result.report.seconds,
+        bound,
+        time.perf_counter() - start,
         int(problem.sensitive.sum()),
         int((touched & ~problem.must_hide).sum()),
         open_cells,
-        repaired,
+        bool(open_cells) and not original,
         _labels(problem.table, judged, verdict),
-        tuple(notes),
+        notes,
     )
     return pattern, record
 
 
-def _own_pattern(
-    problem: Problem, spec: SuppressSpec, params: Mapping[str, Any], progress: Progress
-) -> Suppression | None:
-    """The pattern of the method's paper, before it is repaired; None for methods that do not repair."""
-    if spec.method not in ("GH", "MOD", "NET"):
-        return None
-    method = METHODS[SUPPRESSIONS[spec.method]]
+REPAIRED = ("GH", "MOD", "NET")
+"""Methods whose own patterns may leave cells open."""
+
+
+def _own_pattern(problem: Problem, name: str, params: Mapping[str, Any], progress: Progress) -> Suppression:
+    """The pattern of the method's paper, before it is repaired."""
+    method = METHODS[name]
     settings = method.make_params({**params, "repair": False, "clean_up": False})
     proposal = method.function(problem, params=settings, rng=np.random.default_rng(0), progress=progress)
-    return proposal.pattern if isinstance(proposal.pattern, Suppression) else None
+    assert isinstance(proposal.pattern, Suppression)
+    return proposal.pattern
+
+
+def _from_pattern(hidden: Bools, name: str) -> Method:
+    """A method that repairs a pattern, and publishes again what no requirement needs."""
+
+    def repaired(
+        problem: Problem, *, params: OneByOneParams, rng: np.random.Generator, progress: Progress
+    ) -> Proposal:
+        return one_by_one(problem, params, rng, progress, lambda _: Own(hidden.copy()), name)
+
+    return Method(repaired, OneByOneParams, f"what {name} hides, repaired", "")
 
 
 def _cut(pattern: Pattern, size: int) -> Pattern:
@@ -289,10 +298,8 @@ def _cut(pattern: Pattern, size: int) -> Pattern:
     return Suppression.copy_of(pattern.hidden[:size]) if isinstance(pattern, Suppression) else pattern
 
 
-def _extended(pattern: Pattern, problem: Problem) -> Pattern:
+def _extended(pattern: Suppression, problem: Problem) -> Suppression:
     """A suppression with the virtual cells of a problem, which no publication shows."""
-    if not isinstance(pattern, Suppression):
-        return pattern
     more = len(problem.table) - pattern.hidden.size
     return Suppression.copy_of(np.concatenate([pattern.hidden, np.ones(more, dtype=bool)]))
 

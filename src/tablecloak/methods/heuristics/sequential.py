@@ -66,7 +66,7 @@ class OneByOneParams:
     clean_up: bool = True
     """Try to publish complementary cells again at the end."""
     repair: bool = True
-    """Hide more where the audit finds the paper's own pattern open; if not, it is left as it is, for `protect` to repair."""
+    """Hide more where the audit finds the paper's own pattern open; if not, it is left for `protect` to repair."""
     starts: int = 1
     """Number of attempts, all but the first in random orders; the cheapest pattern is kept."""
 
