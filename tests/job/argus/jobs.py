@@ -64,7 +64,9 @@ def records(seed: int, count: int = 60) -> list[Record]:
 
 
 def write_data(folder: Path, data: Iterable[Record]) -> None:
-    (folder / "micro.csv").write_text("".join(";".join(each[name] for name in FIELDS) + "\n" for each in data))
+    (folder / "micro.csv").write_text(
+        "".join(";".join(each[name] for name in FIELDS) + "\n" for each in data)
+    )
     (folder / "micro.rda").write_text(RDA)
     (folder / "region.hrc").write_text(HRC)
 
@@ -91,7 +93,9 @@ def cells(path: Path, dimensions: int, separator: str = ",") -> dict[tuple[str, 
 class Model:
     """The rules of one table by their definitions, in fractions, cell by cell."""
 
-    def __init__(self, data: Iterable[Record], response: str = "turnover", shadow: str = "", *, weighted: bool = False):
+    def __init__(
+        self, data: Iterable[Record], response: str = "turnover", shadow: str = "", *, weighted: bool = False
+    ):
         self.response, self.shadow, self.weighted = response, shadow or response, weighted
         self.cells: dict[tuple[str, str], list[Record]] = {}
         for each in data:
@@ -126,7 +130,9 @@ class Model:
             left -= min(weight, left)
         return found
 
-    def status(self, cell: tuple[str, str], rules: list[tuple], *, missing_safe: bool) -> tuple[int, Fraction]:
+    def status(
+        self, cell: tuple[str, str], rules: list[tuple], *, missing_safe: bool
+    ) -> tuple[int, Fraction]:
         """Status and relative level: the first hit decides, dominance and p% together."""
         total = self.total(cell, self.shadow)
         if missing_safe and cell[1] == "9":

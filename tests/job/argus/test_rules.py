@@ -31,10 +31,14 @@ CASES = {
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rule", CASES)
 @pytest.mark.parametrize("shadow", ["", "staff"])
-def test_status_and_levels_as_tau_argus_computes_them(tmp_path: Path, rule: str, seed: int, shadow: str) -> None:
+def test_status_and_levels_as_tau_argus_computes_them(
+    tmp_path: Path, rule: str, seed: int, shadow: str
+) -> None:
     data = records(seed)
     write_data(tmp_path, data)
-    text = f'{HEAD}<SPECIFYTABLE> "region""size"|"turnover"|"{shadow}"\n<SAFETYRULE> {rule}\n<READMICRODATA>\n'
+    text = (
+        f'{HEAD}<SPECIFYTABLE> "region""size"|"turnover"|"{shadow}"\n<SAFETYRULE> {rule}\n<READMICRODATA>\n'
+    )
     done = run(tmp_path, f'{text}<WRITETABLE> (1,2,AS+,"t.csv")\n<WRITETABLE> (1,5,SO+,"t.tab")\n')
     assert done.code == 0, done.message
     model = Model(data, shadow=shadow, weighted="WGT(1)" in rule)
