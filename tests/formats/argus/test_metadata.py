@@ -89,7 +89,9 @@ def test_free_microdata() -> None:
 
 
 def test_fixed_microdata_and_levels_by_digits() -> None:
-    found = parse_metadata("a 1 5 99999\n <RECODEABLE>\n <HIERLEVELS> 3 1 1 0 0\nv 7 10\n <NUMERIC>\n", tabular=False)
+    found = parse_metadata(
+        "a 1 5 99999\n <RECODEABLE>\n <HIERLEVELS> 3 1 1 0 0\nv 7 10\n <NUMERIC>\n", tabular=False
+    )
     a, v = found.variables
     assert found.separator is None
     assert (a.start, a.width, a.levels, a.hierarchical, a.missing) == (0, 5, (3, 1, 1), True, ("99999",))
@@ -97,8 +99,12 @@ def test_fixed_microdata_and_levels_by_digits() -> None:
 
 
 def test_as_piargus_writes_it() -> None:
-    text = "    <SEPARATOR> ,\nregio 7\n    <RECODABLE>\n    <HIERCODELIST> /a b/c.hrc\n    <HIERLEADSTRING> @\n"
-    text += "    <HIERARCHICAL>\n    <TOTCODE> Total\nv 3\n    <NUMERIC>\n    <RECODABLE>\n    <DECIMALS> 10\n"
+    text = (
+        "    <SEPARATOR> ,\nregio 7\n    <RECODABLE>\n    <HIERCODELIST> /a b/c.hrc\n    <HIERLEADSTRING> @\n"
+    )
+    text += (
+        "    <HIERARCHICAL>\n    <TOTCODE> Total\nv 3\n    <NUMERIC>\n    <RECODABLE>\n    <DECIMALS> 10\n"
+    )
     regio, v = parse_metadata(text, tabular=False).variables
     assert (regio.hierarchy_file, regio.lead, regio.total) == ("/a b/c.hrc", "@", "Total")
     assert v.numeric and v.spanning and v.decimals == 10
@@ -107,7 +113,18 @@ def test_as_piargus_writes_it() -> None:
 def test_tables() -> None:
     found = parse_metadata(TABULAR, tabular=True)
     roles = [each.role for each in found.variables]
-    assert roles == ["", "response", "shadow", "cost", "frequency", "top", "top", "status", "lower level", "upper level"]
+    assert roles == [
+        "",
+        "response",
+        "shadow",
+        "cost",
+        "frequency",
+        "top",
+        "top",
+        "status",
+        "lower level",
+        "upper level",
+    ]
     assert found.letters == {"S": "S", "U": "U", "P": "Z"}
     assert found.separator == ","
 
@@ -183,7 +200,17 @@ def test_flat_recodes(tmp_path: Path) -> None:
     path.write_text('<MISSING> 9 X\n<CODELIST> "x.cdl"\n1: 01, 02\n2: 03 - 07, 09\n3: 20 -\n4: - 00\n')
     found = read_recode(path)
     new = {code: found.new_code(code, 2) for code in ("01", "03", "05", "07", "08", "09", "25", "00", "1")}
-    assert new == {"01": "1", "03": "2", "05": "2", "07": "2", "08": None, "09": "2", "25": "3", "00": "4", "1": "4"}
+    assert new == {
+        "01": "1",
+        "03": "2",
+        "05": "2",
+        "07": "2",
+        "08": None,
+        "09": "2",
+        "25": "3",
+        "00": "4",
+        "1": "4",
+    }
     assert found.missing == ("9", "X") and not found.tree
 
 
