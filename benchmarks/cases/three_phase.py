@@ -42,7 +42,7 @@ def instances(seconds: float | None) -> Iterator[Case]:
             for m, n in grid(kind):
                 name = f"{kind} {m}x{n} #{number} value"
                 facts = {"class": kind, "m": m, "n": n, "number": number, "limit_s": f"{limit:g}"}
-                yield Case(name, partial(row, kind, m, n, number, limit), limit, (kind, m), facts)
+                yield Case(name, partial(row, kind, m, n, number, limit), limit, (number,), facts)
 
 
 def row(kind: str, m: int, n: int, number: int, seconds: float) -> Row:
