@@ -6,15 +6,20 @@ suppress-optimal does on the same instances is in the rows of part `classes`, by
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 
 from cases.base import Part, result_row, sizes
 from cases.grid import SECONDS, SEEDS, grid
 from runner import Case, Row
-from tablecloak import protect
+from tablecloak import Status, protect
 from tablecloak.testing.instances import class_problem
 
+FAIR_SHARE = 0.5
+STARVED = "time-limit, starved"
+"""The status of a row that the limit stopped before it had this share of the limit as processor time: the machine was
+busy, and the row says nothing. `--repeat "*starved"` measures them again."""
 PHASES = {
     "preprocessing": "s_preprocessing",
     "first pattern": "s_first_pattern",
@@ -48,13 +53,18 @@ def instances(seconds: float | None) -> Iterator[Case]:
 def row(kind: str, m: int, n: int, number: int, seconds: float) -> Row:
     """suppress-three-phase on one instance."""
     problem = class_problem(kind, m, n, number, False)
+    start = time.process_time()
     result = protect(problem, "suppress-three-phase", params={"seconds": seconds})
+    worked = time.process_time() - start
     counters = result.report.counters
     told = {column: counters.get(counter) for counter, column in COUNTED.items()}
     clock = {column: counters.get(f"seconds of {phase}", 0.0) for phase, column in PHASES.items()}
+    starved = result.status is Status.TIME_LIMIT and worked < FAIR_SHARE * seconds
     return {
         **sizes(problem),
         **result_row(result),
+        **({"status": STARVED} if starved else {}),
+        "cpu_s": round(worked, 3),
         **{column: None if value is None else f"{value:.10g}" for column, value in told.items()},
         **{column: round(value, 3) for column, value in clock.items()},
     }
