@@ -24,6 +24,7 @@ from cases import (
     study,
     subtables,
     tabulating,
+    three_phase,
     ways,
     widths,
 )
@@ -35,6 +36,7 @@ PARTS: dict[str, Part] = {
         *core.PARTS,
         *tabulating.PARTS,
         *grid.PARTS,
+        *three_phase.PARTS,
         *library.PARTS,
         *fronts.PARTS,
         *growth.PARTS,
