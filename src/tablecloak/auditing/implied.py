@@ -75,9 +75,7 @@ class _Terms(NamedTuple):
     """By equation: share of its sums by which they may be off; zero if they are exact."""
 
     @classmethod
-    def of(
-        cls, row: Ints, cell: Ints, factor: Floats, count: int, bounds: tuple[Floats, Floats]
-    ) -> _Terms:
+    def of(cls, row: Ints, cell: Ints, factor: Floats, count: int, bounds: tuple[Floats, Floats]) -> _Terms:
         """The terms of some entries whose cells have these deviation bounds, down and up."""
         size, positive = np.abs(factor), factor > 0
         down, up = bounds

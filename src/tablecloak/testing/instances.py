@@ -38,7 +38,13 @@ def class_problem(kind: str, m: int, n: int, number: int, unit_weights: bool = F
 
 
 def class_one(
-    rows: int, columns: int, seed: int, unit_weights: bool = False, *, largest: int = 499, share: float | None = None
+    rows: int,
+    columns: int,
+    seed: int,
+    unit_weights: bool = False,
+    *,
+    largest: int = 499,
+    share: float | None = None,
 ) -> Problem:
     """Class I: values 0..499, internal cells of 1 to 4 sensitive, levels u = a, l = a - 1.
 

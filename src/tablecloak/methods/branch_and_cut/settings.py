@@ -291,7 +291,7 @@ class ExactSettings:
     benchmark part implied."""
     first_active: Literal["all", "K5"] = "all"
     """Requirements that fractional points are separated for to begin with: all, or those of the set K5 of `exposure`,
-    the others as points without violated ones violate them. Benchmark part active: it saves no time."""
+    the others as points without violated ones violate them. Benchmark part implied."""
     aggregate: bool = True
     """Whether cells tied by two-cell equations are one variable. Supported by benchmark part study."""
     tied_share: float = 0.5
