@@ -1,8 +1,8 @@
 """What the papers do not say, read in several ways: Class I of Carvalho & Almeida, the three-way tables of Castro (2002).
 
-*Class I.* "Every internal cell has a random integer value in [0, 499], all cells with values in [1, 4] are
-confidential" makes 0.8% of the cells sensitive, 2,000 of 250,000. Fischetti & Salazar (1999), whose first set the class
-repeats, report 10,000 of 250,000, one in 25. Each reading is solved by suppress-three-phase, one iteration.
+*Class I.* Internal values from 0 to 499 of which those from 1 to 4 are confidential make 0.8% of the cells sensitive,
+2,000 of 250,000. The first set of Fischetti & Salazar (1999), which the class repeats, is reported with 10,000 of
+250,000, one in 25 (Salazar 2002, section 3). Each reading is solved by suppress-three-phase, one iteration.
 
 *Castro (2002).* The paper does not print its tables, nor whether levels are rounded, zeros may be hidden, and in which
 order cells are protected. Each reading, and each way to solve the linear programs, on several seeds.

@@ -33,8 +33,8 @@ ALL = "all"
 REPEATS, ENOUGH = 3, 0.1
 """Maximum number of measurements of a run, and the seconds after which none follows; the least counts."""
 ORDERS = ("level", "given")
-"""Orders in which Kelly's linear programs protect the cells: the paper says that K5 pays where consequently exposed cells
-would come before those that expose them, and not in which order its program went."""
+"""Orders in which Kelly's linear programs protect the cells: the paper says that K5 pays where consequently exposed
+cells would come before those that expose them, and not in which order its program went."""
 PROGRAMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "ilp": ("suppress-optimal", {}),
     "kelly": ("suppress-kelly-lp", {"carry": False, "clean_up": False}),

@@ -114,7 +114,8 @@ def test_the_corollary_is_a_case_of_the_theorem(kind: str) -> None:
             cost, row = np.zeros((2, allowed.size))
             cost[place[one.cell]], row[place[root.cell]] = sense[one.side], -sense[root.side]
             bounds = [
-                (-d if np.isfinite(d) else None, u if np.isfinite(u) else None) for d, u in zip(down, up)
+                (-d if np.isfinite(d) else None, u if np.isfinite(u) else None)
+                for d, u in zip(down, up, strict=True)
             ]
             found = linprog(cost, row[None, :], [-root.level], equations, np.zeros(len(equations)), bounds)
             assert found.status == 2 or found.fun >= one.level * (1 - 1e-7) - 1e-7

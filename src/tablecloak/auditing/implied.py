@@ -7,8 +7,8 @@ Proof. The deviations that a pattern leaves are a subset of D. If it meets U_q, 
 d_p >= U_p.   (The same holds for lower levels, d <= -L, and from one side to the other.)
 
 Corollary, by a single equation  sum_i m_i d_i = 0  over the cells i that may be hidden. With the sense s of p (1 for an
-upper level, -1 for a lower one), the sense of q that is opposite in the equation, and e_i the furthest that s m_p m_i d_i
-can reach above zero within the box, by |m_p|:
+upper level, -1 for a lower one), the sense of q that is opposite in the equation, and e_i the furthest that
+s sign(m_p) m_i d_i can rise above zero within the box:
 
     the level of p follows from that of q  if   |m_q| level_q - sum_(i other than p, q) e_i  >=  |m_p| level_p.
 
@@ -40,8 +40,8 @@ def implied_requirements(
 ) -> dict[Requirement, Requirement]:
     """Requirements that follow from others that are kept, each with the one that it follows from.
 
-    `allowed` are the cells that may be hidden. Conditional levels must not be among the requirements: they hold only for
-    patterns that touch their cell.
+    `allowed` are the cells that may be hidden. Conditional levels must not be among the requirements: they hold only
+    for patterns that touch their cell.
     """
     found: dict[Requirement, Requirement] = {}
     entries = coo_array(problem.table.equations[:, np.flatnonzero(allowed)])
@@ -65,7 +65,7 @@ class _Terms(NamedTuple):
     cell: Ints
     factor: Floats
     extent: Floats
-    """By group and entry: how far the term can rise (for requirements that it rises), fall, or both; zero if endless."""
+    """By group and entry: how far the term can rise (for requirements that it rises), fall, or both; 0 if endless."""
     endless: Bools
     total: Floats
     """By group and equation: the sum of `extent`."""
