@@ -1,7 +1,7 @@
 """Cheapest deviations by the dual simplex method from an optimum of a network part of the equations.
 
-1. *Network part*: equations of which no cell is in more than two, and in two with opposite signs once some equations are
-   negated, picked greedily in their order. On a flat three-way table these are all equations of two dimensions, a
+1. *Network part*: equations of which no cell is in more than two, and in two with opposite signs once some equations
+   are negated, picked greedily in their order. On a flat three-way table these are all equations of two dimensions, a
    network for each code of the third (a multicommodity flow), and the others tie the networks together.
 2. The cheapest deviation over the network part alone, by the primal simplex method.
 3. The other equations are added, and the dual simplex method goes on from that basis, which stays dual feasible.
