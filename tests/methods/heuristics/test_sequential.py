@@ -70,7 +70,7 @@ def test_cells_come_in_the_order_that_was_asked_for():
     assert (np.diff(np.maximum(problem.levels.lower, problem.levels.upper)[asked(order="level")]) <= 0).all()
     for order in ("level", "value", "small", "given", "random"):
         assert sorted(asked(order=order)) == sorted(sensitive)
-    for name in ("E", "K1", "K3", "K5"):
+    for name in ("E", "D", "K1", "K3", "K5"):
         assert set(asked(levels=name)) == set(exposure(problem).algorithms[name])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tablecloak.methods.cuts import GapLimitSettings, RelaxationSettings
 
@@ -286,6 +286,12 @@ class ExactSettings:
     """Skip the initial construction if a start is given and a network has more candidate cells. Untested default."""
     covers: bool = True
     """Whether covers are separated by minimum cuts of their own (networks). Supported by benchmark part study."""
+    drop_implied: bool = True
+    """Whether requirements that follow from others in every pattern are left out (`auditing.implied`). Supported by
+    benchmark part implied."""
+    first_active: Literal["all", "K5"] = "all"
+    """Requirements that fractional points are separated for to begin with: all, or those of the set K5 of `exposure`,
+    the others as points without violated ones violate them. Benchmark part implied."""
     aggregate: bool = True
     """Whether cells tied by two-cell equations are one variable. Supported by benchmark part study."""
     tied_share: float = 0.5

@@ -116,7 +116,9 @@ class BranchAndCut:
         self.model = SuppressionModel.of(problem, hide_everything(problem, progress), progress, settings)
         self.incumbent = Incumbent(self.model, self.limits.deadline, settings.safe_patterns)
         self.gap = Gap(self.incumbent, self.model.unit, params.gap)
-        self.statistics = SolveStatistics()
+        self.statistics = SolveStatistics(implied_levels=self.model.implied)
+        self.active: Sequence[Requirement] = ()
+        """The requirements that fractional points were separated for."""
         self.pool: Sequence[Cut] = ()
         """The cuts of the general recipe."""
         self.dense_cuts = 0
@@ -202,6 +204,7 @@ class BranchAndCut:
             self.settings.recent_violations,
             self.plugins.separators,
         )
+        self.active = separation.active
         ties = np.random.default_rng(0) if model.has_tied_weights else None
         columns = separation.bridgeless.cheapest(self.settings.root.first_columns, ties)
         pattern = self.incumbent.pattern
@@ -318,6 +321,7 @@ class BranchAndCut:
                 "the time was up before any pattern within the bound on touched cells was found"
             )
         self.statistics.cuts_against_safe_patterns = self.incumbent.safe_patterns.excluded
+        self.statistics.active_levels = len(self.active)
         early, cuts = status is not Status.OPTIMAL, Counter(cut.kind for cut in self.pool)
         if self.dense_cuts:
             cuts["dense"] = self.dense_cuts

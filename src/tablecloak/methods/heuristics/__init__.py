@@ -26,7 +26,7 @@ from tablecloak.methods.heuristics.initial_pattern import (
     SuppressionRun,
     first_pattern,
 )
-from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
+from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, Programs, ProgramSteps, Steps, Terrain
 from tablecloak.methods.heuristics.repair import RoundSettings, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
 from tablecloak.methods.heuristics.sequential import (

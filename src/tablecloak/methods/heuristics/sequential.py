@@ -59,7 +59,7 @@ class OneByOneParams:
     """Time limit in seconds; then the best pattern so far is returned."""
     order: Literal["level", "value", "small", "given", "random"] = "level"
     """Whose turn is first: the largest level, the largest value, the smallest value, as in the table, or chance."""
-    levels: Literal["all", "E", "K1", "K3", "K5"] = "all"
+    levels: Literal["all", "E", "D", "K1", "K3", "K5"] = "all"
     """Whose levels the paper's algorithm protects: all sensitive cells, or what a set of `exposure` keeps."""
     initial: Literal["none", "bound"] = "none"
     """Cells hidden to begin with: none, or those that the linear program of a lower bound hides whole."""
