@@ -40,17 +40,16 @@ from tablecloak.progress import Deadline, Progress, silent
 class ModularOptions:
     """What may differ between subtables and runs."""
 
-    inherited_share: float = 0.1
-    """Cells that another subtable hides have this share of their value as levels, at least one data unit: large levels
-    leave less open in the whole and hide more."""
+    lower_margin: float = 0.9
+    upper_margin: float = 1.1
+    """Cells that another subtable hides must be possible from the one to the other multiple of their value, at least
+    one data unit away from it: wide margins leave less open in the whole and hide more."""
     subtable_seconds: float | None = None
     """Time limit for each subtable; None: none of its own."""
     max_weight: float | None = 20_000.0
     """Weights of a subtable are scaled to whole numbers up to this; None: as they are."""
     carry_bounds: bool = False
-    lower_margin: float = 0.99
-    upper_margin: float = 1.01
-    """Carried intervals end at these multiples of what the subtable above leaves."""
+    """Whether what a subtable leaves of the cells it hides bounds them in the subtables below."""
 
 
 @dataclass(eq=False)
@@ -86,13 +85,16 @@ class _Inherited:
     """What a subtable takes over: cells that others hide, with their levels, and the boxes that they leave."""
 
     cells: Bools
-    level: Floats
+    lower: Floats
+    upper: Floats
     low: Floats
     high: Floats
 
     @property
     def key(self) -> bytes:
-        return b"".join(array.tobytes() for array in (self.cells, self.level, self.low, self.high))
+        return b"".join(
+            array.tobytes() for array in (self.cells, self.lower, self.upper, self.low, self.high)
+        )
 
 
 class Modular:
@@ -115,7 +117,7 @@ class Modular:
         size = len(problem.table)
         self._kept = np.zeros(size, dtype=bool)
         """Margins that were hidden: sensitive from the top on."""
-        self._level = np.zeros(size)
+        self._lower, self._upper = np.zeros(size), np.zeros(size)
         self._begin()
 
     def _begin(self) -> None:
@@ -172,9 +174,8 @@ class Modular:
     def _inherited(self, subtable: _Subtable) -> _Inherited:
         cells, view = subtable.cells, subtable.view
         taken = self._hidden[cells] & ~view.must_hide
-        return _Inherited(
-            taken, np.where(taken, self._level[cells], 0.0), self._low[cells].copy(), self._high[cells].copy()
-        )
+        lower, upper = (np.where(taken, level[cells], 0.0) for level in (self._lower, self._upper))
+        return _Inherited(taken, lower, upper, self._low[cells].copy(), self._high[cells].copy())
 
     def _solve(self, subtable: _Subtable) -> None:
         """The pattern of a subtable, and what follows from it for the others."""
@@ -189,10 +190,11 @@ class Modular:
             self.counts["taken from the pass before"] += 1
         new = known.hidden & ~subtable.view.must_hide & ~inherited.cells & ~subtable.view.table.is_virtual
         cells, margin = subtable.cells[new], np.any(subtable.place.total[new], axis=1)
-        value = np.abs(self.problem.table.values[cells])
-        level = np.minimum(self.options.inherited_share * value, known.largest_level)
-        unit = self.problem.table.unit
-        self._level[cells] = np.maximum(np.ceil(level / unit), 1.0) * unit
+        value, unit = np.abs(self.problem.table.values[cells]), self.problem.table.unit
+        shares = (1.0 - self.options.lower_margin, self.options.upper_margin - 1.0)
+        for levels, share in zip((self._lower, self._upper), shares, strict=True):
+            level = np.minimum(share * value, known.largest_level)
+            levels[cells] = np.maximum(np.ceil(np.round(level / unit, 6)), 1.0) * unit
         self._hidden[cells] = True
         self._kept[cells[margin]] = True
         self.counts["margins hidden"] += int(margin.sum())
@@ -229,7 +231,7 @@ class Modular:
         return found.pattern.touched(problem)
 
     def _left(self, view: Problem, hidden: Bools) -> tuple[Floats, Floats]:
-        """The boxes that a subtable leaves of the cells it hides, widened by the margins of the options."""
+        """The boxes that a subtable leaves of the cells it hides, widened to whole data units."""
         unit = view.table.unit
         marks = np.where(hidden, Mark.SENSITIVE, view.marks).astype(view.marks.dtype)
         asked = replace(
@@ -237,10 +239,8 @@ class Modular:
         )
         found = audit(asked, Suppression.copy_of(hidden), intervals=True)
         low, high = view.outsider_low.copy(), view.outsider_high.copy()
-        below = found.low - (1.0 - self.options.lower_margin) * np.abs(found.low)
-        above = found.high + (self.options.upper_margin - 1.0) * np.abs(found.high)
-        low[found.cells] = np.maximum(low[found.cells], np.floor(below / unit) * unit)
-        high[found.cells] = np.minimum(high[found.cells], np.ceil(above / unit) * unit)
+        low[found.cells] = np.maximum(low[found.cells], np.floor(found.low / unit) * unit)
+        high[found.cells] = np.minimum(high[found.cells], np.ceil(found.high / unit) * unit)
         return low, high
 
 
@@ -249,8 +249,8 @@ def _with_inherited(subtable: _Subtable, inherited: _Inherited) -> Problem:
     view, a = subtable.view, subtable.view.table.values
     low, high = inherited.low, inherited.high
     levels = view.levels
-    lower = np.minimum(np.where(inherited.cells, inherited.level, levels.lower), a - low)
-    upper = np.minimum(np.where(inherited.cells, inherited.level, levels.upper), high - a)
+    lower = np.minimum(np.where(inherited.cells, inherited.lower, levels.lower), a - low)
+    upper = np.minimum(np.where(inherited.cells, inherited.upper, levels.upper), high - a)
     sliding = np.minimum(levels.sliding, high - low)
     marks = np.where(inherited.cells, Mark.SENSITIVE, view.marks).astype(view.marks.dtype)
     return replace(
