@@ -24,8 +24,8 @@ from tablecloak.arrays import Bools, Ints
 from tablecloak.attacker import structure_of
 
 SCRIPT = process.SCRIPTS / "pytauargus_modular.py"
-MINUTES = 5
-"""The limit for a subtable that tau-ARGUS writes by default is 1; none of ours came near."""
+MINUTES = 1
+"""The limit for a subtable, the default of tau-ARGUS."""
 MANY = 10
 """Number of respondents of cells where it is not known: no singletons."""
 MOST_DIMENSIONS = 4

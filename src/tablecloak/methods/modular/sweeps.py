@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -57,11 +58,29 @@ class _Subtable:
     """A subtable as a problem of its own, before it inherits anything."""
 
     place: HierarchicalSubtable
-    view: Problem
-    weights: Floats
-    """With what margins cost."""
+    parent: Problem
+    max_weight: float | None
     solved: dict[bytes, _Solution] = field(default_factory=dict)
     """By what it inherited; the last one only."""
+
+    @cached_property
+    def view(self) -> Problem:
+        """Made when there is something to protect."""
+        return self.place.system.view(self.parent)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weights with what margins cost, as whole numbers if that is required."""
+        place, own = self.place, self.view.weights
+        margin: Bools = np.any(place.total, axis=1)
+        sizes = np.maximum(np.array(place.sizes, dtype=np.float64), 1.0)
+        parts = np.where(place.total, sizes, 1.0).prod(axis=1)
+        weights = own + np.where(margin, float(own[~margin].max(initial=0.0)) * parts, 0.0)
+        largest = float(weights.max(initial=0.0))
+        if self.max_weight is None or largest <= 0.0:
+            return weights
+        scale = min(self.max_weight / largest, 1.0)
+        return np.where(weights > 0, np.maximum(np.rint(weights * scale), 1.0), 0.0)
 
     @property
     def cells(self) -> Ints:
@@ -112,9 +131,10 @@ class Modular:
         self.problem, self.rng = problem, rng
         self.deadline, self.progress = deadline, progress
         self.options, self.settings = options, settings
-        self.subtables = [self._prepared(place) for place in Subtables(problem.table).hierarchical()]
+        places = Subtables(problem.table).hierarchical()
+        self.subtables = [_Subtable(place, problem, options.max_weight) for place in places]
         self.counts = Counter[str]({"subtables": len(self.subtables)})
-        size = len(problem.table)
+        size, self._given = len(problem.table), problem.must_hide
         self._kept = np.zeros(size, dtype=bool)
         """Margins that were hidden: sensitive from the top on."""
         self._lower, self._upper = np.zeros(size), np.zeros(size)
@@ -128,7 +148,7 @@ class Modular:
     @property
     def hidden(self) -> Bools:
         """The cells that the last pass hides, the sensitive ones among them."""
-        return self._hidden | self.problem.must_hide
+        return self._hidden | self._given
 
     def run(self) -> None:
         """Pass after pass from the top until no further margin is hidden, or the deadline passes."""
@@ -155,22 +175,6 @@ class Modular:
 
     # ------------------------------------------------------------------ one subtable
 
-    def _prepared(self, place: HierarchicalSubtable) -> _Subtable:
-        view = place.system.view(self.problem)
-        return _Subtable(place, view, self._weights(view, place))
-
-    def _weights(self, view: Problem, place: HierarchicalSubtable) -> Floats:
-        """Weights with what margins cost, as whole numbers if that is asked."""
-        margin: Bools = np.any(place.total, axis=1)
-        sizes = np.maximum(np.array(place.sizes, dtype=np.float64), 1.0)
-        parts = np.where(place.total, sizes, 1.0).prod(axis=1)
-        largest = float(view.weights[~margin].max(initial=0.0))
-        weights = view.weights + np.where(margin, largest * parts, 0.0)
-        most, largest = self.options.max_weight, float(weights.max(initial=0.0))
-        if most is None or largest <= 0.0:
-            return weights
-        return np.where(weights > 0, np.maximum(np.rint(weights * min(most / largest, 1.0)), 1.0), 0.0)
-
     def _inherited(self, subtable: _Subtable) -> _Inherited:
         cells, view = subtable.cells, subtable.view
         taken = self._hidden[cells] & ~view.must_hide
@@ -179,9 +183,9 @@ class Modular:
 
     def _solve(self, subtable: _Subtable) -> None:
         """The pattern of a subtable, and what follows from it for the others."""
-        inherited = self._inherited(subtable)
-        if not (subtable.view.must_hide.any() or inherited.cells.any()):
+        if not (self._hidden[subtable.cells].any() or self._given[subtable.cells].any()):
             return
+        inherited = self._inherited(subtable)
         known = subtable.solved.get(inherited.key)
         if known is None:
             known = self._solved(subtable, inherited)
