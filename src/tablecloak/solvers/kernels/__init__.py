@@ -6,6 +6,7 @@ them are compiled into one module.
 
 from tablecloak.solvers.kernels.compiled import (
     FORBIDDEN,
+    LARGEST_PRODUCT,
     LONGEST,
     AnnealingState,
     ArcLimits,
@@ -15,7 +16,9 @@ from tablecloak.solvers.kernels.compiled import (
     Ending,
     FlowArrays,
     HypercubeArrays,
+    HypercubeTargets,
     MinCostArrays,
+    OppositeCells,
     PathOpeningArrays,
     StratifiedArrays,
     anneal,
@@ -29,6 +32,7 @@ from tablecloak.solvers.kernels.compiled import (
     folded,
     group_bounds,
     hide,
+    hide_hypercubes,
     independent_part,
     is_balanced,
     least_correction,
@@ -61,6 +65,7 @@ from tablecloak.solvers.kernels.compiled import (
 
 __all__ = [
     "FORBIDDEN",
+    "LARGEST_PRODUCT",
     "LONGEST",
     "AnnealingState",
     "ArcLimits",
@@ -70,7 +75,9 @@ __all__ = [
     "Ending",
     "FlowArrays",
     "HypercubeArrays",
+    "HypercubeTargets",
     "MinCostArrays",
+    "OppositeCells",
     "PathOpeningArrays",
     "StratifiedArrays",
     "anneal",
@@ -84,6 +91,7 @@ __all__ = [
     "folded",
     "group_bounds",
     "hide",
+    "hide_hypercubes",
     "independent_part",
     "is_balanced",
     "least_correction",

@@ -286,6 +286,37 @@ def publishable(
     stop: Stop,
 ) -> Bytes: ...
 
+# opposite_cells.pxi
+
+LARGEST_PRODUCT: int
+"""Maximum number of dimensions of a table without hierarchies in which hypercubes are looked for."""
+
+class HypercubeTargets:
+    def __init__(
+        self,
+        marks: tuple[Bytes, Bytes, Bytes],
+        room: tuple[Floats, Floats],
+        levels: tuple[Floats, Floats, Floats],
+        cost: Floats,
+        divisors: Floats,
+        margin_cost: float,
+        singletons: bool,
+    ) -> None: ...
+
+class OppositeCells:
+    def __init__(
+        self,
+        all: HypercubeTargets,
+        shape: Ints,
+        place: Codes,
+        at: Ints,
+        is_total: Bytes,
+        cells: Ints,
+        margin: Bytes,
+    ) -> None: ...
+
+def hide_hypercubes(search: OppositeCells, targets: Ints, stop: Stop) -> Ints: ...
+
 # hypercubes.pxi
 
 class HypercubeArrays:
