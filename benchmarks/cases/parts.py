@@ -17,6 +17,7 @@ from cases import (
     methods,
     million,
     models,
+    rebuild,
     rounding,
     serpell,
     small,
@@ -54,6 +55,7 @@ PARTS: dict[str, Part] = {
         *cores.PARTS,
         *kernels.PARTS,
         *start.PARTS,
+        *rebuild.PARTS,
         *small.PARTS,
     )
 }

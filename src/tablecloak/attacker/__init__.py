@@ -17,6 +17,7 @@ from tablecloak.attacker.oracle import (
     LinearOracle,
     NetworkBounds,
     NetworkOracle,
+    OracleSettings,
     ProtectionCut,
     WitnessDeviation,
     cut_of_multipliers,

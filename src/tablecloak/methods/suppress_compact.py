@@ -37,7 +37,7 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, complementary_cost
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
+from tablecloak.methods.heuristics import FIRST_KEPT, FirstPatternSettings, first_pattern
 from tablecloak.model import (
     Problem,
     Requirement,
@@ -48,7 +48,15 @@ from tablecloak.model import (
     unmet_requirements,
 )
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import MIP_ABSOLUTE_GAP, OPTIMALITY, MipOptions, Outcome, Solution, solve_mip
+from tablecloak.solvers import (
+    MIP_ABSOLUTE_GAP,
+    OPTIMALITY,
+    HighsSettings,
+    MipOptions,
+    Outcome,
+    Solution,
+    solve_mip,
+)
 
 UNSETTLED = (
     "the integer program has no solution that the audit accepts although safe patterns exist: the numbers are too far "
@@ -81,9 +89,9 @@ class CompactSettings:
     finer: float = 0.1
     """The program is solved again if the best pattern costs less than this share of the largest weight in it: more
     programs, against a gap of the solver (1e-9 of that weight) that is seen in the cost. Untested default."""
-
-
-SETTINGS = CompactSettings()
+    first: FirstPatternSettings = FirstPatternSettings()
+    """The quick pattern that the programs begin with."""
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def suppress_compact(
     params: CompactParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: CompactSettings = SETTINGS,
+    settings: CompactSettings = CompactSettings(),
 ) -> Proposal:
     """The cheapest pattern, proven, or the best found with its bound when the time is up."""
     run = Run(params.seconds)
@@ -130,7 +138,7 @@ def suppress_compact(
     progress("integer program", 0, 1)
     first = None
     with run.stoppable():
-        first = first_pattern(problem, allowed, requirements, progress, run.deadline)
+        first = first_pattern(problem, allowed, requirements, progress, run.deadline, settings.first)
         if run.deadline.left < search.model.matrix.nnz / settings.nonzeros_a_second:
             found = _proposal(problem, allowed, first, search, run)
             return replace(found, notes=(*found.notes, TOO_LARGE))

@@ -44,6 +44,7 @@ from tablecloak.methods.heuristics import (
     Own,
     ProgramSteps,
     Requests,
+    SequentialSettings,
     Steps,
     Terrain,
     one_by_one,
@@ -70,6 +71,7 @@ def suppress_network_flow(
     params: NetworkFlowParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: SequentialSettings = SequentialSettings(),
 ) -> Proposal:
     """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()
@@ -88,7 +90,11 @@ def suppress_network_flow(
         if params.heuristic == 1:
             work = _Cycles(terrain, FlowSteps(terrain, requests), params)
         else:
-            steps: Steps = FlowSteps(terrain, requests) if network else ProgramSteps(terrain, requests)
+            steps: Steps = (
+                FlowSteps(terrain, requests)
+                if network
+                else ProgramSteps(terrain, requests, settings.first.construction.deviation.highs)
+            )
             work = _Flows(terrain, steps, params)
         for cell, lower, upper, _ in requests.in_turn(requests.levels, "protecting levels", every=16):
             work.protect(int(terrain.place[cell]), upper, lower)
@@ -96,9 +102,8 @@ def suppress_network_flow(
         cost = float(problem.weights[hidden].sum())
         return Own(hidden, {**work.steps.counters, **work.counters, "own cost with sensitive": cost})
 
-    return one_by_one(
-        problem, params, rng, progress, build, "network flows" if network else "linear programs"
-    )
+    engine = "network flows" if network else "linear programs"
+    return one_by_one(problem, params, rng, progress, build, engine, settings)
 
 
 class _Books:

@@ -10,6 +10,7 @@ from tablecloak.solvers.highs import (
     PRIMAL,
     Columns,
     GrowingProgram,
+    HighsSettings,
     LinearProgram,
     MipOptions,
     RestrictedMaster,

@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
-from tablecloak.methods.branch_and_cut.settings import Shift
+from tablecloak.methods.branch_and_cut.settings import ExactSettings, Shift
 from tablecloak.methods.cuts import (
     BridgelessCuts,
     CoverSeparator,
@@ -205,20 +205,22 @@ class Separation:
         relaxation: Relaxation,
         deadline: Deadline,
         limit: int,
-        recent: int,
+        settings: ExactSettings,
         chosen: Sequence[type[PointSeparator]] = SEPARATORS,
     ) -> None:
         self._chosen = tuple(chosen)
         self.model, self.relaxation, self.deadline = model, relaxation, deadline
         self.limit, self.safe_patterns = limit, incumbent.safe_patterns
         """Maximum number of requirements that get cuts in one round, and patterns that no cut may exclude."""
-        self.capacity = capacity = capacity_separator_of(model.problem, model.allowed, model.aggregation)
-        self.bridgeless = BridgelessCuts(model.problem, model.allowed, model.aggregation)
+        self.capacity = capacity = capacity_separator_of(
+            model.problem, model.allowed, model.aggregation, settings.capacity
+        )
+        self.bridgeless = BridgelessCuts(model.problem, model.allowed, model.aggregation, settings.bridgeless)
         self.covers = (
             CoverSeparator(capacity, model.requirements) if isinstance(capacity, NetworkSeparator) else None
         )
         """Engines of capacity cuts, of bridgeless inequalities and, on networks, of covers."""
-        self._integral = Integral(self, incumbent, recent)
+        self._integral = Integral(self, incumbent, settings.recent_violations)
 
     def at_root(self, shifts: Sequence[Shift], cover_kinds: int | None) -> SeparatorLists:
         """The separators of the root, over all variables."""

@@ -36,12 +36,20 @@ from tablecloak.attacker import (
     LinearOracle,
     NetworkBounds,
     NetworkOracle,
+    OracleSettings,
     ProtectionCut,
     WitnessDeviation,
     is_network,
 )
 from tablecloak.methods.cuts.aggregation import Aggregation
-from tablecloak.methods.cuts.cut import Cut, capacity_cut, covered, no_good_cut, strengthened
+from tablecloak.methods.cuts.cut import (
+    Cut,
+    StrengtheningSettings,
+    capacity_cut,
+    covered,
+    no_good_cut,
+    strengthened,
+)
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 
@@ -70,6 +78,8 @@ class CapacitySettings:
         CoverKind(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in (0.95, 0.7, 0.5)
     )
     """The kinds of covers, in the order in which they are tried. Benchmark part `study`, "no cuts for covers"."""
+    strengthening: StrengtheningSettings = StrengtheningSettings()
+    oracle: OracleSettings = OracleSettings()
 
 
 class CapacitySeparator(Protocol):
@@ -183,7 +193,7 @@ class _CapacityCuts:
             return [] if no_good is None else [no_good] if found is None else [found, no_good]
         if found is None or found.violation(point.x) <= least:
             return []
-        return [found, *strengthened(found, point.x, least)]
+        return [found, *strengthened(found, point.x, least, self.settings.strengthening)]
 
     def weakest_no_good(self, requirement: Requirement, x: Floats) -> Cut:
         """Where an integral point does not meet a requirement, though no cut shows it: one cell more must be hidden."""
@@ -208,7 +218,7 @@ class NetworkSeparator(_CapacityCuts):
         settings: CapacitySettings = CapacitySettings(),
     ) -> None:
         super().__init__(problem, allowed, aggregation, settings)
-        self.oracle = NetworkOracle(problem)
+        self.oracle = NetworkOracle(problem, settings.oracle)
         self.tail, self.head, self.nodes = (graph := self.oracle.graph).tail, graph.head, graph.nodes
         self._from = 0
 
@@ -326,11 +336,15 @@ class NetworkSeparator(_CapacityCuts):
         self, requirement: Requirement, capacities: Floats, x: Floats, kind: CoverKind
     ) -> list[Cut] | None:
         """A capacity cut, its cover and what strengthens them, as far as violated; None if there is no cover."""
-        cut, least = self._cut(requirement, capacities), self.settings.min_violation
-        cover = None if cut is None else covered(cut, x[cut.cells] > kind.above)
+        cut, least, tuned = (
+            self._cut(requirement, capacities),
+            self.settings.min_violation,
+            self.settings.strengthening,
+        )
+        cover = None if cut is None else covered(cut, x[cut.cells] > kind.above, tuned)
         if cut is None or cover is None:
             return None
-        every = [cut, cover, *strengthened(cut, x, least), *strengthened(cover, x, least)]
+        every = [cut, cover, *(one for each in (cut, cover) for one in strengthened(each, x, least, tuned))]
         return [each for each in every if each.violation(x) > least]
 
     def star_cuts(self, requirements: Sequence[Requirement]) -> list[Cut]:
@@ -416,7 +430,7 @@ class LinearSeparator(_CapacityCuts):
         settings: CapacitySettings = CapacitySettings(),
     ) -> None:
         super().__init__(problem, allowed, aggregation, settings)
-        self.oracle = LinearOracle(problem.table)
+        self.oracle = LinearOracle(problem.table, settings.oracle)
 
     def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER

@@ -18,6 +18,7 @@ from tablecloak.arrays import Bools, Floats, Ints, places_of
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.deviation import CheapestDeviationProgram, floored_weights
 from tablecloak.methods.heuristics.sequential import Requests
+from tablecloak.solvers import HighsSettings
 from tablecloak.solvers.graphs import MinCostNetwork
 
 
@@ -123,10 +124,10 @@ class FlowSteps:
 class ProgramSteps:
     """Linear programs over all cells at once: the flows with side constraints of general tables."""
 
-    def __init__(self, terrain: Terrain, requests: Requests) -> None:
+    def __init__(self, terrain: Terrain, requests: Requests, highs: HighsSettings = HighsSettings()) -> None:
         self.terrain, self.deadline = terrain, requests.deadline
         matrix = without_empty_rows(working_columns(requests.problem.table)[:, terrain.cells])
-        self.program = CheapestDeviationProgram(matrix)
+        self.program = CheapestDeviationProgram(matrix, highs=highs)
         self.counters: dict[str, float] = {"linear programs": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:
