@@ -15,6 +15,7 @@ from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.null_space import NullSpaceSettings
 from tablecloak.attacker.oracle import (
     LinearOracle,
+    MultiplierSettings,
     NetworkBounds,
     NetworkOracle,
     OracleSettings,

@@ -173,7 +173,7 @@ class _CompactSearch:
         """What the best pattern costs at the beginning of the last program: cells that weigh more are published."""
 
     def _model(self, demand: float = 1.0) -> _Model:
-        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand, self.settings.root_share)
+        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand, self.settings)
 
     @property
     def cost(self) -> float:
@@ -291,10 +291,10 @@ class _Model:
         blocks: list[_LevelBlock],
         reach: float,
         demand: float,
-        root_share: float | None,
+        settings: CompactSettings,
     ) -> None:
         self.problem, self.blocks, self.reach, self.demand = problem, blocks, reach, demand
-        self.root_share = root_share
+        self.settings = settings
         self.cut, self.least_bound = False, math.inf
         """Whether `reach` (not that of networks) is less than some bound; the least bound in levels above zero."""
         self.cells = np.flatnonzero(allowed)
@@ -371,6 +371,8 @@ class _Model:
         cost = np.zeros(width)
         cost[:size] = np.where(weights <= limit, weights / unit, 0.0)
         integral = np.arange(width) < size
-        options, stop = MipOptions(seconds=deadline.left, root_share=self.root_share), deadline.stoppable
-        found = solve_mip(self.matrix, (low, high), self.rows, cost, integral, options, stop).checked()
+        settings = self.settings
+        options = MipOptions(seconds=deadline.left, root_share=settings.root_share, highs=settings.highs)
+        given = self.matrix, (low, high), self.rows, cost, integral, options
+        found = solve_mip(*given, deadline.stoppable).checked()
         return replace(found, objective=found.objective * unit, bound=found.bound * unit)

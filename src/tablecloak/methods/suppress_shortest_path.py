@@ -25,7 +25,7 @@ Corrected against the paper:
   share no cell add up, others count with their maximum.
 - Line 13 shows cells again, but leaves the protection that other cells had from them. Here it is taken back too.
 - Lines 16 to 19 name the levels the wrong way round.
-- Room is that of the outsider's box, a_i down and infinite up only where nothing but a_i >= 0 is known.
+- Capacities are those of the outsider's box, a_i down and infinite up only where nothing but a_i >= 0 is known.
 
 The paper's two wishes are here: cells of single contributors that do not protect each other (`singletons`), and an
 elimination by shortest paths only (`trim`).

@@ -8,7 +8,7 @@ from tablecloak.methods.cuts.capacity import (
     NetworkSeparator,
     capacity_separator_of,
 )
-from tablecloak.methods.cuts.cut import Cut, StrengtheningSettings, matrix_of
+from tablecloak.methods.cuts.cut import Cut, matrix_of
 from tablecloak.methods.cuts.cut_loop import (
     CutLoopSettings,
     CutProgram,

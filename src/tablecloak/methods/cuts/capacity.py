@@ -20,6 +20,7 @@ covers and their separation.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -77,7 +78,7 @@ class CapacitySettings:
     cover_kinds: tuple[CoverKind, ...] = tuple(
         CoverKind(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in (0.95, 0.7, 0.5)
     )
-    """The kinds of covers, in the order in which they are tried. Benchmark part `study`, "no cuts for covers"."""
+    """The kinds of covers, in the order in which they are tried. Benchmark part `study`, "no separated covers"."""
     strengthening: StrengtheningSettings = StrengtheningSettings()
     oracle: OracleSettings = OracleSettings()
 
@@ -145,7 +146,7 @@ def _snapped(x: Floats) -> Floats:
     return np.rint(x) if _is_integral(x) else x
 
 
-class _CapacityCuts:
+class _CapacityCuts(ABC):
     """Capacity cuts over representatives, from protection cuts."""
 
     def __init__(
@@ -160,6 +161,11 @@ class _CapacityCuts:
         self.allowed: Bools = allowed & self.aggregation.represents
         self.boxes = DeviationBounds(problem)
         self.worst: Requirement | None = None
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make the oracle."""
 
     def _capacities(self, cut: ProtectionCut) -> Floats:
         """c_i: what each cell contributes to the requirement when it is hidden."""
@@ -210,17 +216,12 @@ class _CapacityCuts:
 class NetworkSeparator(_CapacityCuts):
     """Minimum cuts. Both the one nearest to the source and the one nearest to the sink become capacity cuts."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        aggregation: Aggregation | None = None,
-        settings: CapacitySettings = CapacitySettings(),
-    ) -> None:
-        super().__init__(problem, allowed, aggregation, settings)
-        self.oracle = NetworkOracle(problem, settings.oracle)
+    _from = 0
+    """The portion of the requirements at which the next separation begins."""
+
+    def _prepare(self) -> None:
+        self.oracle = NetworkOracle(self.problem, self.settings.oracle)
         self.tail, self.head, self.nodes = (graph := self.oracle.graph).tail, graph.head, graph.nodes
-        self._from = 0
 
     def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
@@ -422,15 +423,8 @@ class LinearSeparator(_CapacityCuts):
     Requirements are settled lazily: those violated lately first, and no more once enough are violated.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        aggregation: Aggregation | None = None,
-        settings: CapacitySettings = CapacitySettings(),
-    ) -> None:
-        super().__init__(problem, allowed, aggregation, settings)
-        self.oracle = LinearOracle(problem.table, settings.oracle)
+    def _prepare(self) -> None:
+        self.oracle = LinearOracle(self.problem.table, self.settings.oracle)
 
     def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER

@@ -43,6 +43,5 @@ from tablecloak.methods.heuristics.witnesses import (
     FlowWitnesses,
     NullSpaceWitnesses,
     WitnessEngine,
-    WitnessSettings,
     engine_of,
 )

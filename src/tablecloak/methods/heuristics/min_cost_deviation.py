@@ -122,7 +122,7 @@ class FlowSteps:
 
 
 class ProgramSteps:
-    """Linear programs over all cells at once: the flows with side constraints of general tables."""
+    """Linear programs over all cells at once: the flows with side constraints of non-network tables."""
 
     def __init__(self, terrain: Terrain, requests: Requests, highs: HighsSettings = HighsSettings()) -> None:
         self.terrain, self.deadline = terrain, requests.deadline

@@ -57,7 +57,8 @@ class WitnessSettings:
     null_space: NullSpaceSettings = NullSpaceSettings()
     """Sizes of the systems that are eliminated."""
     max_cut_bytes: int = 50_000_000
-    """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows."""
+    """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows. With 0
+    none are."""
     deviation: DeviationSettings = DeviationSettings()
 
 
@@ -182,7 +183,7 @@ class FlowWitnesses(WitnessEngine):
         """Keep the cut; beyond the memory limit the oldest one is dropped."""
         self.cuts.pop(requirement, None)
         self.cuts[requirement] = source_side
-        if len(self.cuts) > max(1, self.settings.max_cut_bytes // source_side.size):
+        if len(self.cuts) > self.settings.max_cut_bytes // source_side.size:
             del self.cuts[next(iter(self.cuts))]
 
     def _is_cut_off(self, requirement: Requirement) -> bool:

@@ -141,7 +141,8 @@ def _eliminate_or_construct(search: SearchContext, cells: Bools, prices: Floats)
 
 
 def _construct(search: SearchContext, prices: Floats, within: Bools | None) -> None:
-    construct(search.model, search.incumbent, search.deadline, search.report, prices, within)
+    given = search.model, search.incumbent, search.deadline, search.report, prices, within
+    construct(*given, search.settings.first.construction)
 
 
 def _prices(search: SearchContext, x: Floats) -> Floats:
