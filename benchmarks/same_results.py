@@ -2,8 +2,9 @@
 
 Every method on every fixture of the conformance suite, without limits, with the same seed; the survey job; the help
 texts of the command line. Printed is every difference: status, cost, bound, or only the bytes of what is stated. The
-fixtures are those of AFTER, made by each checkout's own package; both run at the same time, a process each. Exit code
-1 if a status or what is refused differs, or if a cost or a bound is worse; ``--strict``: if anything differs.
+fixtures are those of AFTER, or of ``--fixtures`` where BEFORE cannot make these, made by each checkout's own package;
+both run at the same time, a process each. What only one of them has is listed and not compared. Exit code 1 if a
+status or what is refused differs, or if a cost or a bound is worse; ``--strict``: if anything differs.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ NOISE = 1e-9
 
 def outcomes(only: str) -> dict[str, Outcome]:
     """Everything that must stay the same, by name."""
-    from fixtures import FIXTURES  # of the checkout that comes after
+    from fixtures import FIXTURES  # of one checkout for both
     from tablecloak import METHODS
 
     found = {
@@ -115,9 +116,9 @@ def texts() -> dict[str, Outcome]:
 # ---------------------------------------------------------------------- both
 
 
-def started(checkout: Path, after: Path, only: str) -> subprocess.Popen[str]:
-    """A process with the package of one checkout and the fixtures of the other."""
-    path = os.pathsep.join(str(folder) for folder in (checkout / "src", after / "tests"))
+def started(checkout: Path, fixtures: Path, only: str) -> subprocess.Popen[str]:
+    """A process with the package of one checkout and the fixtures of another."""
+    path = os.pathsep.join(str(folder) for folder in (checkout / "src", fixtures / "tests"))
     words = [sys.executable, str(Path(__file__).resolve()), "--worker", only]
     return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
 
@@ -141,23 +142,31 @@ def main(
     before: Annotated[Path, typer.Argument(help="A folder with src and tests.")],
     after: Annotated[Path, typer.Argument(help="Another one.")],
     only: Annotated[str, typer.Option(help="Names with this in them.")] = "",
+    fixtures: Annotated[
+        Path | None, typer.Option(help="The folder whose tests have the fixtures: AFTER by default.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 for any difference.")] = False,
 ) -> None:
     """Print what differs."""
     before, after = before.resolve(), after.resolve()
-    processes = [started(checkout, after, only) for checkout in (before, after)]
+    given = after if fixtures is None else fixtures.resolve()
+    processes = [started(checkout, given, only) for checkout in (before, after)]
     answers = [process.communicate()[0] for process in processes]
     if any(process.returncode for process in processes):
         raise typer.Exit(2)
     old, new = (json.loads(answer) for answer in answers)
     bad = count = 0
-    for name in [*old, *(name for name in new if name not in old)]:
-        nothing = {"status": "not there"}
-        words, worse = difference(old.get(name, nothing), new.get(name, nothing))
+    both = [name for name in old if name in new]
+    for name in both:
+        words, worse = difference(old[name], new[name])
         if words:
             print(f"{'WORSE ' if worse else ''}{name}: {words}")
         count, bad = count + bool(words), bad + worse
-    print(f"{len(new)} compared, {count} differ, {bad} for the worse")
+    for where, found, other in (("before", old, new), ("after", new, old)):
+        alone = [name for name in found if name not in other]
+        if alone:
+            print(f"only {where}: {'; '.join(alone)}")
+    print(f"{len(both)} compared, {count} differ, {bad} for the worse")
     raise typer.Exit(int(bool(count if strict else bad)))
 
 

@@ -48,6 +48,39 @@ FACTS: dict[str, str] = {
     "testing": "the oracle and the generators have numbers of their own, which must not follow those of the package",
 }
 """Where upper-case numbers are facts of the outside world, not tuning; files or packages."""
+TUNED = ("analysis", "attacker", "auditing", "methods", "protection", "solvers")
+"""Packages whose calls pass settings on."""
+UNTUNED: dict[str, str] = {
+    "audit": "audits in methods are those of everyone: their effort is not a matter of the method",
+    "best_audited": "`protect` and the recipes keep the same reserve of a time limit",
+    "exposure": "its sets are those of everyone, as audits are",
+    "finished_largest_pattern": "computed once a problem, for all methods",
+    "forced_in_the_way": "an explanation in an error message",
+    "mapped": "how often a caller looks at its workers",
+    "Network": "sizes of the calls of its kernels",
+    "Run": "`protect` and the recipes keep the same reserve of a time limit",
+    "shown_values": "the decimals of what is shown: the same wherever it is computed",
+}
+"""Functions and classes that are called without their settings, and why."""
+UNTUNED_FILES: dict[str, str] = {
+    "analysis.explanation": "programs of an explanation",
+    "attacker.exact_oracle": "witnesses of constructions, a moment each",
+    "attacker.subtables": "the directions of a table, read once",
+    "auditing": "candidates of certificates and exposure sets: programs of the audit, a moment each",
+    "methods.cuts.flow_model": "the one program of suppress-three-phase",
+    "methods.feasibility": "an explanation in an error message",
+    "methods.heuristics.repair": "the margins of repaired intervals are those of what is printed",
+    "methods.mixed": "not passed down yet",
+    "methods.mixed_joint": "not passed down yet",
+    "methods.modular": "not passed down yet",
+    "methods.rounding": "the conflicts that an error names, and the reach that hiding states",
+    "methods.suppress_gauss": "not passed down yet",
+    "methods.suppress_hypercube": "not passed down yet",
+    "methods.suppress_modular": "not passed down yet",
+    "methods.suppress_three_phase": "not passed down yet",
+    "testing": "tests take the defaults",
+}
+"""Files and packages that call others without their settings, and why."""
 FORBIDDEN = (
     "somebody",
     "nobody",
@@ -85,6 +118,7 @@ HEAVY_PARTS = (
     "tablecloak.solvers",
 )
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NAMED = (*FUNCTIONS, ast.ClassDef)
 
 
 def functions_of(name: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -145,6 +179,69 @@ def _class_sizes(node: ast.ClassDef) -> dict[str, int]:
         and each.value.id == "self"
     }
     return {"methods": len(methods), "attributes": len(stored)}
+
+
+def _settings_of(node: ast.stmt) -> dict[str, int]:
+    """The parameters of a function or class with defaults that are settings, and their places."""
+    if isinstance(node, ast.ClassDef):
+        made = [each for each in node.body if isinstance(each, FUNCTIONS) and each.name == "__init__"]
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        if not made and not node.name.endswith("Settings") and node.decorator_list:  # a dataclass
+            return {
+                each.target.id: place
+                for place, each in enumerate(fields)
+                if isinstance(each.target, ast.Name) and each.value and _is_settings(each.annotation)
+            }
+        return {name: place - 1 for name, place in _settings_of(made[0]).items()} if made else {}
+    if not isinstance(node, FUNCTIONS):
+        return {}
+    given, named = [*node.args.posonlyargs, *node.args.args], node.args.kwonlyargs
+    first = len(given) - len(node.args.defaults)
+    found = {each.arg: k for k, each in enumerate(given) if k >= first and _is_settings(each.annotation)}
+    return found | {each.arg: len(given) + 99 for each in named if _is_settings(each.annotation)}
+
+
+def _is_settings(annotation: ast.expr | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id.endswith("Settings")
+
+
+def untuned_calls() -> Iterator[tuple[str, str]]:
+    """Calls without settings of functions and classes that take some: the file and what it calls."""
+    own = {
+        name: {node.name: _settings_of(node) for node in tree_of(name).body if isinstance(node, NAMED)}
+        for name in FILES
+    }
+    every = {what: taken for found in own.values() for what, taken in found.items()}
+    for name in FILES:
+        if name.partition(".")[0] not in TUNED:
+            continue
+        nodes, known = list(ast.walk(tree_of(name))), every | own[name]
+        defaults = {
+            id(each)
+            for node in nodes
+            if isinstance(node, ast.arguments)
+            for each in (*node.defaults, *node.kw_defaults)
+        }
+        for call in nodes:
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or id(call) in defaults:
+                continue
+            words = {each.arg for each in call.keywords}
+            unpacked = [isinstance(each, ast.Starred) for each in call.args]
+            for parameter, place in known.get(call.func.id, {}).items():
+                given = len(call.args) > place or (any(unpacked) and not unpacked[-1])
+                if not given and parameter not in words and None not in words:
+                    yield name, call.func.id
+
+
+def test_settings_are_passed_down() -> None:
+    """Every tuned number can be reached through the settings of the recipe that uses it."""
+    left = {
+        f"{name}: {what}"
+        for name, what in untuned_calls()
+        if what not in UNTUNED
+        and not any(name == each or name.startswith(f"{each}.") for each in UNTUNED_FILES)
+    }
+    assert not left
 
 
 def test_sizes() -> None:

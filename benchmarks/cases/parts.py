@@ -19,6 +19,7 @@ from cases import (
     models,
     modular,
     readings,
+    rebuild,
     reductions,
     rounding,
     serpell,
@@ -62,6 +63,7 @@ PARTS: dict[str, Part] = {
         *cores.PARTS,
         *kernels.PARTS,
         *start.PARTS,
+        *rebuild.PARTS,
         *small.PARTS,
     )
 }

@@ -1,28 +1,22 @@
 """What each step of suppress-optimal brings: the method without one of its steps, on a few instances.
 
-A variant has other settings, or replaces functions of the package while one run lasts (`replaced`), in the process that
-measures.
+A variant has other settings or other separators.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
-from unittest.mock import patch
-
-from scipy.sparse import csc_array
 
 from cases.base import Make, Part, exact_row, sizes
 from cases.real_data import csplib_problem
 from runner import Case, Row
 from tablecloak import METHODS, Problem, Result, protect
-from tablecloak.attacker import oracle
-from tablecloak.attacker.null_space import NullSpaceSettings, WarmDeviationProgram
-from tablecloak.methods.branch_and_cut import ExactSettings
+from tablecloak.attacker import NullSpaceSettings, OracleSettings
+from tablecloak.methods.branch_and_cut import ExactSettings, Plugins
+from tablecloak.methods.branch_and_cut.separation import Covers, ShiftedCapacity
 from tablecloak.methods.branch_and_cut.settings import (
     NO_SHIFT,
     DecompositionSettings,
@@ -31,8 +25,10 @@ from tablecloak.methods.branch_and_cut.settings import (
     RootSettings,
     TreeSettings,
 )
-from tablecloak.methods.cuts import BridgelessCuts, GapLimitSettings, capacity
-from tablecloak.methods.heuristics import NullSpaceWitnesses
+from tablecloak.methods.cuts import CapacitySettings, GapLimitSettings
+from tablecloak.methods.cuts.cut import StrengtheningSettings
+from tablecloak.methods.heuristics import ConstructionSettings, FirstPatternSettings
+from tablecloak.methods.heuristics.witnesses import WitnessSettings
 from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.testing.instances import class_problem, generator_one, three_way_class_one
 
@@ -41,39 +37,27 @@ AT_ONCE = GapLimitSettings(1e6, 2.0)
 """A gap so large that the incumbent's cost is the limit."""
 DOUBLING = GapLimitSettings(0.05, 2.0)
 UNSHIFTED = replace(TreeSettings().thorough, shifts=(NO_SHIFT,))
+NO_TABLES = NullSpaceSettings(max_table_entries=0)
+"""Warm linear programs, whatever the size of the null space."""
 ALL = "all of it"
 
 
-# ---------------------------------------------------------------------- what takes the place of a step
-
-
-def no_rows(*_: Any) -> list[Any]:
-    """No rows are found."""
-    return []
-
-
-def never(*_: Any) -> bool:
-    """It never fits."""
-    return False
-
-
-def warm_program(matrix: csc_array, _: NullSpaceSettings) -> WarmDeviationProgram:
-    """A warm linear program, whatever the size of the null space."""
-    return WarmDeviationProgram(matrix)
+def first_with(null_space: NullSpaceSettings) -> FirstPatternSettings:
+    """Constructions whose witnesses come from null spaces of these sizes."""
+    return FirstPatternSettings(
+        construction=ConstructionSettings(witnesses=WitnessSettings(null_space=null_space))
+    )
 
 
 # ---------------------------------------------------------------------- variants
-
-Change = tuple[Any, str, Any]
-"""A module, class or function, the name of something of it, and what takes its place."""
 
 
 @dataclass(frozen=True)
 class Variant:
     """What is different from the method as it is."""
 
-    changes: tuple[Change, ...] = ()
     settings: ExactSettings = field(default_factory=ExactSettings)
+    plugins: Plugins = field(default_factory=Plugins)
     engine: str = "scip"
     on_networks: bool = True
     """Whether it changes anything where the equations are those of a network."""
@@ -84,48 +68,44 @@ class Variant:
 VARIANTS: dict[str, Variant] = {
     ALL: Variant(),
     "HiGHS instead of SCIP": Variant(engine="highs"),
-    "no rows from inside points": Variant(
+    "no shifted separation points": Variant(
         settings=ExactSettings(root=RootSettings(shifts=(NO_SHIFT,)), tree=TreeSettings(thorough=UNSHIFTED))
     ),
     "no covers and roundings": Variant(
-        ((capacity, "strengthened", no_rows),), settings=ExactSettings(covers=False)
+        settings=ExactSettings(
+            covers=False, capacity=CapacitySettings(strengthening=StrengtheningSettings(0.0, 0, 0))
+        )
     ),
-    "no cuts for covers": Variant(settings=ExactSettings(covers=False), elsewhere=False),
-    "no pattern rows": Variant(((BridgelessCuts, "separate", no_rows),)),
-    "no twins": Variant(settings=ExactSettings(aggregate=False), on_networks=False),
-    "not in parts": Variant(settings=ExactSettings(decomposition=DecompositionSettings(max_rounds=0))),
+    "no separated covers": Variant(settings=ExactSettings(covers=False), elsewhere=False),
+    "no bridgeless inequalities": Variant(plugins=Plugins(separators=(ShiftedCapacity, Covers))),
+    "no aggregated variables": Variant(settings=ExactSettings(aggregate=False), on_networks=False),
+    "no decomposition": Variant(settings=ExactSettings(decomposition=DecompositionSettings(max_rounds=0))),
     "no neighbourhoods": Variant(
         settings=ExactSettings(
             neighbourhoods=NeighbourhoodSettings(early_per_percent=0.0, early_per_percent_on_networks=0.0),
             tree=TreeSettings(neighbourhoods=0),
         )
     ),
-    "no merging of patterns": Variant(
+    "no CMSA": Variant(
         settings=ExactSettings(iterated_greedy=IteratedGreedySettings(merge_period=0)), on_networks=False
     ),
-    "no searches in the tree": Variant(settings=ExactSettings(tree=TreeSettings(guided=False))),
+    "no heuristics in the tree": Variant(settings=ExactSettings(tree=TreeSettings(guided=False))),
     "linear programs instead of elimination": Variant(
-        ((oracle, "deviation_program", warm_program),), on_networks=False
+        settings=ExactSettings(
+            capacity=CapacitySettings(oracle=OracleSettings(NO_TABLES)), first=first_with(NO_TABLES)
+        ),
+        on_networks=False,
     ),
-    "no clean-up by elimination": Variant(
-        ((NullSpaceWitnesses, "fits", staticmethod(never)),), on_networks=False
+    "no elimination by null spaces": Variant(
+        settings=ExactSettings(first=first_with(NullSpaceSettings(max_entries=0))), on_networks=False
     ),
-    "guess everything at once": Variant(
+    "no gap limits": Variant(
         settings=ExactSettings(network_limits=AT_ONCE, general_limits=AT_ONCE)
     ),
-    "guesses that double": Variant(settings=ExactSettings(general_limits=DOUBLING), on_networks=False),
-    "rows only at whole points": Variant(settings=ExactSettings(tree=TreeSettings(fractional=False))),
+    "doubling gap limits": Variant(settings=ExactSettings(general_limits=DOUBLING), on_networks=False),
+    "cuts only at integral points": Variant(settings=ExactSettings(tree=TreeSettings(fractional=False))),
 }
 """By name, in the order of the page; the names are keys of `results/study.csv`."""
-
-
-@contextmanager
-def replaced(*changes: Change) -> Iterator[None]:
-    """Something else in these places while the block runs, and afterwards what was there before."""
-    with ExitStack() as stack:
-        for owner, name, other in changes:
-            stack.enter_context(patch.object(owner, name, other))
-        yield
 
 
 # ---------------------------------------------------------------------- measuring
@@ -162,11 +142,10 @@ class RootWatch:
 def solve(problem: Problem, variant: str, seconds: float) -> tuple[Result, RootWatch]:
     """A variant of suppress-optimal on a problem."""
     chosen, watch = VARIANTS[variant], RootWatch()
-    with replaced(*chosen.changes):
-        params = {"seconds": seconds, "engine": chosen.engine}
-        function = partial(suppress_optimal, settings=chosen.settings)
-        method = replace(METHODS["suppress-optimal"], function=function)
-        return protect(problem, method, params=params, progress=watch), watch
+    params = {"seconds": seconds, "engine": chosen.engine}
+    function = partial(suppress_optimal, settings=chosen.settings, plugins=chosen.plugins)
+    method = replace(METHODS["suppress-optimal"], function=function)
+    return protect(problem, method, params=params, progress=watch), watch
 
 
 def measured(make: Make, variant: str, seconds: float) -> Row:

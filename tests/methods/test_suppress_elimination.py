@@ -14,11 +14,12 @@ from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.heuristics import (
     FIRST_KEPT,
+    ConstructionSettings,
+    FirstPatternSettings,
     FlowWitnesses,
     NullSpaceWitnesses,
-    WitnessSettings,
 )
-from tablecloak.methods.heuristics.witnesses import ProgramWitnesses
+from tablecloak.methods.heuristics.witnesses import ProgramWitnesses, WitnessSettings
 from tablecloak.model import Status, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, silent
 from tablecloak.protection import protect
@@ -224,7 +225,8 @@ def test_systems_too_large_for_the_time_left_are_not_eliminated():
             problem, params=params, rng=rng, progress=silent, settings=settings
         )
 
-    slow = MODULE.EliminationRunSettings(witnesses=WitnessSettings(entries_per_second=1e-3))
+    construction = ConstructionSettings(witnesses=WitnessSettings(entries_per_second=1e-3))
+    slow = MODULE.EliminationRunSettings(first=FirstPatternSettings(construction=construction))
     assert "tableaus" in run(1000.0, MODULE.EliminationRunSettings()).engine
     result = run(1000.0, slow)
     assert "linear programs" in result.engine

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import numpy as np
 import pytest
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
+from tablecloak.attacker import NullSpaceSettings
 from tablecloak.errors import InfeasibleProblem, NotApplicable
-from tablecloak.methods import largest_pattern
+from tablecloak.methods import METHODS, largest_pattern
 from tablecloak.methods.base import HIDES_EVERYTHING
-from tablecloak.methods.heuristics import FIRST_KEPT, LpConstruction, NullSpaceWitnesses, WitnessSettings
+from tablecloak.methods.heuristics import (
+    FIRST_KEPT,
+    ConstructionSettings,
+    FirstPatternSettings,
+    LpConstruction,
+)
+from tablecloak.methods.heuristics.witnesses import WitnessSettings
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.model import Levels, Problem, Status, Suppression
 from tablecloak.progress import Deadline, silent
@@ -25,6 +34,10 @@ lp_construction = import_module("tablecloak.methods.heuristics.construction")
 def three_way(count=6):
     table = from_leaves([flat("r", 4), flat("c", 4), flat("s", 3)], leaf_values(4, 4, 3, low=1))
     return with_levels(table, smallest_leaves(table, count))
+
+
+def with_witnesses(**settings):
+    return ConstructionSettings(witnesses=WitnessSettings(**settings))
 
 
 def test_the_clean_up_never_costs_and_leaves_nothing_to_remove():
@@ -88,7 +101,11 @@ def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
     """Whenever a cost is told, the pattern that costs so much passes the audit; while one is built, none is told."""
     problem = three_way() if name == "three way" else FIXTURES[name]()
     told, searches = [], []
-    monkeypatch.setattr(NullSpaceWitnesses, "fits", lambda *_: False)  # programs, which adopt known witnesses
+    programs = FirstPatternSettings(construction=with_witnesses(null_space=NullSpaceSettings(max_entries=0)))
+    method = METHODS["suppress-greedy"]
+    method = replace(
+        method, function=partial(method.function, settings=programs)
+    )  # they adopt known witnesses
 
     class Watched(LpConstruction):
         def __init__(self, *given, **named):
@@ -106,7 +123,7 @@ def test_only_costs_of_safe_patterns_are_told(monkeypatch, name):
             assert pattern.loss(problem) == pytest.approx(incumbent)
             assert_protected(problem, pattern)
 
-    result = protect(problem, "suppress-greedy", progress=listen)
+    result = protect(problem, method, progress=listen)
     phases = [phase for phase, _ in told]
     assert "protecting levels" in phases and "eliminating redundant suppressions" in phases
     assert all(cost is None for phase, cost in told if phase == "protecting levels")
@@ -190,7 +207,7 @@ def test_without_time_for_gaussian_elimination_witnesses_come_from_linear_progra
         params=GreedyParams(seconds=60.0),
         rng=np.random.default_rng(0),
         progress=lambda *step: reported.append(step[0]),
-        settings=WitnessSettings(entries_per_second=1e-3),
+        settings=FirstPatternSettings(construction=with_witnesses(entries_per_second=1e-3)),
     )
     assert "eliminating redundant suppressions" in reported
     assert [engine.name for engine in engines] == ["linear programs"]

@@ -12,14 +12,23 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from fixtures import FIXTURES, flat, from_leaves, leaf_values, smallest_leaves, with_levels
-from tablecloak.attacker import null_space, oracle
+from tablecloak.attacker import NullSpaceSettings, OracleSettings
 from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods import METHODS, largest_pattern
 from tablecloak.methods.branch_and_cut import ExactSettings
 from tablecloak.methods.branch_and_cut.settings import SmallSettings
-from tablecloak.methods.cuts import BridgelessCuts, Cut, capacity_separator_of, next_multiple, weight_unit
+from tablecloak.methods.cuts import (
+    BridgelessCuts,
+    CapacitySettings,
+    Cut,
+    capacity_separator_of,
+    next_multiple,
+    weight_unit,
+)
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
+from tablecloak.methods.heuristics import ConstructionSettings, FirstPatternSettings
+from tablecloak.methods.heuristics.witnesses import WitnessSettings
 from tablecloak.model import (
     Dimension,
     Hierarchy,
@@ -241,10 +250,12 @@ WEIGHTS = {
 }
 
 
-def optimum_of(problem, engine, **more):
+def optimum_of(problem, engine, settings=ExactSettings(), **more):
     """The proven optimum; None if there is no pattern."""
+    method = METHODS["suppress-optimal"]
+    method = replace(method, function=partial(method.function, settings=settings))
     try:
-        result = protect(problem, "suppress-optimal", params={"engine": engine, **more})
+        result = protect(problem, method, params={"engine": engine, **more})
     except InfeasibleProblem:
         return None
     assert result.status is Status.OPTIMAL
@@ -344,11 +355,13 @@ def test_general_programs_prove_the_same_as_elimination(engine, fixture, monkeyp
     """Systems too large for elimination use a general solver; so do those on which the kernel loses its way."""
     problem = FIXTURES[fixture]()
     usual = optimum_of(problem, engine)
-    monkeypatch.setattr(
-        oracle, "deviation_program", lambda matrix, *_: null_space.WarmDeviationProgram(matrix)
+    none = NullSpaceSettings(max_table_entries=0)
+    construction = ConstructionSettings(witnesses=WitnessSettings(null_space=none))
+    settings = ExactSettings(
+        capacity=CapacitySettings(oracle=OracleSettings(none)),
+        first=FirstPatternSettings(construction=construction),
     )
-    assert optimum_of(problem, engine) == pytest.approx(usual)
-    monkeypatch.undo()
+    assert optimum_of(problem, engine, settings) == pytest.approx(usual)
     if fixture != "fifty attackers":
         monkeypatch.setattr(kernels, "farthest_deviation", lambda *_: (kernels.Ending.LOST, 0))
         assert optimum_of(problem, engine) == pytest.approx(usual)

@@ -580,7 +580,7 @@ class _Blocks:
         return dict(sorted(found.items()))
 
     def already_open(self) -> Ints:
-        """Cells that are open in the blocks made, and cells that cannot move although a level is asked of them."""
+        """Cells that are open in the blocks made, and cells that cannot move although they have a level."""
         stuck = np.flatnonzero(self.problem.sensitive & (self.label < 0))
         attackers = range(len(self.problem.attacker_names) if self.problem.has_own_levels else 1)
         asked = np.any([np.sum(self.problem.required(k, stuck), axis=0) > 0 for k in attackers], axis=0)

@@ -34,18 +34,22 @@ from tablecloak.errors import NotApplicable, check_kind, counted
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.cuts import (
     BridgelessCuts,
+    BridgelessSettings,
+    CapacitySettings,
     CoverSeparator,
     Cut,
+    CutLoopSettings,
     CutProgram,
     EquationCuts,
     NetworkSeparator,
     OneWayCuts,
+    OneWaySettings,
     SeparationRoutine,
     capacity_separator_of,
     fixing_cuts,
     rounded_up,
 )
-from tablecloak.methods.subtables import AdditiveBound
+from tablecloak.methods.subtables import AdditiveBound, SubtableSettings
 from tablecloak.model import Problem, Requirement, Suppression, open_requirements
 from tablecloak.progress import Deadline, Progress, silent
 
@@ -55,11 +59,16 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class LowerBoundSettings:
-    """How capacity cuts are separated for bounds."""
+    """How the cuts of bounds are separated, and the programs over them."""
 
     requirements_per_round: int = 200
     """Maximum number of requirements that get new capacity cuts in one round: the number of rounds against the size of
     the relaxation. Untested default."""
+    bridgeless: BridgelessSettings = BridgelessSettings()
+    one_way: OneWaySettings = OneWaySettings()
+    capacity: CapacitySettings = CapacitySettings()
+    cut_loop: CutLoopSettings = CutLoopSettings()
+    subtables: SubtableSettings = SubtableSettings()
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ class _Case:
         problem: Problem,
         seconds: float | None,
         progress: Progress,
-        settings: LowerBoundSettings = LowerBoundSettings(),
+        settings: LowerBoundSettings,
     ) -> None:
         check_kind("Bound", "problem", problem, Problem, "Make one with assess(table, rules).")
         self.start = time.perf_counter()
@@ -100,7 +109,7 @@ class _Case:
         self.problem = replace(problem, most_touched=None)
         self.allowed: Bools = largest_pattern(self.problem, progress)
         self.equations = EquationCuts(self.problem, self.allowed)
-        self.bridgeless = BridgelessCuts(self.problem, self.allowed)
+        self.bridgeless = BridgelessCuts(self.problem, self.allowed, settings=settings.bridgeless)
         self.cuts: list[Cut] = []
         self.finders: list[SeparationRoutine] = []
         self.members: AdditiveBound | None = None
@@ -126,7 +135,7 @@ class _Case:
         self.add_kelly()
         volume = self.equations.volume_cuts()
         self.cuts += [*volume, *fixing_cuts(volume)]
-        self.finders.append(OneWayCuts(self.equations).separate)
+        self.finders.append(OneWayCuts(self.equations, settings=self.settings.one_way).separate)
 
     def requirements(self) -> list[Requirement]:
         """The levels that the cells hidden anyway do not meet, and conditional ones."""
@@ -138,7 +147,7 @@ class _Case:
         requirements = self.requirements()
         if not requirements:
             return
-        separator = capacity_separator_of(self.problem, self.allowed)
+        separator = capacity_separator_of(self.problem, self.allowed, settings=self.settings.capacity)
         most = self.settings.requirements_per_round
 
         def violated(x: Floats) -> list[Cut]:
@@ -152,7 +161,8 @@ class _Case:
 
     def add_subtables(self) -> None:
         """What subsystems prove, their exact solves included."""
-        self.members = AdditiveBound(self.problem, self.allowed, self.deadline, self.progress)
+        given = self.problem, self.allowed, self.deadline, self.progress
+        self.members = AdditiveBound(*given, self.settings.subtables)
 
     def solve(self, name: str, integer: bool) -> Bound:
         """The bound by these cuts; with subsystems the cuts of the whole table are a stage of theirs."""
@@ -163,6 +173,7 @@ class _Case:
             self.finders,
             self.deadline,
             self.progress,
+            self.settings.cut_loop,
         )
         program.relaxation.add(self.cuts)
         by_members, finished = 0.0, True
@@ -184,41 +195,56 @@ class _Case:
 
 
 def kelly(
-    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+    problem: Problem,
+    *,
+    integer: bool = False,
+    seconds: float | None = None,
+    progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """Kelly, Golden & Assad (1992): isolated and bridgeless cuts only.
 
     sum_free x_i >= 1 in an equation where one sensitive cell is all that must be hidden, else sum_{i != s} x_i >= x_s.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     case.note_unused(insiders=True)
     case.add_kelly()
     return case.solve("kelly", integer)
 
 
 def carvalho_almeida(
-    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+    problem: Problem,
+    *,
+    integer: bool = False,
+    seconds: float | None = None,
+    progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """Carvalho & Almeida (2000): Kelly's cuts and volumes, sum_free c_i x_i >= r with coefficients as they are.
 
     For the outsider; equations whose total is sensitive beside other sensitive cells have no volume cut in that paper.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     case.note_unused(insiders=True)
     case.add_kelly()
     case.cuts += case.equations.volume_cuts(truncated=False, classic=True)
-    case.finders.append(OneWayCuts(case.equations, truncated=False).separate)
+    case.finders.append(OneWayCuts(case.equations, truncated=False, settings=settings.one_way).separate)
     return case.solve("carvalho_almeida", integer)
 
 
 def relaxation_p(
-    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+    problem: Problem,
+    *,
+    integer: bool = False,
+    seconds: float | None = None,
+    progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """The relaxation (P) of Carvalho & Almeida (2008): their (5) to (10), for any equations and attackers.
 
     Volume cuts are truncated, sum_free min(c_i, r) x_i >= r; a total, which may rise without limit, has coefficient r.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     case.note_unused(insiders=False)
     case.add_p()
     return case.solve("relaxation_p", integer)
@@ -231,13 +257,14 @@ def castro(
     truncated: bool = True,
     seconds: float | None = None,
     progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """Castro (2007): Kelly's cuts and, for each total with its parts, sum_i a_i x_i >= max_p (a_p + u_p).
 
     Corrected: the cut of p is left out unless u_p <= a_p, and for a total u_p <= l_p as well. It needs a table without
     negative cells and equations that are totals of parts. `truncated=False` leaves the coefficients as printed.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     case.note_unused(insiders=True)
     cuts, used, left_out = case.equations.castro_cuts(truncated=truncated)
     _check_castro(case.problem, bool(used.size))
@@ -265,38 +292,53 @@ def _check_castro(problem: Problem, holds: bool) -> None:
 
 
 def capacity(
-    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+    problem: Problem,
+    *,
+    integer: bool = False,
+    seconds: float | None = None,
+    progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """Fischetti & Salazar (2001): capacity cuts of all levels and attackers, separated, residual and truncated.
 
     As an integer program these cuts describe the problem itself: its value is the optimum.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     case.add_capacity(strengthened=False)
     return case.solve("capacity", integer)
 
 
 def subtables(
-    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+    problem: Problem,
+    *,
+    integer: bool = False,
+    seconds: float | None = None,
+    progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """The additive bound: the weights split over slices, strips and other subsystems, each of them solved exactly.
 
     sum_s opt_s(w_s) <= opt(w) where sum_s w_s <= w; the split is that of the duals of all inequalities found so far.
     Ctrl-C returns the bound that is proven by then.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     case.add_subtables()
     return case.solve("subtables", integer)
 
 
 def combined(
-    problem: Problem, *, integer: bool = False, seconds: float | None = None, progress: Progress = silent
+    problem: Problem,
+    *,
+    integer: bool = False,
+    seconds: float | None = None,
+    progress: Progress = silent,
+    settings: LowerBoundSettings = LowerBoundSettings(),
 ) -> Bound:
     """Everything together: (P), capacity cuts of all levels and attackers, covers and roundings.
 
     On non-network tables the cuts of subtables too; on networks they are those of the whole.
     """
-    case = _Case(problem, seconds, progress)
+    case = _Case(problem, seconds, progress, settings)
     if not is_network(problem):
         case.add_subtables()
     case.add_p()

@@ -15,8 +15,10 @@ from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.null_space import NullSpaceSettings
 from tablecloak.attacker.oracle import (
     LinearOracle,
+    MultiplierSettings,
     NetworkBounds,
     NetworkOracle,
+    OracleSettings,
     ProtectionCut,
     WitnessDeviation,
     cut_of_multipliers,

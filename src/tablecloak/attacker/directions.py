@@ -10,7 +10,7 @@ codes of one dimension while those of the others stay as they are. The lines of 
   transitive closure. Two bundles that meet in a cell belong to different dimensions if their lines form a grid there
   (every cell of a line of the one is in a line of the other), otherwise to one and the same (a code and its parts).
 
-What is read here is a guess at structure: subsystems made from it are valid whatever it says.
+What is read here is an estimate of the structure: subsystems made from it are valid whatever it says.
 """
 
 from __future__ import annotations

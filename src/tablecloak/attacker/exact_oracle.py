@@ -29,7 +29,7 @@ from tablecloak.attacker.presolve import Component, Reduction, reduce, working_c
 from tablecloak.attacker.tolerances import EXACT_FLOAT, SOLVER_FEASIBILITY
 from tablecloak.errors import SolverError
 from tablecloak.model import Problem, Suppression, View, deviation_bounds
-from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution
+from tablecloak.solvers import HighsSettings, LinearProgram, Outcome, SimplexOptions, Solution
 from tablecloak.solvers.graphs import Network
 
 
@@ -144,6 +144,7 @@ class ExactOracleSettings:
     """Other columns move at most this many times as far as the need, in one program after the other."""
     refinement_rounds: int = 5
     """Maximum number of rounds of refinement of one deviation."""
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass
@@ -265,6 +266,7 @@ class ExactOracle:
             cost=cost,
             rows=(-residual / scale, -residual / scale),
             options=SimplexOptions(tolerance=SOLVER_FEASIBILITY, feasible=not residual.any()),
+            settings=self.settings.highs,
         )
         self.solves += 1
         try:

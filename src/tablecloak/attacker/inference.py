@@ -71,8 +71,8 @@ class Extents:
 class Inference(Protocol):
     """Feasibility intervals of one component; cells are positions in the component.
 
-    Questions are asked in parts of a fixed size that share nothing, each through an inference of its own (`alone`), so
-    that their order does not matter and several threads can ask at the same time.
+    Requirements are settled in parts of a fixed size that share nothing, each through an inference of its own
+    (`alone`), so that their order does not matter and several threads can ask at the same time.
     """
 
     engine: str

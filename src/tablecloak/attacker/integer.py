@@ -16,12 +16,12 @@ from typing import Self
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.evidence import IntegralSystem
+from tablecloak.attacker.evidence import EvidenceSettings, IntegralSystem
 from tablecloak.attacker.inference import Extents
 from tablecloak.attacker.network import NetworkAttack
 from tablecloak.attacker.presolve import Component
 from tablecloak.errors import NotApplicable
-from tablecloak.solvers import Tick, solve_mip
+from tablecloak.solvers import HighsSettings, MipOptions, Tick, solve_mip
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class IntegerAttackSettings:
     Untested default."""
     part_size: int = 10
     """Number of cells of one part: each has up to two integer programs. Untested default."""
+    evidence: EvidenceSettings = EvidenceSettings()
+    highs: HighsSettings = HighsSettings()
 
 
 SETTINGS = IntegerAttackSettings()
@@ -70,7 +72,7 @@ class IntegerAttack:
             for side, need, upward in ((up, need_up[row], True), (down, need_down[row], False)):
                 if need > 0:
                     self.solves += 1
-                    far, deviation = _farthest(component, int(cell), upward, need)
+                    far, deviation = _farthest(component, int(cell), upward, need, self.settings.highs)
                     possible = np.isinf(far) or self._system.keeps_cells(
                         deviation.astype(np.int64), component.low, component.high
                     )
@@ -102,10 +104,12 @@ class IntegerAttack:
 
     @cached_property
     def _system(self) -> IntegralSystem:
-        return IntegralSystem(self.component.columns)
+        return IntegralSystem(self.component.columns, self.settings.evidence)
 
 
-def _farthest(component: Component, cell: int, upward: bool, enough: float) -> tuple[float, Floats]:
+def _farthest(
+    component: Component, cell: int, upward: bool, enough: float, highs: HighsSettings
+) -> tuple[float, Floats]:
     """The largest deviation of a cell in a direction, at most `enough` rounded up, and the deviations of all cells."""
     low, high = np.ceil(component.low - 1e-6), np.floor(component.high + 1e-6)
     cost, cap = np.zeros(low.size), math.ceil(enough - 1e-9) if math.isfinite(enough) else math.inf
@@ -114,6 +118,7 @@ def _farthest(component: Component, cell: int, upward: bool, enough: float) -> t
     else:
         low[cell], cost[cell] = max(low[cell], -cap), 1.0
     zero, integral = np.zeros(component.matrix.shape[0]), np.ones(low.size, dtype=bool)
-    solution = solve_mip(component.matrix, (low, high), (zero, zero), cost, integral).checked()
+    given = component.matrix, (low, high), (zero, zero), cost, integral
+    solution = solve_mip(*given, MipOptions(highs=highs)).checked()
     far = -solution.objective if math.isinf(solution.objective) else round(-solution.objective)
     return float(far), np.rint(solution.values)

@@ -17,13 +17,13 @@ from typing import Any, Self
 import numpy as np
 
 from tablecloak.arrays import Floats, Ints
-from tablecloak.attacker.evidence import Deviation, IntegralSystem, fits, stretched
-from tablecloak.attacker.exact_oracle import Evidence, ExactOracle
+from tablecloak.attacker.evidence import Deviation, EvidenceSettings, IntegralSystem, fits, stretched
+from tablecloak.attacker.exact_oracle import Evidence, ExactOracle, ExactOracleSettings
 from tablecloak.attacker.inference import Extents
 from tablecloak.attacker.presolve import Component, unfolded
 from tablecloak.attacker.tolerances import CORRECTED, MARGINS, NEGLIGIBLE
 from tablecloak.errors import SolverError
-from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, Solution, Tick, kernels
+from tablecloak.solvers import HighsSettings, LinearProgram, Outcome, SimplexOptions, Solution, Tick, kernels
 
 _END = {("kUpper", "kLower"): "kUpper", ("kLower", "kUpper"): "kLower"}
 """The bound at which a column lies, by those of its parts up and down, both from zero."""
@@ -54,6 +54,9 @@ class LinearAttackSettings:
     cap: float = 1e4
     """Maximum movement of a column, in multiples of the largest need of a program: bounds the range of its numbers,
     and what lies beyond goes to the oracle. Untested default."""
+    evidence: EvidenceSettings = EvidenceSettings()
+    exact: ExactOracleSettings = ExactOracleSettings()
+    highs: HighsSettings = HighsSettings()
 
 
 SETTINGS = LinearAttackSettings()
@@ -72,11 +75,13 @@ class LinearAttack:
     ) -> None:
         """`known` is an attack on the same cells in another box: its equations and witnesses are taken over."""
         self.component, self.settings = component, settings
-        self.system: IntegralSystem = IntegralSystem(component.columns) if known is None else known.system
+        self.system: IntegralSystem = (
+            IntegralSystem(component.columns, settings.evidence) if known is None else known.system
+        )
         self.low: Floats
         self.high: Floats
         self.low, self.high = self.system.bounds(component.low, component.high)
-        self.oracle = ExactOracle(self.system, self.low, self.high)
+        self.oracle = ExactOracle(self.system, self.low, self.high, self.settings.exact)
         self.session: LinearProgram | None = None
         self.solves = 0
         self.pools: dict[int, list[Deviation]] = {}
@@ -105,7 +110,7 @@ class LinearAttack:
     def alone(self, number: int) -> Self:
         """The same equations, the witnesses of the part, and programs of its own."""
         part = copy(self)
-        part.oracle = ExactOracle(self.system, self.low, self.high)
+        part.oracle = ExactOracle(self.system, self.low, self.high, self.settings.exact)
         part.session, part.solves, part.pools = None, 0, {0: list(self.pools.get(number, []))}
         return part
 
@@ -119,7 +124,10 @@ class LinearAttack:
         self.solves += part.solves
 
     def __getstate__(self) -> dict[str, Any]:  # programs stay where they are: another process makes its own
-        return self.__dict__ | {"session": None, "oracle": ExactOracle(self.system, self.low, self.high)}
+        return self.__dict__ | {
+            "session": None,
+            "oracle": ExactOracle(self.system, self.low, self.high, self.settings.exact),
+        }
 
     def _divided(self, power: Floats) -> list[Ints]:
         """The places of each part: chunks, and in a chunk a few powers of ten."""
@@ -149,7 +157,7 @@ class LinearAttack:
         presolve = upper.size > self.settings.presolved_columns
         if self.session is None:
             options = SimplexOptions(presolve=presolve, feasible=True)
-            self.session = LinearProgram(matrix, lower, upper, options=options)
+            self.session = LinearProgram(matrix, lower, upper, options=options, settings=self.settings.highs)
         else:
             self.session.load(matrix, lower, upper, presolve=presolve)
         return self.session
@@ -411,7 +419,13 @@ class _Push:
             while (targets := np.flatnonzero(unbounded & np.isfinite(self.side[upward].reach))).size:
                 if session is None:
                     options = SimplexOptions(feasible=True)
-                    session = LinearProgram(self.attack.system.columns, low, high, options=options)
+                    session = LinearProgram(
+                        self.attack.system.columns,
+                        low,
+                        high,
+                        options=options,
+                        settings=self.attack.settings.highs,
+                    )
                 costs = np.zeros(self.attack.system.count)
                 costs[self.group[targets]] = np.where(self.flip[targets] != upward, -1.0, 1.0)
                 session.set_objective(costs)

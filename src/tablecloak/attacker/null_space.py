@@ -25,7 +25,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker.tolerances import EQUATION_MET, PROPORTIONAL
 from tablecloak.errors import SolverError
-from tablecloak.solvers import LinearProgram, Outcome, SimplexOptions, kernels
+from tablecloak.solvers import HighsSettings, LinearProgram, Outcome, SimplexOptions, kernels
 from tablecloak.solvers.kernels import Ending
 
 
@@ -44,6 +44,7 @@ class NullSpaceSettings:
     deviation_caps: tuple[float, ...] = (1e3, np.inf)
     """Caps on the deviations of all cells, as multiples of the one required, tried in this order: small caps keep
     small deviations out of the noise of large ones; the last one is no limit. Untested default."""
+    highs: HighsSettings = HighsSettings()
 
 
 class DeviationProgram(Protocol):
@@ -72,23 +73,24 @@ def deviation_program(
     rows, columns = matrix.shape
     least = max(columns - rows, 0)  # degrees of freedom that equations cannot take away
     if rows * columns > settings.max_entries or least * columns > settings.max_table_entries:
-        return WarmDeviationProgram(matrix)
+        return WarmDeviationProgram(matrix, settings.highs)
     program = NullSpaceProgram(matrix, settings)
-    return (
-        program if program.degrees * columns <= settings.max_table_entries else WarmDeviationProgram(matrix)
-    )
+    if program.degrees * columns <= settings.max_table_entries:
+        return program
+    return WarmDeviationProgram(matrix, settings.highs)
 
 
 class WarmDeviationProgram:
     """A general linear program that stays warm from cell to cell."""
 
-    def __init__(self, matrix: csc_array) -> None:
-        self._matrix = matrix
+    def __init__(self, matrix: csc_array, highs: HighsSettings = HighsSettings()) -> None:
+        self._matrix, self._highs = matrix, highs
         self.value = np.zeros(matrix.shape[1])
 
     def set_bounds(self, low: Floats, high: Floats) -> None:
         self._low, self._high = low, high
-        self._session = LinearProgram(self._matrix, low, high, options=SimplexOptions(feasible=True))
+        options = SimplexOptions(feasible=True)
+        self._session = LinearProgram(self._matrix, low, high, options=options, settings=self._highs)
         self.value = np.zeros(self._matrix.shape[1])
 
     def reach(self, cell: int, upward: bool, enough: float) -> float:
@@ -184,7 +186,7 @@ class NullSpaceProgram:
                 return enough if ended == Ending.MET else abs(float(self.value[cell]))
             self._restart()
             self.value = np.zeros(self.count)
-        self._rescue = WarmDeviationProgram(self._matrix)
+        self._rescue = WarmDeviationProgram(self._matrix, self.settings.highs)
         self._rescue.set_bounds(low, high)
         reached = min(self._rescue.reach(cell, upward, enough), enough)
         self.value = self._rescue.value

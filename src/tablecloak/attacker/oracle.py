@@ -70,6 +70,18 @@ class Fractions(NamedTuple):
     denominator: float
 
 
+@dataclass(frozen=True)
+class OracleSettings:
+    """Sizes of the attackers' programs and flows, and the multipliers of their cuts."""
+
+    null_space: NullSpaceSettings = NullSpaceSettings()
+    multipliers: MultiplierSettings = MultiplierSettings()
+    cuts_per_batch: int = 500
+    """Maximum number of minimum cuts that become protection cuts at once: memory against calls. Untested default."""
+    flows_per_check: int = 4096
+    """Maximum number of flows between two deadline checks. Untested default."""
+
+
 def simplified(multipliers: Floats, settings: MultiplierSettings = MultiplierSettings()) -> Fractions:
     """Fractions of small numbers near these multipliers, with one denominator."""
     common = settings.common
@@ -166,7 +178,7 @@ class WitnessDeviation(NamedTuple):
 class LinearOracle:
     """Linear programs over the cells of a support, in units that the caller chooses."""
 
-    def __init__(self, table: Table, settings: NullSpaceSettings = NullSpaceSettings()) -> None:
+    def __init__(self, table: Table, settings: OracleSettings = OracleSettings()) -> None:
         self._columns, self._rows = working_columns(table), csr_array(working_equations(table))
         self._settings = settings
         self._last_violated: dict[Requirement, int] = {}
@@ -176,7 +188,7 @@ class LinearOracle:
         """Only these cells deviate from now on (sorted)."""
         matrix = self._columns[:, cells]
         self._cells, self._equations = cells, np.unique(matrix.indices).astype(np.int64)
-        self._program = deviation_program(without_empty_rows(csc_array(matrix)), self._settings)
+        self._program = deviation_program(without_empty_rows(csc_array(matrix)), self._settings.null_space)
         self._supports += 1
 
     def set_bounds(self, down: Floats, up: Floats) -> None:
@@ -206,7 +218,10 @@ class LinearOracle:
             return found
         self._last_violated[requirement] = self._supports
         return cut_of_multipliers(
-            self._rows, requirement, [(upward, self._equations, y) for upward, y in multipliers]
+            self._rows,
+            requirement,
+            [(upward, self._equations, y) for upward, y in multipliers],
+            self._settings.multipliers,
         )
 
     def witness(
@@ -234,11 +249,14 @@ class LinearOracle:
 
 
 def cut_of_multipliers(
-    rows: csr_array, requirement: Requirement, directions: Sequence[tuple[bool, Ints, Floats]]
+    rows: csr_array,
+    requirement: Requirement,
+    directions: Sequence[tuple[bool, Ints, Floats]],
+    settings: MultiplierSettings = MultiplierSettings(),
 ) -> ProtectionCut:
     """The cut of multipliers of some equations for each direction; any are valid, so simple ones nearby are taken."""
     parts = [
-        combination(rows, equations, simplified(y), requirement.cell, upward)
+        combination(rows, equations, simplified(y, settings), requirement.cell, upward)
         for upward, equations, y in directions
     ]
     return ProtectionCut.of(requirement, parts)
@@ -258,20 +276,10 @@ class NetworkBounds(NamedTuple):
     """To what extent each cell of the support may deviate, from 0 to 1."""
 
 
-@dataclass(frozen=True)
-class NetworkOracleSettings:
-    """Sizes of the batches in which flows are computed."""
-
-    cuts_per_batch: int = 500
-    """Maximum number of minimum cuts that become protection cuts at once: memory against calls. Untested default."""
-    flows_per_check: int = 4096
-    """Maximum number of flows between two deadline checks. Untested default."""
-
-
 class NetworkOracle:
     """Maximum flows through the network of the cells, and the minimum cuts nearest to source and sink."""
 
-    def __init__(self, problem: Problem, settings: NetworkOracleSettings = NetworkOracleSettings()) -> None:
+    def __init__(self, problem: Problem, settings: OracleSettings = OracleSettings()) -> None:
         self.graph, self.settings = CellNetwork(problem), settings
         graph = self.graph
         cells = np.arange(graph.tail.size)

@@ -58,11 +58,11 @@ class AuditSettings:
     """In a verdict on a component of more cells no program is solved for a cell that its own bounds prove open: it
     stays open whatever its reach. In smaller ones it is, so that shortfalls are exact. Benchmark part `limits`."""
     task_work: int = 1_000
-    """Parts of questions are asked together until they have this much work: cells of components with linear programs,
+    """Parts are settled together until they have this much work: cells of components with linear programs,
     questions about networks. Less keeps more workers busy, more saves their answers. Untested default."""
     attackers_together: int = 8
-    """Maximum number of insiders whose questions are asked together; each takes memory for two bounds a cell. Untested
-    default."""
+    """Maximum number of insiders whose requirements are settled together; each takes memory for two bounds a cell.
+    Untested default."""
     hypercubes: HypercubeSettings = field(default_factory=HypercubeSettings)
     """Hypercubes as witnesses on large grids."""
     linear: LinearAttackSettings = field(default_factory=LinearAttackSettings)

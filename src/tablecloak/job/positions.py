@@ -1,6 +1,6 @@
 """Where the keys of a TOML file stand: the parser of the standard library does not tell.
 
-Read loosely: the file is known to be valid TOML, only the lines are asked for. A key path reads
+Read loosely: the file is known to be valid TOML, only the lines are needed. A key path reads
 ``rule[2].p``: the key p of the second ``[[rule]]``.
 """
 

@@ -89,6 +89,7 @@ def interval_combined(
     params: CombinedParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: IntervalSettings = IntervalSettings(),
 ) -> Proposal:
     """The cheapest safe intervals under both prices, proven before they are blurred."""
     check_blur(
@@ -101,7 +102,7 @@ def interval_combined(
             **dict.fromkeys(wrong_words(params), True),
         },
     )
-    run, strategy = Run(params.seconds), choose_strategy(problem)
+    run, strategy = Run(params.seconds), choose_strategy(problem, settings)
     found = optimised_and_blurred(problem, CheapestIntervals(params, strategy, progress), params, rng, run)
     paid = _touch(problem, params) * float(problem.weights[problem.sensitive].sum())
     paid += problem.applied_prices.touching(problem.sensitive)
@@ -170,11 +171,12 @@ class CheapestIntervals(IntervalOptimiser):
         conditional = conditional_requirements(problem, allowed & ~problem.must_hide)
         required = all_requirements(problem), conditional
         cuts: list[ProtectionCut] = []
-        compact, settings = self.params.model == "first", self.strategy.settings.cutting_plane
+        compact, settings = self.params.model == "first", self.strategy.settings
         if compact:
-            solution = solve_compact_model(problem, formulation, *required, deadline.left)
+            solution = solve_compact_model(problem, formulation, *required, deadline.left, settings.compact)
         else:
-            model = CuttingPlaneModel(problem, formulation, *required, deadline, self.progress, settings)
+            given = problem, formulation, *required, deadline, self.progress
+            model = CuttingPlaneModel(*given, settings.cutting_plane)
             with deadline.stoppable():
                 if self.strategy.slope_scaling:
                     self._prepare(problem, model, allowed)
@@ -194,7 +196,7 @@ class CheapestIntervals(IntervalOptimiser):
             required,
             deadline,
             known=None if compact else cuts,
-            settings=settings,
+            settings=(settings.cutting_plane, settings.compact),
         )
         return solution, cuts
 

@@ -86,10 +86,11 @@ def interval_partial(
     params: PartialParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: IntervalSettings = IntervalSettings(),
 ) -> Proposal:
     """The narrowest safe intervals, proven; what is printed is made for levels that chance made larger."""
     _check(problem, params)
-    run, strategy = Run(params.seconds), choose_strategy(problem)
+    run, strategy = Run(params.seconds), choose_strategy(problem, settings)
     found = optimised_and_blurred(problem, NarrowestIntervals(params, strategy, progress), params, rng, run)
     plain, bound = params.up == params.down == 1.0, max(0.0, found.optimum.solution.bound)
     cost = found.optimum.intervals.loss(problem)
@@ -159,20 +160,22 @@ class NarrowestIntervals(IntervalOptimiser):
     ) -> tuple[ModelSolution, list[ProtectionCut]]:
         """The optimum, or the state of the model when most of the time is up: the rest is for repair."""
         settings = self.strategy.settings
+        models = settings.cutting_plane, settings.compact
         required: tuple[list[Requirement], list[Requirement]] = all_requirements(problem), []
         within = deadline.share(1 - settings.repair_share)
         if self.params.model == "first":
-            solution = solve_compact_model(problem, formulation, *required, within.left)
-            return without_ties(problem, formulation, solution, required, within, known=None), []
+            solution = solve_compact_model(problem, formulation, *required, within.left, settings.compact)
+            return without_ties(
+                problem, formulation, solution, required, within, known=None, settings=models
+            ), []
         prices = self._prices(problem).only(~hidden_by_mark(problem))
-        initial = initial_protection_cuts(problem, prices.up, prices.down, required[0], within)
+        tuned = settings.cutting_plane.separation.engines.local_start
+        initial = initial_protection_cuts(problem, prices.up, prices.down, required[0], within, tuned)
         model = CuttingPlaneModel(
             problem, formulation, *required, within, self.progress, settings.cutting_plane
         )
         solution, cuts = model.solve([*known, *initial]), model.tight_cuts()
-        solution = without_ties(
-            problem, formulation, solution, required, within, known=cuts, settings=settings.cutting_plane
-        )
+        solution = without_ties(problem, formulation, solution, required, within, known=cuts, settings=models)
         return solution, cuts
 
     def _prices(self, problem: Problem) -> Prices:

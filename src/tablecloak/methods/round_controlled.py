@@ -161,14 +161,23 @@ class _RoundingSearch:
         self, shown: ShownFormulation, levels: list[Requirement], widths: list[Requirement]
     ) -> ModelSolution:
         """The optimum by the model that the parameters name."""
-        problem, deadline = self.problem, self.deadline
+        problem, deadline, settings = self.problem, self.deadline, self.settings
         required, compact = (levels, widths), self.params.model == "first"
         if compact:
-            found = solve_compact_model(problem, shown.formulation, *required, deadline.left)
+            found = solve_compact_model(
+                problem, shown.formulation, *required, deadline.left, settings.compact
+            )
         else:
-            found = CuttingPlaneModel(problem, shown.formulation, *required, deadline, self.progress).solve()
+            given = problem, shown.formulation, *required, deadline, self.progress
+            found = CuttingPlaneModel(*given, settings.cutting_plane).solve()
         return without_ties(
-            problem, shown.formulation, found, required, deadline, known=None if compact else ()
+            problem,
+            shown.formulation,
+            found,
+            required,
+            deadline,
+            known=None if compact else (),
+            settings=(settings.cutting_plane, settings.compact),
         )
 
     def _proposal(self, shown: ShownFormulation, solution: ModelSolution, steps: int) -> Proposal:

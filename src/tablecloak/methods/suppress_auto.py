@@ -36,15 +36,22 @@ from tablecloak.attacker import is_network, structure_of
 from tablecloak.auditing import audit
 from tablecloak.errors import NotApplicable
 from tablecloak.methods.base import HIDES_EVERYTHING, MethodFunction, Proposal, Run, complementary_cost
-from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, Start, check_parameters
+from tablecloak.methods.branch_and_cut import (
+    BranchAndCut,
+    ExactParams,
+    ExactSettings,
+    Start,
+    check_parameters,
+)
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import (
     CubeSearch,
+    FirstPatternSettings,
     LpConstruction,
     OneByOneParams,
     QuickPattern,
 )
-from tablecloak.methods.subtables import AdditiveBound
+from tablecloak.methods.subtables import AdditiveBound, SubtableSettings
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
 from tablecloak.methods.suppress_kelly_lp import KellyLpParams, suppress_kelly_lp
 from tablecloak.methods.suppress_network_flow import NetworkFlowParams, suppress_network_flow
@@ -109,6 +116,10 @@ class AutoSettings:
     subtables."""
     unlimited_seconds: float = 600.0
     """What counts as the time if there is no limit. Untested default."""
+    first: FirstPatternSettings = FirstPatternSettings()
+    """Hypercubes, deviations, and the construction that adds to them."""
+    subtables: SubtableSettings = SubtableSettings()
+    exact: ExactSettings = ExactSettings()
 
 
 @dataclass(frozen=True)
@@ -242,7 +253,7 @@ def suppress_auto(
         fast.run()
     bound = 0.0
     if reserved > 0.0 and fast.best is not None and not run.deadline.passed():
-        bound = _bound_by_subtables(problem, fast, run.deadline, reserved, report)
+        bound = _bound_by_subtables(problem, fast, run.deadline, reserved, report, settings.subtables)
     late = run.deadline.passed()
     if fast.best is not None and (late or not choose_strategy(problem, fast.seconds_left, settings).exact):
         status = run.status(fast.best.status)
@@ -258,7 +269,7 @@ def suppress_auto(
             notes=(HIDES_EVERYTHING,),
         )
     hidden = None if fast.best is None else fast.best.pattern.touched(problem)
-    found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others, run)).run()
+    found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others, run), settings.exact).run()
     found = replace(found, counters={**fast.tried, **found.counters})
     return _with_advice(_with_bound(found, problem, bound))
 
@@ -270,11 +281,16 @@ def _has_subtables(problem: Problem, run: Run, settings: AutoSettings) -> bool:
 
 
 def _bound_by_subtables(
-    problem: Problem, fast: FastMethods, deadline: Deadline, seconds: float, report: Progress
+    problem: Problem,
+    fast: FastMethods,
+    deadline: Deadline,
+    seconds: float,
+    report: Progress,
+    settings: SubtableSettings,
 ) -> float:
     """What subtables prove in this number of seconds, at most until the deadline."""
     within = deadline.share(min(1.0, seconds / deadline.left))
-    bound = AdditiveBound(replace(problem, most_touched=None), fast.allowed, within, report)
+    bound = AdditiveBound(replace(problem, most_touched=None), fast.allowed, within, report, settings)
     bound.solve()
     fast.tried["bound by subtables"] = bound.value
     return bound.value
@@ -358,7 +374,9 @@ class FastMethods:
         limited, too_long = self.deadline.moment is not None, expected > 1.0
         within = self.deadline.share(settings.later_share)
         rng = self.rng.spawn(1)[0]  # other methods find the same as without this one
-        search = CubeSearch(problem, self.allowed, self.requirements, rng, self.progress, within)
+        search = CubeSearch(
+            problem, self.allowed, self.requirements, rng, self.progress, within, settings.first.cubes
+        )
         hidden: Bools | None = None
         with self.deadline.stoppable():
             search.build()
@@ -408,7 +426,8 @@ class FastMethods:
         self._adopt("hypercubes", hidden, self.deadline, {"exchanges": search.exchanged})
 
     def _quick(self, within: Deadline) -> QuickPattern:
-        return QuickPattern(self.problem, self.allowed, self.requirements, self.progress, within)
+        given = self.problem, self.allowed, self.requirements, self.progress, within
+        return QuickPattern(*given, self.settings.first)
 
     def _adopt(self, name: str, hidden: Bools, within: Deadline, counters: Mapping[str, float]) -> None:
         """Report a pattern, and keep it if it is the cheapest so far."""
@@ -440,9 +459,8 @@ class FastMethods:
             return search.hidden
         if within.moment is not None:
             return self._quick(self.deadline).by_deviations((search.hidden, search.unmet))
-        rest = LpConstruction(
-            self.problem, self.allowed, self.progress, within, start=search.hidden, met=self.requirements
-        )
+        given, tuned = (self.problem, self.allowed, self.progress, within), self.settings.first.construction
+        rest = LpConstruction(*given, start=search.hidden, met=self.requirements, settings=tuned)
         rest.construct()
         return rest.hidden if rest.complete else None
 

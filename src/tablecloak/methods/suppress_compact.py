@@ -37,7 +37,7 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, NotApplicable, SolverError
 from tablecloak.methods.base import HIDES_EVERYTHING, Proposal, Run, complementary_cost
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics import FIRST_KEPT, first_pattern
+from tablecloak.methods.heuristics import FIRST_KEPT, FirstPatternSettings, first_pattern
 from tablecloak.model import (
     Problem,
     Requirement,
@@ -48,7 +48,15 @@ from tablecloak.model import (
     unmet_requirements,
 )
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers import MIP_ABSOLUTE_GAP, OPTIMALITY, MipOptions, Outcome, Solution, solve_mip
+from tablecloak.solvers import (
+    MIP_ABSOLUTE_GAP,
+    OPTIMALITY,
+    HighsSettings,
+    MipOptions,
+    Outcome,
+    Solution,
+    solve_mip,
+)
 
 UNSETTLED = (
     "the integer program has no solution that the audit accepts although safe patterns exist: the numbers are too far "
@@ -81,9 +89,9 @@ class CompactSettings:
     finer: float = 0.1
     """The program is solved again if the best pattern costs less than this share of the largest weight in it: more
     programs, against a gap of the solver (1e-9 of that weight) that is seen in the cost. Untested default."""
-
-
-SETTINGS = CompactSettings()
+    first: FirstPatternSettings = FirstPatternSettings()
+    """The quick pattern that the programs begin with."""
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def suppress_compact(
     params: CompactParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: CompactSettings = SETTINGS,
+    settings: CompactSettings = CompactSettings(),
 ) -> Proposal:
     """The cheapest pattern, proven, or the best found with its bound when the time is up."""
     run = Run(params.seconds)
@@ -130,7 +138,7 @@ def suppress_compact(
     progress("integer program", 0, 1)
     first = None
     with run.stoppable():
-        first = first_pattern(problem, allowed, requirements, progress, run.deadline)
+        first = first_pattern(problem, allowed, requirements, progress, run.deadline, settings.first)
         if run.deadline.left < search.model.matrix.nnz / settings.nonzeros_a_second:
             found = _proposal(problem, allowed, first, search, run)
             return replace(found, notes=(*found.notes, TOO_LARGE))
@@ -165,7 +173,7 @@ class _CompactSearch:
         """What the best pattern costs at the beginning of the last program: cells that weigh more are published."""
 
     def _model(self, demand: float = 1.0) -> _Model:
-        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand, self.settings.root_share)
+        return _Model(self.problem, self.allowed, self.blocks, self.reach, demand, self.settings)
 
     @property
     def cost(self) -> float:
@@ -283,10 +291,10 @@ class _Model:
         blocks: list[_LevelBlock],
         reach: float,
         demand: float,
-        root_share: float | None,
+        settings: CompactSettings,
     ) -> None:
         self.problem, self.blocks, self.reach, self.demand = problem, blocks, reach, demand
-        self.root_share = root_share
+        self.settings = settings
         self.cut, self.least_bound = False, math.inf
         """Whether `reach` (not that of networks) is less than some bound; the least bound in levels above zero."""
         self.cells = np.flatnonzero(allowed)
@@ -363,6 +371,8 @@ class _Model:
         cost = np.zeros(width)
         cost[:size] = np.where(weights <= limit, weights / unit, 0.0)
         integral = np.arange(width) < size
-        options, stop = MipOptions(seconds=deadline.left, root_share=self.root_share), deadline.stoppable
-        found = solve_mip(self.matrix, (low, high), self.rows, cost, integral, options, stop).checked()
+        settings = self.settings
+        options = MipOptions(seconds=deadline.left, root_share=settings.root_share, highs=settings.highs)
+        given = self.matrix, (low, high), self.rows, cost, integral, options
+        found = solve_mip(*given, deadline.stoppable).checked()
         return replace(found, objective=found.objective * unit, bound=found.bound * unit)

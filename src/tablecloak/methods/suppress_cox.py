@@ -37,6 +37,7 @@ from tablecloak.methods.heuristics import (
     OneByOneParams,
     Own,
     Requests,
+    SequentialSettings,
     Terrain,
     one_by_one,
     positive_weights,
@@ -59,6 +60,7 @@ def suppress_cox(
     params: CoxParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: SequentialSettings = SequentialSettings(),
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
     params.check()
@@ -71,7 +73,7 @@ def suppress_cox(
     def build(requests: Requests) -> Own:
         return _Cox(requests, params).run()
 
-    return one_by_one(problem, params, rng, progress, build, "unit flows")
+    return one_by_one(problem, params, rng, progress, build, "unit flows", settings)
 
 
 class _Cox:

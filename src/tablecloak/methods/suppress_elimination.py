@@ -29,7 +29,10 @@ from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound, without_incumbent
 from tablecloak.methods.cuts import (
     BridgelessCuts,
+    BridgelessSettings,
+    CapacitySettings,
     Cut,
+    CutLoopSettings,
     CutProgram,
     EquationCuts,
     capacity_separator_of,
@@ -38,9 +41,9 @@ from tablecloak.methods.cuts import (
 from tablecloak.methods.heuristics import (
     FIRST_KEPT,
     Elimination,
+    FirstPatternSettings,
     SafeAttempt,
     SuppressionRun,
-    WitnessSettings,
     by_decreasing_level,
     construction_of,
     engine_of,
@@ -53,7 +56,7 @@ from tablecloak.solvers import watched
 
 @dataclass(frozen=True)
 class EliminationRunSettings:
-    """Work of the program that guides the order, and sizes of the witness engines."""
+    """Work of the program that guides the order, and of the elimination."""
 
     requirements_per_round: int = 200
     """Maximum number of requirements with new capacity cuts in a round of the guiding program. Untested default."""
@@ -62,8 +65,12 @@ class EliminationRunSettings:
     default."""
     guiding_share: float = 0.5
     """Share of the time left for the guiding program; the rest is for the elimination. Untested default."""
-    witnesses: WitnessSettings = WitnessSettings()
-    """Sizes of the witness engines."""
+    capacity: CapacitySettings = CapacitySettings()
+    bridgeless: BridgelessSettings = BridgelessSettings()
+    guiding: CutLoopSettings = CutLoopSettings()
+    """The guiding program."""
+    first: FirstPatternSettings = FirstPatternSettings()
+    """The quick pattern; its settings of constructions and their witnesses are those of the elimination too."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def suppress_elimination(
     faults = [*wrong_words(params), *(["starts must be at least 1"] if params.starts < 1 else [])]
     if faults:
         raise InputError("Method parameters", faults)
-    run = SuppressionRun(problem, params.seconds, progress)
+    run = SuppressionRun(problem, params.seconds, progress, settings.first)
     case = _Attempts(run, params, settings)
     best: SafeAttempt | None = None
     with (
@@ -171,19 +178,18 @@ class _Attempts:
 
     def _relaxed(self) -> Floats:
         """To what extent a linear program hides each cell: bridgeless, volume and capacity cuts."""
-        problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
-        patterns, lines = BridgelessCuts(problem, self.run.allowed), EquationCuts(problem, self.run.allowed)
-        separator = capacity_separator_of(problem, self.run.allowed)
-        deadline = self.deadline.share(self.settings.guiding_share)
+        problem, free, settings = self.problem, self.run.allowed & ~self.problem.must_hide, self.settings
+        patterns = BridgelessCuts(problem, self.run.allowed, settings=settings.bridgeless)
+        lines = EquationCuts(problem, self.run.allowed)
+        separator = capacity_separator_of(problem, self.run.allowed, settings=settings.capacity)
+        deadline = self.deadline.share(settings.guiding_share)
 
         def separate(x: Floats) -> list[Cut]:
-            return separator.separate(
-                x, self.every, most=self.settings.requirements_per_round, deadline=deadline
-            )
+            return separator.separate(x, self.every, most=settings.requirements_per_round, deadline=deadline)
 
-        start, volume = patterns.cheapest(self.settings.first_columns), lines.volume_cuts()
+        start, volume = patterns.cheapest(settings.first_columns), lines.volume_cuts()
         finders = [patterns.separate, *([separate] if self.every else [])]
-        program = CutProgram(problem.weights, free, start, finders, deadline, self.progress)
+        program = CutProgram(problem.weights, free, start, finders, deadline, self.progress, settings.guiding)
         program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         program.solve_relaxation()
         self.bound = program.rounded
@@ -193,7 +199,8 @@ class _Attempts:
         """One elimination, and the repair of the requirements that it did not keep."""
         problem, requirements, allowed = self.problem, by_decreasing_level(self.kept), self.run.allowed
         progress = self.progress if self.params.levels == "all" else without_incumbent(self.progress)
-        engine = engine_of(problem, requirements, allowed, self.deadline, self.settings.witnesses)
+        tuned = self.settings.first.construction.witnesses
+        engine = engine_of(problem, requirements, allowed, self.deadline, tuned)
         self.elimination = Elimination(problem, requirements, allowed, engine, self.deadline, progress)
         self.elimination.run(order)
         return self.finished()
@@ -227,7 +234,9 @@ class _Attempts:
     def _repaired(self, hidden: Bools) -> Bools | None:
         """The pattern with all requirements met and redundant suppressions eliminated again. None: not in time."""
         given = self.problem, self.run.allowed, self.progress, self.deadline, self.every
-        repaired = construction_of(*given, start=hidden, met=self.every)
+        repaired = construction_of(
+            *given, start=hidden, met=self.every, settings=self.settings.first.construction
+        )
         repaired.construct()
         if not repaired.complete:
             return None

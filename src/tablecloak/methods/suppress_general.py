@@ -31,6 +31,7 @@ from tablecloak.methods.heuristics import (
     OneByOneParams,
     Own,
     Requests,
+    SequentialSettings,
     Terrain,
     one_by_one,
     positive_weights,
@@ -50,6 +51,7 @@ def suppress_general(
     params: GeneralParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: SequentialSettings = SequentialSettings(),
 ) -> Proposal:
     """An audited suppression of a table that is a network, without a bound on the number of touched cells."""
     refuse_non_network(
@@ -57,7 +59,7 @@ def suppress_general(
         "suppress-general looks for cycles of cells",
         ["suppress-kelly-lp", "suppress-greedy", "suppress-optimal", "suppress-compact"],
     )
-    return one_by_one(problem, params, rng, progress, _build, "shortest paths")
+    return one_by_one(problem, params, rng, progress, _build, "shortest paths", settings)
 
 
 def _build(requests: Requests) -> Own:

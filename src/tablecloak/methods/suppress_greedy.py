@@ -23,9 +23,9 @@ import numpy as np
 from tablecloak.attacker import structure_of
 from tablecloak.methods.base import Proposal, refuse_touched_bound
 from tablecloak.methods.heuristics import (
+    FirstPatternSettings,
     LpConstruction,
     SuppressionRun,
-    WitnessSettings,
 )
 from tablecloak.model import Problem, Status, Suppression
 from tablecloak.progress import Progress
@@ -50,17 +50,18 @@ def suppress_greedy(
     params: GreedyParams,
     rng: np.random.Generator,
     progress: Progress,
-    settings: WitnessSettings = WitnessSettings(),
+    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Proposal:
     """An audited suppression on every feasible problem without a bound on the number of touched cells."""
     refuse_touched_bound(problem, "suppress-greedy", ["suppress-compact"])
-    run = SuppressionRun(problem, params.seconds, progress)
-    search = LpConstruction(problem, run.allowed, progress, run.deadline, reweight=params.reweight)
+    run = SuppressionRun(problem, params.seconds, progress, settings)
+    given, tuned = (problem, run.allowed, progress, run.deadline), settings.construction
+    search = LpConstruction(*given, reweight=params.reweight, settings=tuned)
     with run.stoppable():
         run.prepare()
         search.construct()
         if params.clean_up and not run.deadline.passed():
-            search.eliminate_redundant(settings)
+            search.eliminate_redundant()
     hidden, note = run.fallback
     return Proposal(
         Suppression.copy_of(search.hidden if search.complete else hidden),

@@ -26,7 +26,15 @@ from typing import Literal
 import numpy as np
 
 from tablecloak.methods.base import Proposal, refuse_non_network
-from tablecloak.methods.heuristics import FlowSteps, OneByOneParams, Own, Requests, Terrain, one_by_one
+from tablecloak.methods.heuristics import (
+    FlowSteps,
+    OneByOneParams,
+    Own,
+    Requests,
+    SequentialSettings,
+    Terrain,
+    one_by_one,
+)
 from tablecloak.model import Problem
 from tablecloak.progress import Progress
 
@@ -45,6 +53,7 @@ def suppress_kelly(
     params: KellyParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: SequentialSettings = SequentialSettings(),
 ) -> Proposal:
     """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()
@@ -57,7 +66,7 @@ def suppress_kelly(
     def build(requests: Requests) -> Own:
         return _kelly(requests, each_side=params.sides == "each")
 
-    return one_by_one(problem, params, rng, progress, build, "combined network flows")
+    return one_by_one(problem, params, rng, progress, build, "combined network flows", settings)
 
 
 def _kelly(requests: Requests, *, each_side: bool) -> Own:

@@ -38,6 +38,7 @@ from tablecloak.methods.heuristics import (
     Own,
     Requests,
     RequirementQueue,
+    SequentialSettings,
     Witness,
     met_by,
     one_by_one,
@@ -59,6 +60,8 @@ class KellyLpSettings:
     least_cost_share: float = 1e-7
     """Costs are passed in units of the median one, or of this share of the largest: a solver takes smaller ones for
     noise. Untested default."""
+    sequential: SequentialSettings = SequentialSettings()
+    """The steps around the paper's algorithm."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def suppress_kelly_lp(
     def build(requests: Requests) -> Own:
         return _Kelly(requests, params, settings).run()
 
-    return one_by_one(problem, params, rng, progress, build, "linear programs")
+    return one_by_one(problem, params, rng, progress, build, "linear programs", settings.sequential)
 
 
 class _Kelly:

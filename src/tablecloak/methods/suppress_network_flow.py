@@ -45,6 +45,7 @@ from tablecloak.methods.heuristics import (
     Programs,
     ProgramSteps,
     Requests,
+    SequentialSettings,
     Steps,
     Terrain,
     one_by_one,
@@ -76,6 +77,7 @@ def suppress_network_flow(
     params: NetworkFlowParams,
     rng: np.random.Generator,
     progress: Progress,
+    settings: SequentialSettings = SequentialSettings(),
 ) -> Proposal:
     """The heuristic's pattern, repaired and without redundant suppressions."""
     params.check()
@@ -95,7 +97,11 @@ def suppress_network_flow(
             work = _Cycles(terrain, FlowSteps(terrain, requests), params)
         else:
             steps: Steps = (
-                FlowSteps(terrain, requests) if network else ProgramSteps(terrain, requests, params.programs)
+                FlowSteps(terrain, requests)
+                if network
+                else ProgramSteps(
+                    terrain, requests, params.programs, settings.first.construction.deviation.highs
+                )
             )
             work = _Flows(terrain, steps, params)
         for cell, lower, upper, _ in requests.in_turn(requests.levels, "protecting levels", every=16):
@@ -104,9 +110,8 @@ def suppress_network_flow(
         cost = float(problem.weights[hidden].sum())
         return Own(hidden, {**work.steps.counters, **work.counters, "own cost with sensitive": cost})
 
-    return one_by_one(
-        problem, params, rng, progress, build, "network flows" if network else "linear programs"
-    )
+    engine = "network flows" if network else "linear programs"
+    return one_by_one(problem, params, rng, progress, build, engine, settings)
 
 
 class _Books:

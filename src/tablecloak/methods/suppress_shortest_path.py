@@ -25,9 +25,9 @@ Corrected against the paper:
   share no cell add up, others count with their maximum.
 - Line 13 shows cells again, but leaves the protection that other cells had from them. Here it is taken back too.
 - Lines 16 to 19 name the levels the wrong way round.
-- Room is that of the outsider's box, a_i down and infinite up only where nothing but a_i >= 0 is known.
+- Capacities are those of the outsider's box, a_i down and infinite up only where nothing but a_i >= 0 is known.
 
-The paper's two wishes are here: cells of single contributors that do not protect each other (`singletons`), and a
+The paper's two wishes are here: cells of single contributors that do not protect each other (`singletons`), and an
 elimination by shortest paths only (`trim`).
 
 Reference: Castro (2007), A shortest-paths heuristic for statistical data protection in positive tables, INFORMS Journal
@@ -47,6 +47,7 @@ from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network, without_incumbent
 from tablecloak.methods.heuristics import (
     DeviationFinder,
+    DeviationSettings,
     Elimination,
     OneByOneParams,
     Own,
@@ -103,7 +104,7 @@ def suppress_shortest_path(
         )
 
     def build(requests: Requests) -> Own:
-        return _Heuristic(requests, params).run()
+        return _Heuristic(requests, params, settings.sequential.first.construction.deviation).run()
 
     engine = f"shortest paths by {params.costs}"
     return one_by_one(problem, params, rng, progress, build, engine, settings.sequential)
@@ -112,8 +113,9 @@ def suppress_shortest_path(
 class _Heuristic:
     """Castro's heuristic, once."""
 
-    def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
+    def __init__(self, requests: Requests, params: ShortestPathParams, settings: DeviationSettings) -> None:
         self.requests, self.params, self.left = requests, params, requests.deadline.left
+        self.settings = settings
         problem = self.problem = requests.problem
         self.cells = np.flatnonzero(requests.allowed)
         self.place = places_of(self.cells, requests.allowed.size)
@@ -180,7 +182,8 @@ class _Heuristic:
         requests, problem = self.requests, self.problem
         if self.finder is None:
             equations = working_equations(problem.table)
-            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline)
+            given = problem, equations, requests.allowed, requests.deadline
+            self.finder = DeviationFinder(*given, self.settings)
         self.flows += 1
         for side, level in levels.items():
             if level <= 0:

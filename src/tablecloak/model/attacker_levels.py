@@ -128,8 +128,8 @@ def _above_box(problem: Problem, who: Attacker) -> Bools:
     own, a = who.levels, problem.table.values[who.levels.cells]
     low, high = (end[own.cells] for end in problem.known_by(knowing_the_page(problem, who)))
     with np.errstate(invalid="ignore"):
-        rooms = ((a - low, own.lower), (high - a, own.upper), (high - low, own.sliding))
-        short = [got < need * (1 - BOX_NOISE) - FLOAT_NOISE * np.abs(a) for got, need in rooms]
+        widths = ((a - low, own.lower), (high - a, own.upper), (high - low, own.sliding))
+        short = [got < need * (1 - BOX_NOISE) - FLOAT_NOISE * np.abs(a) for got, need in widths]
     return np.asarray(np.any(short, axis=0))
 
 
@@ -152,11 +152,11 @@ def _integral(problem: Problem, who: Attacker) -> Attacker:
                     rounded(
                         level, table.decimals, up=True, step=table.cell_steps[own.cells], others=np.abs(a)
                     ),
-                    rounded(room, table.decimals, up=False, others=np.abs(a)),
+                    rounded(width, table.decimals, up=False, others=np.abs(a)),
                 ),
                 level,
             )
         )
-        for (_, level), room in zip(own.named(), (a - low, high - a, high - low), strict=True)
+        for (_, level), width in zip(own.named(), (a - low, high - a, high - low), strict=True)
     ]
     return replace(who, levels=AttackerLevels(own.cells, *levels))

@@ -4,12 +4,13 @@ Networks are in `solvers.graphs`, compiled code is in `solvers.kernels`.
 """
 
 from tablecloak.solvers import scip
-from tablecloak.solvers.annealing import balanced_senses
+from tablecloak.solvers.annealing import BalancingSettings, balanced_senses
 from tablecloak.solvers.highs import (
     DUAL,
     PRIMAL,
     Columns,
     GrowingProgram,
+    HighsSettings,
     LinearProgram,
     MipOptions,
     RestrictedMaster,
@@ -19,9 +20,9 @@ from tablecloak.solvers.highs import (
 )
 from tablecloak.solvers.loading import load_libraries
 from tablecloak.solvers.outcome import Outcome, Solution
-from tablecloak.solvers.quadratic import Quadratic, least_squares
+from tablecloak.solvers.quadratic import NewtonSettings, Quadratic, least_squares
 from tablecloak.solvers.scip import Callbacks, SolverCut, TreeOptions, branch_and_cut
-from tablecloak.solvers.sifting import independent, sift
+from tablecloak.solvers.sifting import SiftingSettings, independent, sift
 from tablecloak.solvers.tolerances import (
     ACTIVE_DUAL,
     ADDITIVE_ABSOLUTE,

@@ -51,6 +51,7 @@ class SiftingSettings:
     infeasibility and costs precision. Untested default."""
     samples: int = 3
     """Number of random tables on which an equation must hold to count as implied by others. Untested default."""
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class _Sift:
         self.matrix, self.right, self.cost, (self.low, self.high) = csc_array(matrix), right, cost, bounds
         self.deadline, self.settings = deadline, settings
         self.largest = max(float(np.abs(cost).max(initial=0.0)), 1e-12)
-        self.program = _Restricted(self.right - self.matrix @ self.low, self.largest, settings.penalty)
+        self.program = _Restricted(self.right - self.matrix @ self.low, self.largest, settings)
         self.inside: Bools = self.high <= self.low  # fixed columns never join
         self.order: Ints = np.zeros(0, dtype=np.int64)
         self.best, self.bound, self.rounds = Solution.without_point(Outcome.TIME_LIMIT), -math.inf, 0
@@ -155,13 +156,15 @@ class _Sift:
 class _Restricted(HighsProgram):
     """The program over some columns, in amounts above their lower bounds; costs in units of the largest."""
 
-    def __init__(self, right: Floats, largest: float, penalty: float) -> None:
-        super().__init__(largest, HighsSettings(), **WARM_SIMPLEX, simplex_strategy=PRIMAL.value)
+    def __init__(self, right: Floats, largest: float, settings: SiftingSettings) -> None:
+        super().__init__(largest, settings.highs, **WARM_SIMPLEX, simplex_strategy=PRIMAL.value)
         count = right.size
         self.add_rows(right, csr_array((count, 0)), right)
         signs = np.concatenate([np.ones(count), -np.ones(count)])
         artificial = csc_array((signs, (np.tile(np.arange(count), 2), np.arange(2 * count))))
-        self.add_columns(np.full(2 * count, penalty * largest), artificial, np.full(2 * count, math.inf))
+        self.add_columns(
+            np.full(2 * count, settings.penalty * largest), artificial, np.full(2 * count, math.inf)
+        )
 
     def solve(self, seconds: float) -> Solution:
         """Solve from the last basis; artificial columns make it feasible, and costs are not negative."""

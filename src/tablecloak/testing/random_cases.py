@@ -413,8 +413,8 @@ def with_own_levels(problem: Problem, rng: np.random.Generator, pattern: Pattern
         for place, cell in enumerate(cells.tolist()):
             share = float(np.ceil(abs(problem.table.values[cell]) * scale * rng.choice([0.0, 0.1, 0.3, 0.8])))
             down, up = (-share, share) if oracle is None else oracle.deviations(cell, number)
-            rooms = ((-down, -low[cell]), (up, high[cell]), (up - down, high[cell] - low[cell]))
-            for kind, (reach, room) in enumerate(rooms):
+            widths = ((-down, -low[cell]), (up, high[cell]), (up - down, high[cell] - low[cell]))
+            for kind, (reach, room) in enumerate(widths):
                 level = float(reach) if oracle is None else _near(reach, rng)
                 if rng.random() < (0.2 if kind == 2 else 0.75):
                     levels[kind, place] = float(min(level, room)) / scale

@@ -16,9 +16,9 @@ from tablecloak.methods.cuts import capacity_separator_of
 from tablecloak.methods.heuristics import (
     Elimination,
     NullSpaceWitnesses,
-    WitnessSettings,
     by_decreasing_weight,
 )
+from tablecloak.methods.heuristics.witnesses import WitnessSettings
 from tablecloak.model import Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline
 from tablecloak.solvers import kernels

@@ -7,12 +7,10 @@ import pytest
 
 from fixtures import flat, from_leaves, leaf_values, with_levels
 from tablecloak import Problem, audit, protect
+from tablecloak.attacker import CellNetwork
 from tablecloak.methods import largest_pattern
-from tablecloak.methods.heuristics import (
-    FlowWitnesses,
-    NetworkConstruction,
-    WitnessSettings,
-)
+from tablecloak.methods.heuristics import Elimination, FlowWitnesses, NetworkConstruction, by_decreasing_level
+from tablecloak.methods.heuristics.witnesses import WitnessSettings
 from tablecloak.model import Requirement, Suppression, unmet_requirements
 from tablecloak.model.requirement import undominated
 from tablecloak.progress import NEVER, silent
@@ -29,56 +27,57 @@ def problem_with_total(rows: int, columns: int, seed: int) -> Problem:
     return with_levels(table, sorted({grand, *some.tolist()}), share=0.15)
 
 
-def searched(problem: Problem, settings: WitnessSettings = WitnessSettings()) -> NetworkConstruction:
+def constructed(problem: Problem) -> NetworkConstruction:
     first = audit(problem, Suppression.copy_of(problem.must_hide))
     requirements = undominated(problem, unmet_requirements(problem, first))
     search = NetworkConstruction(problem, largest_pattern(problem, silent), silent, NEVER, requirements)
     search.construct()
-    search.eliminate_redundant(settings)
     return search
 
 
+def searched(problem: Problem) -> NetworkConstruction:
+    search = constructed(problem)
+    search.eliminate_redundant()
+    return search
+
+
+class Counted(FlowWitnesses):
+    """Counts the searches, and the cuts that are remembered at a time."""
+
+    searches = most = 0
+
+    def find(self, requirement: Requirement, *, limited: bool) -> np.ndarray | None:
+        self.searches += 1
+        found = super().find(requirement, limited=limited)
+        self.most = max(self.most, len(self.cuts))
+        return found
+
+
+def eliminated(problem: Problem, remembered: int) -> tuple[np.ndarray, Counted]:
+    """A constructed pattern without redundant suppressions, with memory for this number of cuts."""
+    search = constructed(problem)
+    settings = WitnessSettings(max_cut_bytes=remembered * CellNetwork(problem).nodes)
+    requirements = by_decreasing_level(search.requirements)
+    engine = Counted(problem, requirements, search.hidden, settings=settings)
+    elimination = Elimination(problem, requirements, search.hidden, engine, NEVER, silent)
+    assert elimination.run()
+    return elimination.hidden, engine
+
+
 @pytest.mark.parametrize("seed", range(6))
-def test_cuts_change_no_pattern(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuts_change_no_pattern(seed: int) -> None:
     problem = problem_with_total(9, 8, seed)
-    with_cuts = searched(problem).hidden
-    said = []
-    monkeypatch.setattr(FlowWitnesses, "_is_cut_off", lambda self, t: said.append(t))
-    assert np.array_equal(with_cuts, searched(problem).hidden)
-    assert said
-    assert audit(problem, Suppression.copy_of(with_cuts)).safe
+    usual = searched(problem).hidden
+    for remembered in (1000, 1, 0):
+        assert np.array_equal(usual, eliminated(problem, remembered)[0])
+    assert audit(problem, Suppression.copy_of(usual)).safe
 
 
-def test_few_cuts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    most, real = [0], FlowWitnesses._remember
-
-    def remember(self: FlowWitnesses, t: Requirement, side: np.ndarray) -> None:
-        real(self, t, side)
-        most[0] = max(most[0], len(self.cuts))
-
-    monkeypatch.setattr(FlowWitnesses, "_remember", remember)
-    problem = problem_with_total(9, 8, 1)
-    before = searched(problem).hidden
-    assert most[0] > 1
-    forgetful = WitnessSettings(max_cut_bytes=0)
-    most[0] = 0
-    assert np.array_equal(searched(problem, forgetful).hidden, before)
-    assert most[0] == 1
-
-
-def test_cuts_save_flows(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, real = [0], FlowWitnesses.find
-
-    def counting(self: FlowWitnesses, t: Requirement, *, limited: bool) -> np.ndarray | None:
-        counted[0] += 1
-        return real(self, t, limited=limited)
-
-    monkeypatch.setattr(FlowWitnesses, "find", counting)
-    searched(problem_with_total(20, 20, 1))
-    with_cuts, counted[0] = counted[0], 0
-    monkeypatch.setattr(FlowWitnesses, "_is_cut_off", lambda self, t: False)
-    searched(problem_with_total(20, 20, 1))
-    assert with_cuts < counted[0]
+def test_few_cuts_are_remembered_and_each_saves_searches() -> None:
+    problem = problem_with_total(20, 20, 1)
+    many, one, none = (eliminated(problem, remembered)[1] for remembered in (1000, 1, 0))
+    assert many.most > one.most == 1 > none.most == 0
+    assert many.searches < one.searches <= none.searches
 
 
 @pytest.mark.parametrize("method", ["suppress-optimal", "suppress-three-phase"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -12,15 +10,19 @@ from tablecloak.arrays import Floats
 from tablecloak.attacker import DeviationBounds
 from tablecloak.auditing import audit
 from tablecloak.methods.interval_partial import PartialParams, interval_partial
-from tablecloak.methods.intervals import stated
-from tablecloak.methods.unified import ProtectionCut, separation
+from tablecloak.methods.intervals import IntervalSettings, stated
+from tablecloak.methods.unified import CuttingPlaneSettings, ProtectionCut
+from tablecloak.methods.unified.cutting_plane_model import SeparationSettings
 from tablecloak.methods.unified.local_separation import (
     LocalSeparator,
     LocalSettings,
     LocalStartSettings,
-    separates_locally,
 )
-from tablecloak.methods.unified.separation import LinearProtectionSeparator, protection_separator_of
+from tablecloak.methods.unified.separation import (
+    LinearProtectionSeparator,
+    SeparatorSettings,
+    protection_separator_of,
+)
 from tablecloak.model import Mark, all_requirements
 from tablecloak.progress import Deadline, silent
 from tablecloak.testing import KINDS, random_problem
@@ -100,17 +102,18 @@ def nested_problem(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_optimum_is_the_same_however_cuts_are_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_optimum_is_the_same_however_cuts_are_found(seed: int) -> None:
     problem, costs = nested_problem(seed), []
     for quickly in (10_000, 10):
-        locally = partial(separates_locally, settings=LocalStartSettings(max_whole_cells=quickly))
-        monkeypatch.setattr(separation, "separates_locally", locally)
-        assert isinstance(protection_separator_of(problem), LocalSeparator) == (quickly == 10)
+        engines = SeparatorSettings(local_start=LocalStartSettings(max_whole_cells=quickly))
+        model = CuttingPlaneSettings(separation=SeparationSettings(engines=engines))
+        assert isinstance(protection_separator_of(problem, engines), LocalSeparator) == (quickly == 10)
         found = interval_partial(
             problem,
             params=PartialParams(asymmetry=0.0, grid=0.0),
             rng=np.random.default_rng(0),
             progress=silent,
+            settings=IntervalSettings(cutting_plane=model),
         )
         assert found.bound == pytest.approx(found.pattern.loss(problem), rel=1e-5)
         costs.append(found.pattern.loss(problem))

@@ -55,7 +55,7 @@ def distance_bound(adjustment: AdjustmentModel, seconds: float = math.inf) -> fl
         (missing[rows] / scale, np.full(rows.size, np.inf)),
         weights[cells],
         np.zeros(cells.size, dtype=bool),
-        MipOptions(seconds=seconds),
+        MipOptions(seconds=seconds, highs=adjustment.settings.program.highs),
     )
     if solution.outcome is not Outcome.OPTIMAL:
         return base

@@ -69,15 +69,23 @@ class IntegerUnits:
         rounded and totals added up where possible; only then more digits are tried.
         """
         least, found = self.settings.least_seconds, list[tuple[Floats, bool]]()
-        added = round_without_program(self.problem, moved, *ends) if deadline.passed() else None
+        added = (
+            round_without_program(self.problem, moved, *ends, self.settings.leaf)
+            if deadline.passed()
+            else None
+        )
         with deadline.stoppable():
             if deadline.moment is not None and not deadline.passed():
                 added = self.near(moved, ends, max(deadline.left / 2, least))
-                added = round_without_program(self.problem, moved, *ends) if added is None else added
+                added = (
+                    round_without_program(self.problem, moved, *ends, self.settings.leaf)
+                    if added is None
+                    else added
+                )
             if added is None and not deadline.interrupted:
                 found.append(self.fewest_digits(moved, ends, max(deadline.left / 2, least)))
         if added is None and deadline.interrupted and not found:
-            added = round_without_program(self.problem, moved, *ends)
+            added = round_without_program(self.problem, moved, *ends, self.settings.leaf)
         if added is not None:
             return added, True
         return found[0] if found else (np.clip(moved, *ends), False)
@@ -127,6 +135,7 @@ class IntegerUnits:
                     nodes=self.settings.max_nodes,
                     presolve=not network,  # sums are checked in integers, whatever a solver claims
                     root_share=None,
+                    highs=self.settings.highs,
                 ),
             )
             if solution.values.size == 2 * free.size:

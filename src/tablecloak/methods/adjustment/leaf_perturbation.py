@@ -26,12 +26,12 @@ from tablecloak.methods.rounding import IntegralBasis, eliminated_basis, leaf_ba
 from tablecloak.model import Problem, Table
 
 
-def leaf_move(problem: Problem, ranges: Ranges) -> Floats | None:
+def leaf_move(problem: Problem, ranges: Ranges, settings: LeafSettings = LeafSettings()) -> Floats | None:
     """A move in integer units with every sensitive cell at least a level away; None if none was found this way."""
     every = np.ones(ranges.low.size, dtype=bool)
     falls, rises = ranges.with_senses(~every).ends(), ranges.with_senses(every).ends()
     for basis in _bases(problem):
-        move = LeafShifts(basis, falls, rises, ranges.rises | ranges.falls)
+        move = LeafShifts(basis, falls, rises, ranges.rises | ranges.falls, settings)
         move.start()
         if move.corrected():
             return move.cells.astype(np.float64)
@@ -55,21 +55,25 @@ def round_leaves(table: Table, moved: Floats, low: Floats, high: Floats) -> Floa
     return move.astype(np.float64)
 
 
-def round_free_cells(problem: Problem, moved: Floats, low: Floats, high: Floats) -> Floats | None:
+def round_free_cells(
+    problem: Problem, moved: Floats, low: Floats, high: Floats, settings: LeafSettings = LeafSettings()
+) -> Floats | None:
     """A move with free cells rounded, all others added up, and cells outside low..high corrected; None: not found."""
     basis = eliminated_basis(problem)
     rounded = None if basis is None else basis.rounded(np.clip(moved, low, high))
     if basis is None or rounded is None:
         return None
-    move = LeafShifts(basis, (low, high), (low, high), problem.sensitive)
+    move = LeafShifts(basis, (low, high), (low, high), problem.sensitive, settings)
     move.cells = rounded
     return move.cells.astype(np.float64) if move.corrected() else None
 
 
-def round_without_program(problem: Problem, moved: Floats, low: Floats, high: Floats) -> Floats | None:
+def round_without_program(
+    problem: Problem, moved: Floats, low: Floats, high: Floats, settings: LeafSettings
+) -> Floats | None:
     """A move in integer units near a given one, by leaves or else by free cells; None where both fail."""
     added = round_leaves(problem.table, moved, low, high)
-    return round_free_cells(problem, moved, low, high) if added is None else added
+    return round_free_cells(problem, moved, low, high, settings) if added is None else added
 
 
 class LeafShifts:

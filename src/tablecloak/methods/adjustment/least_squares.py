@@ -111,6 +111,7 @@ class _SenseSearch:
             (low / self.length, high / self.length),
             start,
             stop=self.deadline.passed,
+            settings=self.adjustment.settings.newton,
         )
 
     def total(self, found: Quadratic) -> float:

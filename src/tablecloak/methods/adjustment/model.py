@@ -53,7 +53,7 @@ class AdjustmentModel:
     def __init__(self, problem: Problem, ranges: Ranges, settings: AdjustmentSettings) -> None:
         self.problem, self.ranges, self.settings = problem, ranges, settings
         self.columns = working_columns(problem.table)
-        self.basis = independent(self.columns)
+        self.basis = independent(self.columns, settings.program.sifting)
         """The equations without redundant ones: the rows of linear programs."""
         choice = ranges.both
         self.choice: Ints = np.flatnonzero(choice)

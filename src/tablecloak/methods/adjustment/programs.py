@@ -72,6 +72,7 @@ class Adjustment(AdjustmentModel):
             cost=self.cost,
             rows=(self.right, self.right),
             options=SimplexOptions(strategy=strategy, presolve=True),
+            settings=self.settings.program.highs,
         )
 
     def solve(
@@ -130,7 +131,8 @@ class Adjustment(AdjustmentModel):
             cells = cells[extra[cells] > 0]
             self._used[cells] = self._used[cells + self.size] = True
         first = np.flatnonzero(self._used)
-        found = sift(self.matrix, self.right, self.cost, (low, high), first, seconds=seconds)
+        given, tuned = (self.matrix, self.right, self.cost, (low, high), first), self.settings.program
+        found = sift(*given, seconds=seconds, settings=tuned.sifting)
         if found.values.size:
             self._used |= (found.values > 0) & (high > low)
         return None if found.outcome is Outcome.INFEASIBLE else found
@@ -156,7 +158,7 @@ class Adjustment(AdjustmentModel):
             (self.right, self.right),
             (np.arange(self.cost.size) < 2 * self.size).astype(float),
             np.zeros(self.cost.size, dtype=bool),
-            MipOptions(seconds=deadline.left),
+            MipOptions(seconds=deadline.left, highs=self.settings.program.highs),
         )
         if found.outcome is not Outcome.OPTIMAL:
             return move
@@ -305,6 +307,7 @@ class _SenseBlock:
                 presolve=limits.presolve,
                 start=None if start is None else self._point(start),
                 root_share=None,
+                highs=whole.settings.program.highs,
             ),
         )
 

@@ -108,8 +108,10 @@ class Perturber:
         shown = formulate(problem, self.ranges, problem.most_touched is not None)
         limit = deadline.share(self.settings.protection.program_share)
         reported = in_costs(problem, self.progress)
-        solution = CuttingPlaneModel(problem, shown.formulation, [], [], limit, reported).solve()
-        solution = without_ties(problem, shown.formulation, solution, ([], []), limit)
+        tuned = self.settings.cutting_plane
+        solution = CuttingPlaneModel(problem, shown.formulation, [], [], limit, reported, tuned).solve()
+        models = tuned, self.settings.compact
+        solution = without_ties(problem, shown.formulation, solution, ([], []), limit, settings=models)
         return self._attempt(shown, solution, deadline)
 
     def by_sign_annealing(
@@ -135,7 +137,11 @@ class Perturber:
 
         It takes a moment at any size, and is not audited. None where totals leave their ranges this way.
         """
-        moved = leaf_move(self.problem, self.ranges) if self.problem.is_monotone else None
+        moved = (
+            leaf_move(self.problem, self.ranges, self.settings.integer_units.leaf)
+            if self.problem.is_monotone
+            else None
+        )
         if moved is None:
             return None
         pattern, cost = pattern_of(self.problem, self.ranges, moved), cost_of(self.problem, moved)
@@ -147,7 +153,7 @@ class Perturber:
 
     def _solved(self, margin: float, deadline: Deadline, *, compact: bool) -> Attempt:
         """The perturbation for levels raised by a margin of data units."""
-        problem = self.problem
+        problem, tuned = self.problem, self.settings
         shown = formulate(problem, self.ranges, not problem.is_monotone)
         formulation, more = shown.formulation, margin * problem.table.unit
         limit = deadline.share(self.settings.protection.program_share)
@@ -155,13 +161,21 @@ class Perturber:
         widths = raised(conditional_requirements(problem, ~problem.sensitive & ~problem.forced), more)
         if compact:
             self.progress("first model", 0, 1)
-            found = solve_compact_model(problem, formulation, levels, widths, limit.left)
+            found = solve_compact_model(problem, formulation, levels, widths, limit.left, tuned.compact)
             solution = replace(found, rounds=0)  # no cuts were separated
         else:
             reported = in_costs(problem, self.progress)
-            solution = CuttingPlaneModel(problem, formulation, levels, widths, limit, reported).solve()
-        known = None if compact else ()
-        solution = without_ties(problem, formulation, solution, (levels, widths), limit, known=known)
+            given = problem, formulation, levels, widths, limit, reported
+            solution = CuttingPlaneModel(*given, tuned.cutting_plane).solve()
+        solution = without_ties(
+            problem,
+            formulation,
+            solution,
+            (levels, widths),
+            limit,
+            known=None if compact else (),
+            settings=(tuned.cutting_plane, tuned.compact),
+        )
         return self._attempt(shown, solution, deadline)
 
     def _attempt(self, shown: ShownFormulation, solution: ModelSolution, deadline: Deadline) -> Attempt:

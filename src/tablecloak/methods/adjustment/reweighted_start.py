@@ -88,6 +88,7 @@ def annealed_senses(adjustment: Adjustment, rng: np.random.Generator) -> Ints:
         steps=min(settings.steps_a_cell * choice.size, settings.most_steps),
         seed=int(rng.integers(2**62)),
         stop=adjustment.deadline.passed,
+        settings=settings.balancing,
     )
 
 
@@ -124,7 +125,9 @@ def _sparse_move(adjustment: Adjustment, senses: Ints) -> Floats:
             break
         stop = adjustment.deadline.passed if number or adjustment.fallback else (lambda: False)
         prices = weights / (np.abs(extra) + bend)
-        found = least_squares(matrix, right, prices, (low - rest, high - rest), stop=stop)
+        found = least_squares(
+            matrix, right, prices, (low - rest, high - rest), stop=stop, settings=adjustment.settings.newton
+        )
         if number and found.residual > 1.0:  # stopped on the way
             break
         extra, bend = found.values, settings.sharpening * bend

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tablecloak.methods.unified import CompactModelSettings, CuttingPlaneSettings
+from tablecloak.solvers import BalancingSettings, HighsSettings, NewtonSettings, SiftingSettings
+
 
 @dataclass(frozen=True)
 class LeafSettings:
@@ -31,6 +34,8 @@ class IntegerUnitsSettings:
     """Maximum number of nodes of each program: success against time."""
     least_seconds: float = 0.25
     """Seconds that these programs have also when the time is up: keeping the limit against integer results."""
+    leaf: LeafSettings = LeafSettings()
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class ProgramSettings:
     """For the advice in an error message: speed of a first perturbation on slow machines."""
     least_seconds: float = 0.25
     """Seconds of each program without which there is no result, also when the time is up."""
+    sifting: SiftingSettings = SiftingSettings()
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,7 @@ class StartSettings:
     """With more equations least squares take long: the linear program starts without them."""
     price_quantile: float = 0.25
     """Quantile of the weights in an equation at which its imbalance is priced."""
+    balancing: BalancingSettings = BalancingSettings()
 
 
 @dataclass(frozen=True)
@@ -216,3 +224,7 @@ class AdjustmentSettings:
     search: SearchSettings = SearchSettings()
     integer_units: IntegerUnitsSettings = IntegerUnitsSettings()
     protection: ProtectionSettings = ProtectionSettings()
+    cutting_plane: CuttingPlaneSettings = CuttingPlaneSettings()
+    compact: CompactModelSettings = CompactModelSettings()
+    newton: NewtonSettings = NewtonSettings()
+    """Quadratic programs of starts and of least squares."""

@@ -69,7 +69,7 @@ def _components(matrix: csr_array) -> Iterator[tuple[Ints, Ints]]:
 
 def _optimum(search: SearchContext, cuts: Sequence[Cut], cells: Ints) -> tuple[float, Ints] | None:
     """The bound and the hidden cells of a component; None if it has no solution or takes too long."""
-    program = GrowingProgram(search.model.prices[cells])
+    program = GrowingProgram(search.model.prices[cells], settings=search.settings.relaxation.highs)
     program.add_rows(*search.relaxation.system(cuts, cells))
     nodes = search.settings.decomposition.max_work // max(cells.size, 1)
     solution = program.solve(search.deadline.left, step=search.model.unit, nodes=nodes)

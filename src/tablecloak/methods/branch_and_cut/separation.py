@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
-from tablecloak.methods.branch_and_cut.settings import Shift
+from tablecloak.methods.branch_and_cut.settings import ExactSettings, Shift
 from tablecloak.methods.cuts import (
     BridgelessCuts,
     CoverSeparator,
@@ -205,15 +205,17 @@ class Separation:
         relaxation: Relaxation,
         deadline: Deadline,
         limit: int,
-        recent: int,
+        settings: ExactSettings,
         chosen: Sequence[type[PointSeparator]] = SEPARATORS,
     ) -> None:
         self._chosen = tuple(chosen)
         self.model, self.relaxation, self.deadline = model, relaxation, deadline
         self.limit, self.safe_patterns = limit, incumbent.safe_patterns
         """Maximum number of requirements that get cuts in one round, and patterns that no cut may exclude."""
-        self.capacity = capacity = capacity_separator_of(model.problem, model.allowed, model.aggregation)
-        self.bridgeless = BridgelessCuts(model.problem, model.allowed, model.aggregation)
+        self.capacity = capacity = capacity_separator_of(
+            model.problem, model.allowed, model.aggregation, settings.capacity
+        )
+        self.bridgeless = BridgelessCuts(model.problem, model.allowed, model.aggregation, settings.bridgeless)
         self.covers = (
             CoverSeparator(capacity, model.requirements) if isinstance(capacity, NetworkSeparator) else None
         )
@@ -223,7 +225,7 @@ class Separation:
         self.waiting = [requirement for requirement in model.requirements if requirement not in first]
         """Requirements that fractional points are separated for, and those that none has violated so far. Integral
         points are always separated for all."""
-        self._integral = Integral(self, incumbent, recent)
+        self._integral = Integral(self, incumbent, settings.recent_violations)
 
     def capacity_cuts(self, x: Floats, limit: int) -> list[Cut]:
         """Violated capacity cuts of active requirements; where there are none, of the others, which are active then."""

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from tablecloak.methods.cuts import GapLimitSettings, RelaxationSettings
+from tablecloak.methods.cuts import (
+    BridgelessSettings,
+    CapacitySettings,
+    GapLimitSettings,
+    RelaxationSettings,
+)
+from tablecloak.methods.heuristics import FirstPatternSettings
 
 
 class Shift(NamedTuple):
@@ -266,7 +272,12 @@ class ExactSettings:
 
     root: RootSettings = RootSettings()
     tree: TreeSettings = TreeSettings()
+    first: FirstPatternSettings = FirstPatternSettings()
+    """The quick pattern; its settings of constructions and their witnesses are those of the primal heuristics too."""
+    capacity: CapacitySettings = CapacitySettings()
+    bridgeless: BridgelessSettings = BridgelessSettings()
     relaxation: RelaxationSettings = RelaxationSettings()
+    """Its settings of HiGHS are those of all programs over the cuts."""
     decomposition: DecompositionSettings = DecompositionSettings()
     neighbourhoods: NeighbourhoodSettings = NeighbourhoodSettings()
     restricted: RestrictedSettings = RestrictedSettings()

@@ -180,14 +180,16 @@ class BranchAndCut:
         model, deadline = self.model, self.limits.deadline
         start = self.start.best
         if start is None and not model.is_network:  # there construction at the weights is as quick
-            first = first_pattern(model.problem, model.allowed, model.requirements, self.report, deadline)
+            given = model.problem, model.allowed, model.requirements, self.report, deadline
+            first = first_pattern(*given, self.settings.first)
             if first is not None:
                 self._begin_with(first)
         if start is not None:
             self._begin_with(start)
         few = model.is_network and model.representatives.sum() <= self.settings.max_restart_cells
         if start is None or few:
-            construct(model, self.incumbent, deadline, self.report, model.problem.weights)
+            tuned = self.settings.first.construction
+            construct(model, self.incumbent, deadline, self.report, model.problem.weights, settings=tuned)
 
     def begin_search(self) -> SearchContext:
         """The separators, and the relaxation with its first columns and no cuts but the one on touched cells."""
@@ -201,7 +203,7 @@ class BranchAndCut:
             relaxation,
             deadline,
             self.params.rows_a_round,
-            self.settings.recent_violations,
+            self.settings,
             self.plugins.separators,
         )
         self.active = separation.active

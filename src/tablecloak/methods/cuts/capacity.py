@@ -20,6 +20,7 @@ covers and their separation.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -36,12 +37,20 @@ from tablecloak.attacker import (
     LinearOracle,
     NetworkBounds,
     NetworkOracle,
+    OracleSettings,
     ProtectionCut,
     WitnessDeviation,
     is_network,
 )
 from tablecloak.methods.cuts.aggregation import Aggregation
-from tablecloak.methods.cuts.cut import Cut, capacity_cut, covered, no_good_cut, strengthened
+from tablecloak.methods.cuts.cut import (
+    Cut,
+    StrengtheningSettings,
+    capacity_cut,
+    covered,
+    no_good_cut,
+    strengthened,
+)
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
 
@@ -69,7 +78,9 @@ class CapacitySettings:
     cover_kinds: tuple[CoverKind, ...] = tuple(
         CoverKind(above, rest) for rest in (0.7, 0.4, 0.2, 0.1) for above in (0.95, 0.7, 0.5)
     )
-    """The kinds of covers, in the order in which they are tried. Benchmark part `study`, "no cuts for covers"."""
+    """The kinds of covers, in the order in which they are tried. Benchmark part `study`, "no separated covers"."""
+    strengthening: StrengtheningSettings = StrengtheningSettings()
+    oracle: OracleSettings = OracleSettings()
 
 
 class CapacitySeparator(Protocol):
@@ -135,7 +146,7 @@ def _snapped(x: Floats) -> Floats:
     return np.rint(x) if _is_integral(x) else x
 
 
-class _CapacityCuts:
+class _CapacityCuts(ABC):
     """Capacity cuts over representatives, from protection cuts."""
 
     def __init__(
@@ -150,6 +161,11 @@ class _CapacityCuts:
         self.allowed: Bools = allowed & self.aggregation.represents
         self.boxes = DeviationBounds(problem)
         self.worst: Requirement | None = None
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make the oracle."""
 
     def _capacities(self, cut: ProtectionCut) -> Floats:
         """c_i: what each cell contributes to the requirement when it is hidden."""
@@ -183,7 +199,7 @@ class _CapacityCuts:
             return [] if no_good is None else [no_good] if found is None else [found, no_good]
         if found is None or found.violation(point.x) <= least:
             return []
-        return [found, *strengthened(found, point.x, least)]
+        return [found, *strengthened(found, point.x, least, self.settings.strengthening)]
 
     def weakest_no_good(self, requirement: Requirement, x: Floats) -> Cut:
         """Where an integral point does not meet a requirement, though no cut shows it: one cell more must be hidden."""
@@ -200,17 +216,12 @@ class _CapacityCuts:
 class NetworkSeparator(_CapacityCuts):
     """Minimum cuts. Both the one nearest to the source and the one nearest to the sink become capacity cuts."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        aggregation: Aggregation | None = None,
-        settings: CapacitySettings = CapacitySettings(),
-    ) -> None:
-        super().__init__(problem, allowed, aggregation, settings)
-        self.oracle = NetworkOracle(problem)
+    _from = 0
+    """The portion of the requirements at which the next separation begins."""
+
+    def _prepare(self) -> None:
+        self.oracle = NetworkOracle(self.problem, self.settings.oracle)
         self.tail, self.head, self.nodes = (graph := self.oracle.graph).tail, graph.head, graph.nodes
-        self._from = 0
 
     def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER
@@ -326,11 +337,15 @@ class NetworkSeparator(_CapacityCuts):
         self, requirement: Requirement, capacities: Floats, x: Floats, kind: CoverKind
     ) -> list[Cut] | None:
         """A capacity cut, its cover and what strengthens them, as far as violated; None if there is no cover."""
-        cut, least = self._cut(requirement, capacities), self.settings.min_violation
-        cover = None if cut is None else covered(cut, x[cut.cells] > kind.above)
+        cut, least, tuned = (
+            self._cut(requirement, capacities),
+            self.settings.min_violation,
+            self.settings.strengthening,
+        )
+        cover = None if cut is None else covered(cut, x[cut.cells] > kind.above, tuned)
         if cut is None or cover is None:
             return None
-        every = [cut, cover, *strengthened(cut, x, least), *strengthened(cover, x, least)]
+        every = [cut, cover, *(one for each in (cut, cover) for one in strengthened(each, x, least, tuned))]
         return [each for each in every if each.violation(x) > least]
 
     def star_cuts(self, requirements: Sequence[Requirement]) -> list[Cut]:
@@ -408,15 +423,8 @@ class LinearSeparator(_CapacityCuts):
     Requirements are settled lazily: those violated lately first, and no more once enough are violated.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        allowed: Bools,
-        aggregation: Aggregation | None = None,
-        settings: CapacitySettings = CapacitySettings(),
-    ) -> None:
-        super().__init__(problem, allowed, aggregation, settings)
-        self.oracle = LinearOracle(problem.table)
+    def _prepare(self) -> None:
+        self.oracle = LinearOracle(self.problem.table, self.settings.oracle)
 
     def separate(
         self, x: Floats, requirements: Sequence[Requirement], *, most: int, deadline: Deadline = NEVER

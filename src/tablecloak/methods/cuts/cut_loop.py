@@ -27,7 +27,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.errors import SolverError
 from tablecloak.methods.cuts.cut import Cut
-from tablecloak.methods.cuts.relaxation import Relaxation
+from tablecloak.methods.cuts.relaxation import Relaxation, RelaxationSettings
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import OPTIMALITY, GrowingProgram, Outcome, Solution
 
@@ -109,7 +109,7 @@ class PoolProgram:
 
     def __init__(self, relaxation: Relaxation, cells: Ints, step: float, rough_gap: float) -> None:
         self.cells, self._relaxation, self._step = cells, relaxation, step
-        self._program = GrowingProgram(relaxation.weights[cells])
+        self._program = GrowingProgram(relaxation.weights[cells], settings=relaxation.settings.highs)
         self._sent, self._gap = 0, rough_gap
 
     @property
@@ -145,6 +145,7 @@ class CutLoopSettings:
     rough_gap: float = 0.01
     """Integer programs are solved to this gap until no cut is violated, then to the end. Untested default."""
     gap_limits: GapLimitSettings = GapLimitSettings()
+    relaxation: RelaxationSettings = RelaxationSettings()
 
 
 class CutProgram:
@@ -162,7 +163,7 @@ class CutProgram:
     ) -> None:
         self.weights, self.free, self.separators = weights, free, separators
         self.deadline, self.report, self.settings = deadline, report, settings
-        self.relaxation = Relaxation(weights, free, start)
+        self.relaxation = Relaxation(weights, free, start, settings.relaxation)
         self.unit = weight_unit(weights[free])
         self.bound = 0.0
         """Proven: no binary point that satisfies all cuts costs less. Not rounded."""

@@ -25,7 +25,14 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.methods.cuts.cut import Cut, matrix_of
 from tablecloak.progress import Deadline
-from tablecloak.solvers import ACTIVE_DUAL, CUT_VIOLATION, OPTIMALITY, Outcome, RestrictedMaster
+from tablecloak.solvers import (
+    ACTIVE_DUAL,
+    CUT_VIOLATION,
+    OPTIMALITY,
+    HighsSettings,
+    Outcome,
+    RestrictedMaster,
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class RelaxationSettings:
     """Slack cuts leave the program when they are more than this share of its cuts. Untested default."""
     central_rounds: int = 5
     """Maximum number of computations of central duals, while columns are priced in. Untested default."""
+    highs: HighsSettings = HighsSettings()
 
 
 class Relaxation:
@@ -65,7 +73,7 @@ class Relaxation:
         self._slack_rounds: dict[int, int] = {}
         """The cuts in the program, in its order: number in the pool, and rounds in a row in which it was slack."""
         self.master = RestrictedMaster(
-            scale=max(float(weights[free].max(initial=0.0)) / settings.largest_cost, 1.0)
+            max(float(weights[free].max(initial=0.0)) / settings.largest_cost, 1.0), settings.highs
         )
         self.x: Floats = np.zeros(weights.size)
         self.value = 0.0

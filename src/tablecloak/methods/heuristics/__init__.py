@@ -1,6 +1,7 @@
 """Heuristics of cell suppression: construction by cheapest deviations, and elimination of redundant suppressions."""
 
 from tablecloak.methods.heuristics.construction import (
+    ConstructionSettings,
     LpConstruction,
     NetworkConstruction,
     by_decreasing_level,
@@ -22,6 +23,7 @@ from tablecloak.methods.heuristics.elimination import Elimination
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import (
     FIRST_KEPT,
+    FirstPatternSettings,
     QuickPattern,
     SuppressionRun,
     first_pattern,
@@ -41,6 +43,5 @@ from tablecloak.methods.heuristics.witnesses import (
     FlowWitnesses,
     NullSpaceWitnesses,
     WitnessEngine,
-    WitnessSettings,
     engine_of,
 )

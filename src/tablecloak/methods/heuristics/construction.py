@@ -25,6 +25,7 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics.deviation import (
     DeviationFinder,
+    DeviationSettings,
     RequirementQueue,
     Witness,
     floored_weights,
@@ -49,15 +50,19 @@ from tablecloak.model import (
     unmet_requirements,
 )
 from tablecloak.progress import Deadline, Progress
-from tablecloak.solvers.graphs import Capacities, PathOpeningNetwork
+from tablecloak.solvers.graphs import Capacities, PathOpeningNetwork, PathOpeningSettings
 
 
 @dataclass(frozen=True)
-class LpConstructionSettings:
-    """Limits of the construction."""
+class ConstructionSettings:
+    """Rounds and programs of the construction, and the witnesses of the elimination after it."""
 
     max_rounds: int = 50
     """Maximum number of rounds of audit and repair; more than two are rare. Untested default."""
+    deviation: DeviationSettings = DeviationSettings()
+    paths: PathOpeningSettings = PathOpeningSettings()
+    """On networks, in the place of rounds and deviations."""
+    witnesses: WitnessSettings = WitnessSettings()
 
 
 @dataclass(eq=False, repr=False)
@@ -75,6 +80,7 @@ class Construction(ABC):
     """Cells hidden to begin with: those that must be, unless given."""
     met: Sequence[Requirement] = ()
     """Requirements that these meet already and must go on meeting."""
+    settings: ConstructionSettings = ConstructionSettings()
 
     def __post_init__(self) -> None:
         self.hidden: Bools = (self.problem.must_hide if self.start is None else self.start).copy()
@@ -88,7 +94,7 @@ class Construction(ABC):
         """Hide cells until every requirement is met, or the time is up."""
 
     @abstractmethod
-    def eliminate_redundant(self, settings: WitnessSettings = WitnessSettings()) -> None:
+    def eliminate_redundant(self) -> None:
         """Publish again, by decreasing weight, what no requirement needs."""
 
 
@@ -117,9 +123,10 @@ class LpConstruction(Construction):
 
     # ------------------------------------------------------------------ construction
 
-    def construct(self, settings: LpConstructionSettings = LpConstructionSettings()) -> None:
+    def construct(self) -> None:
         """Rounds of audit and repair; one round is enough but for conditional levels and numerical near misses."""
-        for self.rounds in range(1, settings.max_rounds + 1):
+        most = self.settings.max_rounds
+        for self.rounds in range(1, most + 1):
             found = audit_within(self.problem, Suppression.copy_of(self.hidden), self.deadline, self.progress)
             if found is None:  # the time is up
                 return
@@ -137,13 +144,15 @@ class LpConstruction(Construction):
                 self._protect_exactly(requirements)
             if int(self.hidden.sum()) == before:
                 self._hide_all(requirements)
-        raise SolverError(f"no safe pattern was found in {settings.max_rounds} rounds of audit and repair")
+        raise SolverError(f"no safe pattern was found in {most} rounds of audit and repair")
 
     def _deviations(self) -> DeviationFinder:
         """The finder of cheapest deviations, made when it is first needed."""
         if self.finder is None:
             equations = working_equations(self.problem.table)
-            self.finder = DeviationFinder(self.problem, equations, self.allowed, self.deadline)
+            self.finder = DeviationFinder(
+                self.problem, equations, self.allowed, self.deadline, self.settings.deviation
+            )
         return self.finder
 
     def _protect(self, requirements: list[Requirement]) -> None:
@@ -190,13 +199,14 @@ class LpConstruction(Construction):
 
     # ------------------------------------------------------------------ elimination
 
-    def eliminate_redundant(self, settings: WitnessSettings = WitnessSettings()) -> None:
+    def eliminate_redundant(self) -> None:
         """Publish again, by decreasing weight, what no requirement needs."""
         if self.finder is None and not self.met:
             return
         widths = conditional_requirements(self.problem, self.hidden)
         requirements = list(dict.fromkeys([*self.witness, *self.met, *widths]))
-        engine = engine_of(self.problem, requirements, self.hidden, self.deadline, settings)
+        tuned = self.settings.witnesses
+        engine = engine_of(self.problem, requirements, self.hidden, self.deadline, tuned)
         elimination = Elimination(
             self.problem, requirements, self.hidden, engine, self.deadline, self.progress
         )
@@ -226,7 +236,12 @@ class NetworkConstruction(Construction):
         place = places_of(cells, self.allowed.size)
         price = self.prices[cells]
         network = PathOpeningNetwork(
-            self.graph.nodes, self.graph.tail[cells], self.graph.head[cells], price, self.hidden[cells]
+            self.graph.nodes,
+            self.graph.tail[cells],
+            self.graph.head[cells],
+            price,
+            self.hidden[cells],
+            self.settings.paths,
         )
         boxes = {requirement.attacker: self.boxes[requirement.attacker] for requirement in self.requirements}
         bounds = {attacker: (up[cells], down[cells]) for attacker, (down, up) in boxes.items()}
@@ -260,11 +275,16 @@ class NetworkConstruction(Construction):
 
     # ------------------------------------------------------------------ elimination
 
-    def eliminate_redundant(self, settings: WitnessSettings = WitnessSettings()) -> None:
+    def eliminate_redundant(self) -> None:
         """Publish again, by decreasing weight, what no requirement needs; nothing where flows miss one by rounding."""
         requirements = by_decreasing_level([*self.requirements, *self.met])
         engine = FlowWitnesses(
-            self.problem, requirements, self.hidden, graph=self.graph, boxes=self.boxes, settings=settings
+            self.problem,
+            requirements,
+            self.hidden,
+            graph=self.graph,
+            boxes=self.boxes,
+            settings=self.settings.witnesses,
         )
         elimination = Elimination(
             self.problem, requirements, self.hidden, engine, self.deadline, self.progress

@@ -21,7 +21,15 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import DeviationBounds, WitnessFinder, tolerances, without_empty_rows
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import DUAL, HALF_UNIT, LEVEL_NOISE, LinearProgram, Outcome, SimplexOptions
+from tablecloak.solvers import (
+    DUAL,
+    HALF_UNIT,
+    LEVEL_NOISE,
+    HighsSettings,
+    LinearProgram,
+    Outcome,
+    SimplexOptions,
+)
 
 BY_DUAL_SIMPLEX = SimplexOptions(strategy=DUAL, presolve=True)
 
@@ -44,6 +52,7 @@ class DeviationSettings:
     furthest: tuple[float, ...] = (100.0, np.inf)
     """Other cells deviate by at most these multiples of the level, one after the other: a limit keeps the numbers of a
     program together. The last one is no limit. Untested default."""
+    highs: HighsSettings = HighsSettings()
 
 
 def floored_weights(weights: Floats, share: float = 1e-3) -> Floats:
@@ -233,7 +242,8 @@ class DeviationFinder:
         """The program of a requirement over some cells."""
         sliding = requirement.side is Side.SLIDE
         place = int(np.searchsorted(cells, requirement.cell)) if sliding else None
-        return CheapestDeviationProgram(without_empty_rows(self.columns[:, cells]), place)
+        matrix = without_empty_rows(self.columns[:, cells])
+        return CheapestDeviationProgram(matrix, place, self.settings.highs)
 
     def solve(
         self,
@@ -327,14 +337,18 @@ class CheapestDeviationProgram:
     """
 
     def __init__(
-        self, matrix: Any, sliding: int | None = None, options: SimplexOptions = BY_DUAL_SIMPLEX
+        self,
+        matrix: Any,
+        sliding: int | None = None,
+        highs: HighsSettings = HighsSettings(),
+        options: SimplexOptions = BY_DUAL_SIMPLEX,
     ) -> None:
         self.count, self.copies = int(matrix.shape[1]), 1 if sliding is None else 2
         half = hstack([matrix, -matrix], format="csc")
         both = half if sliding is None else block_diag([half, half], format="csc")
         zero = np.zeros(2 * self.copies * self.count)
         self._all = np.arange(zero.size)
-        self._session = LinearProgram(csc_array(both), zero, zero, options=options)
+        self._session = LinearProgram(csc_array(both), zero, zero, options=options, settings=highs)
         if sliding is not None:
             places = sliding + self.count * np.arange(4)
             self._session.add_row(1.0, np.inf, places, np.array([1.0, -1.0, -1.0, 1.0]))

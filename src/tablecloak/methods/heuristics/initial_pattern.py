@@ -22,10 +22,14 @@ from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.base import HIDES_EVERYTHING, Run, complementary_cost, without_incumbent
 from tablecloak.methods.feasibility import hide_everything
-from tablecloak.methods.heuristics.construction import LpConstruction, NetworkConstruction
+from tablecloak.methods.heuristics.construction import (
+    ConstructionSettings,
+    LpConstruction,
+    NetworkConstruction,
+)
 from tablecloak.methods.heuristics.elimination import Elimination
-from tablecloak.methods.heuristics.hypercubes import CubeSearch
-from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
+from tablecloak.methods.heuristics.hypercubes import CubeSearch, CubeSearchSettings
+from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations, QuickSettings
 from tablecloak.methods.heuristics.witnesses import NullSpaceWitnesses, elimination_seconds
 from tablecloak.model import Problem, Requirement, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
@@ -48,6 +52,10 @@ class FirstPatternSettings:
     """The maximum of that in seconds."""
     elimination_work: int = 500_000
     """Without one, the maximum number of requirements times hidden cells (about 0.2 s)."""
+    cubes: CubeSearchSettings = CubeSearchSettings()
+    deviations: QuickSettings = QuickSettings()
+    construction: ConstructionSettings = ConstructionSettings()
+    """Flows on networks, repair elsewhere, and the witnesses of the elimination."""
 
 
 def first_pattern(
@@ -56,6 +64,7 @@ def first_pattern(
     requirements: Sequence[Requirement],
     progress: Progress,
     deadline: Deadline,
+    settings: FirstPatternSettings = FirstPatternSettings(),
 ) -> Bools | None:
     """The cells hidden by a safe pattern; None where there is none of these kinds, or not in time.
 
@@ -63,7 +72,7 @@ def first_pattern(
     """
     if problem.most_touched is not None or problem.has_conditional:
         return None
-    quick = QuickPattern(problem, allowed, requirements, progress, deadline)
+    quick = QuickPattern(problem, allowed, requirements, progress, deadline, settings)
     if is_network(problem):
         return quick.by_flows()
     return quick.by_hypercubes() if CubeSearch.fits(problem) else quick.by_deviations()
@@ -87,16 +96,16 @@ class QuickPattern:
 
     def by_flows(self) -> Bools | None:
         """Cheapest flows through a network."""
-        flows = NetworkConstruction(
-            self.problem, self.allowed, self.progress, self.deadline, self.requirements
-        )
+        given = self.problem, self.allowed, self.progress, self.deadline, self.requirements
+        flows = NetworkConstruction(*given, settings=self.settings.construction)
         flows.construct()
         return self._reported(flows.hidden) if flows.complete else None
 
     def by_hypercubes(self) -> Bools | None:
         """Hypercubes, deviations for the requirements that have none, exchanges, and elimination."""
         rng, deadline = np.random.default_rng(self.settings.seed), self.deadline
-        cubes = CubeSearch(self.problem, self.allowed, self.requirements, rng, self.progress, deadline)
+        given = self.problem, self.allowed, self.requirements, rng, self.progress, deadline
+        cubes = CubeSearch(*given, self.settings.cubes)
         cubes.build()
         if cubes.unmet:
             return None if deadline.passed() else self.by_deviations((cubes.hidden, cubes.unmet))
@@ -114,15 +123,17 @@ class QuickPattern:
         and an audit of a large table can take longer than the time that is left.
         `start`: cells hidden to begin with and the requirements that they do not meet.
         """
-        problem, deadline = self.problem, self.deadline
+        problem, deadline, settings = self.problem, self.deadline, self.settings
         hidden, unmet = (problem.must_hide, self.requirements) if start is None else start
-        quick = QuickDeviations(problem, self.allowed, unmet, self.progress, deadline, start=hidden)
+        given = problem, self.allowed, unmet, self.progress, deadline
+        quick = QuickDeviations(*given, start=hidden, settings=settings.deviations)
         quick.build()
         if quick.unmet:
             return None
         hidden = quick.hidden
         if deadline.moment is None:
-            repair = LpConstruction(problem, self.allowed, self.progress, deadline, start=hidden)
+            rest = problem, self.allowed, self.progress, deadline
+            repair = LpConstruction(*rest, start=hidden, settings=settings.construction)
             with deadline.stoppable():  # after an interrupt it is as it was: it has witnesses
                 repair.construct()
             hidden = repair.hidden if repair.complete else hidden
@@ -131,18 +142,19 @@ class QuickPattern:
     def eliminated(self, hidden: Bools) -> Bools:
         """Without the redundant suppressions that are found within a share of the time; else as it was."""
         problem, requirements, deadline = self.problem, self.requirements, self.deadline
+        tuned = self.settings.construction.witnesses
         work = len(requirements) * int(hidden.sum())
         if deadline.moment is None and work > self.settings.elimination_work:
             return hidden
-        long = deadline.left < elimination_seconds(problem, hidden)
-        if long or not NullSpaceWitnesses.fits(problem, requirements, hidden):
+        long = deadline.left < elimination_seconds(problem, hidden, tuned)
+        if long or not NullSpaceWitnesses.fits(problem, requirements, hidden, tuned):
             return hidden
         within, found = deadline, hidden
         if deadline.moment is not None:
             part = self.settings.elimination_seconds / max(deadline.left, self.settings.elimination_seconds)
             within = deadline.share(min(self.settings.elimination_share, part))
         with deadline.stoppable():
-            engine = NullSpaceWitnesses(problem, requirements, hidden)
+            engine = NullSpaceWitnesses(problem, requirements, hidden, tuned)
             report = without_incumbent(self.progress, "first pattern")
             elimination = Elimination(problem, requirements, hidden, engine, within, report)
             if elimination.run():
@@ -153,9 +165,15 @@ class QuickPattern:
 class SuppressionRun(Run):
     """A run on one problem. `prepare` comes first and may be interrupted; a pattern to fall back on exists before."""
 
-    def __init__(self, problem: Problem, seconds: float | None, progress: Progress) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        seconds: float | None,
+        progress: Progress,
+        settings: FirstPatternSettings = FirstPatternSettings(),
+    ) -> None:
         super().__init__(seconds)
-        self.problem, self.progress = problem, progress
+        self.problem, self.progress, self.settings = problem, progress, settings
         self.allowed = hide_everything(problem, progress)
         """The candidate cells; hiding them all meets every requirement."""
         self.requirements: list[Requirement] = []
@@ -169,7 +187,8 @@ class SuppressionRun(Run):
         found = audit(problem, Suppression.copy_of(problem.must_hide), progress=self.progress)
         self.requirements = unmet_requirements(problem, found)
         if first:
-            self.first = first_pattern(problem, self.allowed, self.requirements, self.progress, self.deadline)
+            given = problem, self.allowed, self.requirements, self.progress, self.deadline
+            self.first = first_pattern(*given, self.settings)
 
     def cost(self, hidden: Bools) -> float:
         """The weights of the complementary cells among the hidden ones."""

@@ -11,6 +11,7 @@ Reference: Castro (2002), sections 3.3 and 5; Kelly, Golden & Assad (1992).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, withou
 from tablecloak.methods.heuristics.deviation import CheapestDeviationProgram, floored_weights
 from tablecloak.methods.heuristics.network_start import NetworkStartProgram
 from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.solvers import SimplexOptions
+from tablecloak.solvers import HighsSettings, SimplexOptions
 from tablecloak.solvers.graphs import MinCostNetwork
 
 Programs = Literal["dual", "network", "interior", "central"]
@@ -128,18 +129,23 @@ class FlowSteps:
 
 
 class ProgramSteps:
-    """Linear programs over all cells at once: the flows with side constraints of general tables."""
+    """Linear programs over all cells at once: the flows with side constraints of non-network tables."""
 
-    def __init__(self, terrain: Terrain, requests: Requests, programs: Programs = "dual") -> None:
+    def __init__(
+        self,
+        terrain: Terrain,
+        requests: Requests,
+        programs: Programs = "dual",
+        highs: HighsSettings = HighsSettings(),
+    ) -> None:
         self.terrain, self.deadline = terrain, requests.deadline
         matrix = without_empty_rows(working_columns(requests.problem.table)[:, terrain.cells])
+        program = partial(CheapestDeviationProgram, matrix, highs=highs)
         make: dict[str, Callable[[], CheapestDeviationProgram | NetworkStartProgram]] = {
-            "dual": lambda: CheapestDeviationProgram(matrix),
+            "dual": program,
             "network": lambda: NetworkStartProgram(matrix),
-            "interior": lambda: CheapestDeviationProgram(matrix, options=SimplexOptions(interior=True)),
-            "central": lambda: CheapestDeviationProgram(
-                matrix, options=SimplexOptions(interior=True, crossover=False)
-            ),
+            "interior": lambda: program(options=SimplexOptions(interior=True)),
+            "central": lambda: program(options=SimplexOptions(interior=True, crossover=False)),
         }
         self.program = make[programs]()
         self.counters: dict[str, float] = {"linear programs": 0}

@@ -29,6 +29,7 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import working_equations
 from tablecloak.methods.heuristics.deviation import (
     DeviationFinder,
+    DeviationSettings,
     RequirementQueue,
     Witness,
     floored_weights,
@@ -42,13 +43,16 @@ from tablecloak.progress import Deadline, Progress
 class QuickSettings:
     """Sizes and tolerances of the construction."""
 
-    first_cells: int = 200
-    """Number of cells of the first program; later ones begin one step below the size that sufficed before."""
     enough: float = 1 - 1e-9
     """A requirement is met from this share of it on; the audit has the last word."""
     least_move: float = 1e-4
     """Cells that move by less than this share of the furthest one are not credited: solvers' tolerances are relative
     to the largest numbers of a program."""
+    single: DeviationSettings = DeviationSettings()
+    """Programs of deviations whose reverse is not possible."""
+    reversible: DeviationSettings = DeviationSettings(first_cells=200)
+    """Programs of deviations whose reverse is possible too; later ones begin one step below the size that sufficed
+    before. Untested default."""
 
 
 @dataclass(eq=False)
@@ -74,8 +78,15 @@ def spanned(count: int, held: Iterable[HeldDeviation]) -> tuple[Floats, Floats]:
 class _ReversibleFinder(DeviationFinder):
     """Cheapest deviations whose reverse is possible too."""
 
-    def __init__(self, problem: Problem, equations: csr_array, allowed: Bools, deadline: Deadline) -> None:
-        super().__init__(problem, equations, allowed, deadline)
+    def __init__(
+        self,
+        problem: Problem,
+        equations: csr_array,
+        allowed: Bools,
+        deadline: Deadline,
+        settings: DeviationSettings,
+    ) -> None:
+        super().__init__(problem, equations, allowed, deadline, settings)
         self._both: dict[int, tuple[Floats, Floats]] = {}
 
     def capacity(self, attacker: int) -> tuple[Floats, Floats]:
@@ -107,9 +118,8 @@ class QuickDeviations:
         self.hidden: Bools = problem.must_hide.copy() if start is None else start.copy()
         self.held: list[HeldDeviation] = []
         equations = working_equations(problem.table)
-        self._single = DeviationFinder(problem, equations, allowed, deadline)
-        self._reversible = _ReversibleFinder(problem, equations, allowed, deadline)
-        self._reversible.first_size = settings.first_cells
+        self._single = DeviationFinder(problem, equations, allowed, deadline, settings.single)
+        self._reversible = _ReversibleFinder(problem, equations, allowed, deadline, settings.reversible)
         self._queue = RequirementQueue(outsider_first(requirements))
         self._weights = floored_weights(problem.weights)
 
@@ -152,7 +162,7 @@ class QuickDeviations:
         found = finder.cheapest(
             Requirement(requirement.cell, requirement.attacker, Side.UP, level), self._price(), widest=widest
         )
-        finder.first_size = max(self.settings.first_cells, finder.last_size // finder.settings.growth)
+        finder.first_size = max(finder.settings.first_cells, finder.last_size // finder.settings.growth)
         if found is not None:
             self._hold(found.cells, found.forward)
 

@@ -30,9 +30,16 @@ from tablecloak.attacker import structure_of
 from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound
-from tablecloak.methods.cuts import BridgelessCuts, CutProgram, EquationCuts, fixing_cuts
+from tablecloak.methods.cuts import (
+    BridgelessCuts,
+    BridgelessSettings,
+    CutLoopSettings,
+    CutProgram,
+    EquationCuts,
+    fixing_cuts,
+)
 from tablecloak.methods.heuristics.construction import Construction, construction_of
-from tablecloak.methods.heuristics.initial_pattern import SuppressionRun
+from tablecloak.methods.heuristics.initial_pattern import FirstPatternSettings, SuppressionRun
 from tablecloak.methods.parameters import wrong_words
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Item, Progress, in_turn
@@ -52,6 +59,11 @@ class SequentialSettings:
     quick themselves need none."""
     hidden_from: float = 1 - 1e-6
     """Value of a variable from which on the bound's program hides a cell entirely. Untested default."""
+    bridgeless: BridgelessSettings = BridgelessSettings()
+    bound: CutLoopSettings = CutLoopSettings()
+    """The bound's program."""
+    first: FirstPatternSettings = FirstPatternSettings()
+    """The quick pattern; its settings of constructions are those of the repair too."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +161,7 @@ def one_by_one(
     """The cheapest of some attempts, each the paper's pattern, repaired and without redundant suppressions."""
     params.check()
     refuse_touched_bound(problem, "Methods that protect one cell after the other")
-    run = SuppressionRun(problem, params.seconds, progress)
+    run = SuppressionRun(problem, params.seconds, progress, settings.first)
     frame = _Frame(run, params, rng, settings)
     best: SafeAttempt | None = None
     with run.stoppable():
@@ -210,10 +222,14 @@ class _Frame:
     def _hide_by_bound(self) -> None:
         """Hide what the linear program of Kelly's and the volume cuts hides entirely; its value is a proven bound."""
         problem, free = self.problem, self.run.allowed & ~self.problem.must_hide
-        lines, patterns = EquationCuts(problem, self.run.allowed), BridgelessCuts(problem, self.run.allowed)
+        lines, patterns = (
+            EquationCuts(problem, self.run.allowed),
+            BridgelessCuts(problem, self.run.allowed, settings=self.settings.bridgeless),
+        )
         volume = lines.volume_cuts()
         start = patterns.cheapest(self.settings.first_columns)
-        program = CutProgram(problem.weights, free, start, [patterns.separate], self.deadline, self.progress)
+        given = problem.weights, free, start, [patterns.separate], self.deadline, self.progress
+        program = CutProgram(*given, self.settings.bound)
         program.relaxation.add([*lines.isolated_cuts(), *volume, *fixing_cuts(volume)])
         program.solve_relaxation()
         self.bound = program.rounded
@@ -292,7 +308,8 @@ class _Frame:
     def _repaired(self, hidden: Bools, missing: list[Requirement]) -> Construction | None:
         """A construction that starts from this pattern and has met what it misses. None: not in time."""
         given = self.problem, self.run.allowed, self.progress, self.deadline, missing
-        repaired = construction_of(*given, start=hidden, met=self.run.requirements)
+        tuned = self.settings.first.construction
+        repaired = construction_of(*given, start=hidden, met=self.run.requirements, settings=tuned)
         if missing:
             repaired.construct()
         else:

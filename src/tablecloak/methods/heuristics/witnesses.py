@@ -22,13 +22,20 @@ from tablecloak.attacker import (
     DeviationBounds,
     LinearOracle,
     NullSpaceSettings,
+    OracleSettings,
     is_network,
     tolerances,
     unpicked,
     working_columns,
     working_equations,
 )
-from tablecloak.methods.heuristics.deviation import DeviationFinder, Witness, met_by, negligible
+from tablecloak.methods.heuristics.deviation import (
+    DeviationFinder,
+    DeviationSettings,
+    Witness,
+    met_by,
+    negligible,
+)
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline
 from tablecloak.solvers.graphs import Network
@@ -50,7 +57,9 @@ class WitnessSettings:
     null_space: NullSpaceSettings = NullSpaceSettings()
     """Sizes of the systems that are eliminated."""
     max_cut_bytes: int = 50_000_000
-    """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows."""
+    """Memory of the minimum cuts that are remembered on networks, a byte a node: a remembered cut saves flows. With 0
+    none are."""
+    deviation: DeviationSettings = DeviationSettings()
 
 
 class WitnessEngine(ABC):
@@ -174,7 +183,7 @@ class FlowWitnesses(WitnessEngine):
         """Keep the cut; beyond the memory limit the oldest one is dropped."""
         self.cuts.pop(requirement, None)
         self.cuts[requirement] = source_side
-        if len(self.cuts) > max(1, self.settings.max_cut_bytes // source_side.size):
+        if len(self.cuts) > self.settings.max_cut_bytes // source_side.size:
             del self.cuts[next(iter(self.cuts))]
 
     def _is_cut_off(self, requirement: Requirement) -> bool:
@@ -215,7 +224,7 @@ class NullSpaceWitnesses(WitnessEngine):
         settings: WitnessSettings = WitnessSettings(),
     ) -> None:
         self.hidden, self.settings, self._boxes = hidden.copy(), settings, DeviationBounds(problem)
-        self._oracle = LinearOracle(problem.table, settings.null_space)
+        self._oracle = LinearOracle(problem.table, OracleSettings(settings.null_space))
         watched = np.unique([requirement.cell for requirement in requirements]).astype(np.int64)
         self._watched: Ints = watched[problem.must_hide[watched]]
         self._eliminate()
@@ -278,7 +287,8 @@ class ProgramWitnesses(WitnessEngine):
         settings: WitnessSettings = WitnessSettings(),
     ) -> None:
         self.problem, self.settings = problem, settings
-        self.finder = DeviationFinder(problem, working_equations(problem.table), hidden, deadline)
+        equations = working_equations(problem.table)
+        self.finder = DeviationFinder(problem, equations, hidden, deadline, settings=settings.deviation)
         self._price: Floats = np.where(problem.must_hide, 0.0, problem.weights)
         self._last: tuple[Requirement, Witness] | None = None
 

@@ -19,7 +19,13 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import is_network
 from tablecloak.auditing import audit
 from tablecloak.methods.data_units import in_data_units
-from tablecloak.methods.heuristics import CubeSearch, FlowWitnesses, QuickDeviations, first_pattern
+from tablecloak.methods.heuristics import (
+    CubeSearch,
+    FirstPatternSettings,
+    FlowWitnesses,
+    QuickDeviations,
+    first_pattern,
+)
 from tablecloak.methods.intervals.attainable import SideBounds, snapped, stated
 from tablecloak.model import (
     Problem,
@@ -38,8 +44,8 @@ from tablecloak.solvers import LP_PRECISION
 class InitialIntervalSettings:
     """How witnesses are sought."""
 
-    seed: int = 0
-    """Seed of the random order in which hypercubes are sought: the same for every run. Untested default."""
+    first: FirstPatternSettings = FirstPatternSettings()
+    """Hypercubes and deviations, and on networks the pattern whose flows are taken."""
     flows_per_check: int = 64
     """Maximum number of flows between two deadline checks. More: less overhead, against a later stop. Untested
     default."""
@@ -84,12 +90,13 @@ def _span_of_deviations(
     unmet, hidden = all_requirements(problem), problem.must_hide
     below, above = np.zeros((2, hidden.size))
     if CubeSearch.fits(problem):
-        rng = np.random.default_rng(settings.seed)
-        cubes = CubeSearch(problem, allowed, unmet, rng, progress, deadline)
+        rng = np.random.default_rng(settings.first.seed)
+        cubes = CubeSearch(problem, allowed, unmet, rng, progress, deadline, settings.first.cubes)
         cubes.build()
         unmet, hidden = cubes.unmet, cubes.hidden
         below, above = cubes.spans()
-    quick = QuickDeviations(problem, allowed, unmet, progress, deadline, start=hidden)
+    given = problem, allowed, unmet, progress, deadline
+    quick = QuickDeviations(*given, start=hidden, settings=settings.first.deviations)
     quick.build()
     if quick.unmet:
         return None
@@ -109,10 +116,10 @@ def _span_of_flows(
     requirements = unmet_requirements(
         whole, audit(whole, Suppression.copy_of(whole.must_hide), progress=progress)
     )
-    hidden = first_pattern(whole, allowed, requirements, progress, deadline)
+    hidden = first_pattern(whole, allowed, requirements, progress, deadline, settings.first)
     if hidden is None:
         return None
-    finder = FlowWitnesses(problem, levels, hidden)
+    finder = FlowWitnesses(problem, levels, hidden, settings=settings.first.construction.witnesses)
     reached = {attacker: np.zeros((2, hidden.size)) for attacker in finder.networks}
     for number, requirement in enumerate(levels):
         if number % settings.flows_per_check == 0:

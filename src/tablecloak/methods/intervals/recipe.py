@@ -19,7 +19,7 @@ from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import is_network, structure_of, working_equations
 from tablecloak.auditing import audit
 from tablecloak.methods.base import Proposal, Run
-from tablecloak.methods.heuristics import DeviationFinder, Witness
+from tablecloak.methods.heuristics import DeviationFinder, DeviationSettings, Witness
 from tablecloak.methods.intervals.attainable import (
     BlurParams,
     Blurred,
@@ -34,7 +34,13 @@ from tablecloak.methods.intervals.attainable import (
 )
 from tablecloak.methods.intervals.initial_intervals import InitialIntervalSettings, initial_intervals
 from tablecloak.methods.intervals.slope_scaling import SlopeScalingSettings
-from tablecloak.methods.unified import CuttingPlaneSettings, Formulation, ModelSolution, ProtectionCut
+from tablecloak.methods.unified import (
+    CompactModelSettings,
+    CuttingPlaneSettings,
+    Formulation,
+    ModelSolution,
+    ProtectionCut,
+)
 from tablecloak.model import (
     EVERYTHING,
     Intervals,
@@ -64,14 +70,22 @@ class RepairSettings:
     """Factor by which all intervals are lengthened then. Untested default."""
     max_growths: int = 8
     """Maximum number of rounds in which they are. Untested default."""
+    deviation: DeviationSettings = DeviationSettings()
 
 
 class Widener:
     """Widens intervals requirement by requirement, by cheapest deviations."""
 
-    def __init__(self, problem: Problem, price: Floats, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        price: Floats,
+        deadline: Deadline,
+        settings: DeviationSettings = DeviationSettings(),
+    ) -> None:
         self.problem, self.price = problem, np.where(hidden_by_mark(problem), 0.0, price)
-        self.finder = DeviationFinder(problem, working_equations(problem.table), ~problem.forced, deadline)
+        equations = working_equations(problem.table)
+        self.finder = DeviationFinder(problem, equations, ~problem.forced, deadline, settings)
         self._widened: set[Requirement] = set()
 
     def widen(self, below: Floats, above: Floats, requirements: list[Requirement]) -> SideBounds | None:
@@ -123,7 +137,7 @@ def repaired(
     deviations are for the few requirements that this does not help. In the end nothing is stated about `allowed` cells.
     """
     most, margins = box_deviation_bounds(problem), settings.margins
-    widener = Widener(problem, problem.applied_prices.mean, deadline)
+    widener = Widener(problem, problem.applied_prices.mean, deadline, settings.deviation)
     bounds = np.maximum(bounds[0], 0.0), np.maximum(bounds[1], 0.0)
     for number in range(settings.max_rounds):
         margin = margins[min(number, len(margins) - 1)]
@@ -180,6 +194,8 @@ class IntervalSettings:
 
     cutting_plane: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
     """The cutting-plane model."""
+    compact: CompactModelSettings = field(default_factory=CompactModelSettings)
+    """The compact model."""
     initial: InitialIntervalSettings = field(default_factory=InitialIntervalSettings)
     """Intervals to begin with."""
     slope_scaling: SlopeScalingSettings = field(default_factory=SlopeScalingSettings)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.methods.data_units import in_data_units
-from tablecloak.methods.heuristics import construct_pattern
+from tablecloak.methods.heuristics import ConstructionSettings, construct_pattern
 from tablecloak.methods.intervals.attainable import SideBounds, hidden_by_mark
 from tablecloak.methods.unified import (
     CuttingPlaneModel,
@@ -44,6 +44,8 @@ class SlopeScalingSettings:
     max_cells: int = 5000
     """Maximum number of cells of tables on all cells of which slope scaling is run. More: better starts, against the
     time of programs over all cells. Untested default."""
+    construction: ConstructionSettings = ConstructionSettings()
+    """Of the suppression pattern to begin with."""
 
 
 def point_of(formulation: Formulation, below: Floats, above: Floats) -> Floats | None:
@@ -84,7 +86,8 @@ class SlopeScaling:
 
     def start(self, allowed: Bools, *, all_cells: bool) -> list[Floats]:
         """Points from the cells of a cheap suppression pattern, and from all cells."""
-        pattern = construct_pattern(in_data_units(self.problem), allowed, silent, self.deadline)
+        given = in_data_units(self.problem), allowed, silent, self.deadline
+        pattern = construct_pattern(*given, settings=self.settings.construction)
         found = [] if pattern is None else self.points(pattern)
         return found + (self.points(allowed) if all_cells else [])
 

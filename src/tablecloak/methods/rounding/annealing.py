@@ -97,7 +97,9 @@ def annealed_rounding(
     if jump is None or (jump[problem.forced] != 0).any():
         kept = problem.forced | (units.values == 0)
         size = np.abs(units.values).astype(np.float64)
-        basis = IntegralBasis.by_elimination(units.equations, leaf, kept, size, deadline.passed)
+        basis = IntegralBasis.by_elimination(
+            units.equations, leaf, kept, size, deadline.passed, settings.basis
+        )
         jump = None if basis is None else _Annealing(basis, units, settings, deadline).jump(rng)
     progress("annealing", 1, 1)
     if basis is None or jump is None or not _is_rounding(problem, units, jump):
@@ -182,6 +184,7 @@ class _Annealing:
                 steps=min(settings.steps_a_cell * choice.size, settings.most_steps),
                 seed=int(rng.integers(2**62)),
                 stop=self.deadline.passed,
+                settings=settings.balancing,
             )
             moves[choice] = np.where(found == 1, base - rest, -rest)
         return np.asarray(basis.matrix @ moves)

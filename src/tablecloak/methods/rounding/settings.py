@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tablecloak.methods.unified import CompactModelSettings, CuttingPlaneSettings
+from tablecloak.solvers import BalancingSettings
+
 
 @dataclass(frozen=True)
 class IntegralBasisSettings:
@@ -35,6 +38,8 @@ class AnnealingSettings:
     proportionally more time. Set on hier16 and ninenew."""
     near: int = 2
     """Bases: a rounding within this distance of the truth gets no further round. Set on hier16 and ninenew."""
+    basis: IntegralBasisSettings = IntegralBasisSettings()
+    balancing: BalancingSettings = BalancingSettings()
     penalty_growth: float = 4.0
     """The factor by which such cells count more in the next round: larger pulls them in faster, at the expense of all
     others. Set on hier16 and ninenew."""
@@ -70,6 +75,8 @@ class RoundingSettings:
     time. Untested default."""
     annealing: AnnealingSettings = AnnealingSettings()
     initial: InitialRoundingSettings = InitialRoundingSettings()
+    cutting_plane: CuttingPlaneSettings = CuttingPlaneSettings()
+    compact: CompactModelSettings = CompactModelSettings()
 
     def initial_annealing(self, limited: bool) -> AnnealingSettings:
         """The annealing before programs start: with a time limit it is shorter."""

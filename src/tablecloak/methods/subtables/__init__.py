@@ -4,3 +4,4 @@ Reference: Geoffrion (1974), Lagrangean relaxation for integer programming; Boyd
 """
 
 from tablecloak.methods.subtables.additive_bound import AdditiveBound
+from tablecloak.methods.subtables.settings import SubtableSettings

@@ -13,7 +13,7 @@ first; a stage that gains little is passed over until a later one has had its tu
 
 1. bridgeless cuts, and capacity cuts of the members at the point x, on networks by minimum cuts (`separation`);
 2. covers of these;
-3. capacity cuts of the whole table, where they are asked for: with its share of the weights the relaxation of the whole
+3. capacity cuts of the whole table, where they are wanted: with its share of the weights the relaxation of the whole
    is one more member;
 4. exact solves of members with their shares and a part of what is left of the weights (`evaluation`), which prove
    w_s x >= opt_s(w_s).
@@ -67,8 +67,9 @@ class AdditiveBound:
         self.deadline, self.progress, self.settings = deadline, progress, settings
         self.free: Bools = allowed & ~problem.must_hide
         self.unit = weight_unit(problem.weights[self.free])
-        self._bridgeless = BridgelessCuts(problem, allowed)
-        self.relaxation = Relaxation(problem.weights, self.free, self._bridgeless.cheapest())
+        self._bridgeless = BridgelessCuts(problem, allowed, settings=settings.bridgeless)
+        start = self._bridgeless.cheapest()
+        self.relaxation = Relaxation(problem.weights, self.free, start, settings.relaxation)
         self.members: list[MemberSeparator] = []
         self.rounds = self.solves = 0
         """Numbers of linear programs, and of exact solves of members."""
@@ -130,7 +131,7 @@ class AdditiveBound:
         for subsystem in choose_members(self.problem, self.settings.members):
             if within.passed():  # a bound by fewer members is valid too
                 break
-            member = MemberSeparator(len(self.members), subsystem, self.problem)
+            member = MemberSeparator(len(self.members), subsystem, self.problem, self.settings.capacity)
             if member.requirements:
                 self.members.append(member)
         return not self.deadline.passed()

@@ -76,7 +76,7 @@ def _of_dimensions(
 
 
 def _all_small(split: Subtables, choices: Sequence[tuple[int, ...]], settings: MemberSettings) -> bool:
-    """Whether the slices of all these choices of dimensions, which are no networks, can be solved in good time."""
+    """Whether the slices of all these choices of dimensions, non-network tables, can be solved in good time."""
     if len(choices) > settings.max_families:
         return False
     return all(split.largest_slice(chosen) <= settings.max_general_cells for chosen in choices)

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import Subsystem
 from tablecloak.auditing import audit
-from tablecloak.methods.cuts import CoverSeparator, Cut, NetworkSeparator, capacity_separator_of
+from tablecloak.methods.cuts import (
+    CapacitySettings,
+    CoverSeparator,
+    Cut,
+    NetworkSeparator,
+    capacity_separator_of,
+)
 from tablecloak.methods.feasibility import largest_pattern
 from tablecloak.model import Problem, Suppression, open_requirements
 from tablecloak.progress import Deadline
@@ -28,13 +34,19 @@ class MemberCut(Cut):
 class MemberSeparator:
     """The separators of one subsystem, the member of this number."""
 
-    def __init__(self, number: int, subsystem: Subsystem, problem: Problem) -> None:
+    def __init__(
+        self,
+        number: int,
+        subsystem: Subsystem,
+        problem: Problem,
+        settings: CapacitySettings = CapacitySettings(),
+    ) -> None:
         self.number, self.subsystem, self.view = number, subsystem, subsystem.view(problem)
         self.allowed: Bools = largest_pattern(self.view)
         self.free: Bools = self.allowed & ~self.view.must_hide
         found = audit(self.view, Suppression.copy_of(self.view.must_hide))
         self.requirements = open_requirements(self.view, found, self.free)
-        self._capacity = capacity_separator_of(self.view, self.allowed)
+        self._capacity = capacity_separator_of(self.view, self.allowed, settings=settings)
         self._covers: CoverSeparator | None = None
         if isinstance(self._capacity, NetworkSeparator):
             self._covers = CoverSeparator(self._capacity, self.requirements)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tablecloak.methods.cuts import BridgelessSettings, CapacitySettings, RelaxationSettings
+
 
 @dataclass(frozen=True)
 class MemberSettings:
@@ -43,6 +45,10 @@ class SubtableSettings:
 
     members: MemberSettings = MemberSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    capacity: CapacitySettings = CapacitySettings()
+    """Cuts of the members."""
+    bridgeless: BridgelessSettings = BridgelessSettings()
+    relaxation: RelaxationSettings = RelaxationSettings()
     rounds: int = 200
     """Maximum number of linear programs without a time limit. Untested default."""
     preparation_share: float = 0.4

@@ -3,7 +3,7 @@
 Reference: Salazar-Gonzalez (2002), A unified mathematical programming framework.
 """
 
-from tablecloak.methods.unified.compact_model import solve_compact_model
+from tablecloak.methods.unified.compact_model import CompactModelSettings, solve_compact_model
 from tablecloak.methods.unified.cutting_plane_model import CuttingPlaneModel, CuttingPlaneSettings
 from tablecloak.methods.unified.formulation import (
     Affine,

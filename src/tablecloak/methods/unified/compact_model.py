@@ -34,7 +34,7 @@ from tablecloak.methods.unified.formulation import (
 )
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Deadline
-from tablecloak.solvers import MipOptions, Outcome, solve_mip
+from tablecloak.solvers import HighsSettings, MipOptions, Outcome, solve_mip
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class CompactModelSettings:
     """Maximum number of variables; larger programs are refused. Larger tables, against memory. Untested default."""
     formulation: FormulationSettings = field(default_factory=FormulationSettings)
     """How far deviations may reach."""
+    highs: HighsSettings = HighsSettings()
 
 
 def solve_compact_model(
@@ -80,7 +81,9 @@ def solve_compact_model(
         start = first - _copies(requirement) * size
         constraints.append(_demand(formulation, requirement, is_conditional, start, size, total))
     program = constraints[0].stacked(*constraints[1:])
-    return _solved(formulation, program, (np.concatenate(lows), np.concatenate(highs)), seconds)
+    return _solved(
+        formulation, program, (np.concatenate(lows), np.concatenate(highs)), seconds, settings.highs
+    )
 
 
 def _copies(requirement: Requirement) -> int:
@@ -89,7 +92,11 @@ def _copies(requirement: Requirement) -> int:
 
 
 def _solved(
-    formulation: Formulation, constraints: LinearConstraints, bounds: tuple[Floats, Floats], seconds: float
+    formulation: Formulation,
+    constraints: LinearConstraints,
+    bounds: tuple[Floats, Floats],
+    seconds: float,
+    settings: HighsSettings,
 ) -> ModelSolution:
     """The better solution of those with presolve and without; linear programs are solved once."""
     total = bounds[0].size
@@ -105,7 +112,7 @@ def _solved(
                 sides,
                 cost,
                 integral,
-                MipOptions(seconds=deadline.left, presolve=presolve),
+                MipOptions(seconds=deadline.left, presolve=presolve, highs=settings),
             ).checked()
             for presolve in ((False, True) if integral.any() else (False,))
         ),

@@ -34,7 +34,7 @@ from tablecloak.attacker import DeviationBounds
 from tablecloak.methods.cuts import GapLimits, GapLimitSettings
 from tablecloak.methods.unified.formulation import Formulation, ModelSolution
 from tablecloak.methods.unified.protection_cuts import CutBuilder, ProtectionCut, Switched, own_bound_cuts
-from tablecloak.methods.unified.separation import protection_separator_of
+from tablecloak.methods.unified.separation import SeparatorSettings, protection_separator_of
 from tablecloak.model import Problem, Requirement
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import (
@@ -42,6 +42,7 @@ from tablecloak.solvers import (
     OPTIMALITY,
     REDUCED_COST_MARGIN,
     GrowingProgram,
+    HighsSettings,
     Outcome,
     Solution,
     watched,
@@ -51,12 +52,14 @@ from tablecloak.solvers import (
 class RestrictedProgram:
     """The program of a formulation over some of its variables, the others 0; points have all variables."""
 
-    def __init__(self, formulation: Formulation, kept: Bools, *, relaxed: bool = False) -> None:
+    def __init__(
+        self, formulation: Formulation, kept: Bools, settings: HighsSettings, *, relaxed: bool = False
+    ) -> None:
         self._kept = np.flatnonzero(kept)
         self._size = kept.size
         integral = np.zeros(self._kept.size, dtype=bool) if relaxed else formulation.integral[self._kept]
         cost, low, high = (side[self._kept] for side in (formulation.cost, formulation.low, formulation.high))
-        self._program = GrowingProgram(cost, low, high, integral, abandonable=True)
+        self._program = GrowingProgram(cost, low, high, integral, abandonable=True, settings=settings)
         own = formulation.constraints
         matrix = csr_array(own.matrix[:, self._kept])
         restrictive = (np.diff(matrix.indptr) > 0) | (own.low > 0) | (own.high < 0)
@@ -163,6 +166,7 @@ class SeparationSettings:
     bounds. More: fewer rounds, against slower separation. Untested default."""
     max_deep_size: int = 2_000_000
     """Requirements times cells up to which more than one cut is sought for each. Untested default."""
+    engines: SeparatorSettings = SeparatorSettings()
 
 
 class ProtectionCutPool:
@@ -180,7 +184,7 @@ class ProtectionCutPool:
         """`widths`: conditional requirements, which hold to the extent to which their cells are touched."""
         self.formulation, self.deadline, self.settings = formulation, deadline, settings
         self.requirements, self._unconditional = [*requirements, *widths], len(requirements)
-        self._separator = protection_separator_of(problem)
+        self._separator = protection_separator_of(problem, settings.engines)
         self._builder, self._extent = CutBuilder(formulation, DeviationBounds(problem)), Switched(formulation)
         small = len(self.requirements) * len(problem.table) <= settings.max_deep_size
         self._depth = settings.depth if small and self._is_monotone() else 1
@@ -351,6 +355,7 @@ class CuttingPlaneSettings:
     quicker rounds, against more of them. Untested default."""
     gap_limits: GapLimitSettings = field(default_factory=lambda: GapLimitSettings(largest=4.0))
     """The sequence of gap limits."""
+    highs: HighsSettings = HighsSettings()
 
 
 @dataclass
@@ -393,7 +398,8 @@ class CuttingPlaneModel:
         self.pool = ProtectionCutPool(
             problem, formulation, requirements, widths, deadline, settings.separation
         )
-        self._linear = RestrictedProgram(formulation, np.ones(formulation.size, dtype=bool), relaxed=True)
+        every = np.ones(formulation.size, dtype=bool)
+        self._linear = RestrictedProgram(formulation, every, settings.highs, relaxed=True)
         self.rounds, self.bound = 0, -math.inf
         self.best: Floats = np.zeros(0)
         self.cost = math.inf
@@ -503,7 +509,8 @@ class CuttingPlaneModel:
     def _solve_within(self, limit: float, fixing: ReducedCostFixing) -> Outcome:
         """Find the best point of cost at most `limit`; INFEASIBLE if there is none."""
         ceiling = min(limit, self.cost)
-        program, gap = RestrictedProgram(self.formulation, fixing.kept(ceiling)), self.settings.rough_gap
+        settings, gap = self.settings, self.settings.rough_gap
+        program = RestrictedProgram(self.formulation, fixing.kept(ceiling), settings.highs)
         for matrix, right in self.pool.constraints:
             program.add_cuts(matrix, right)
         while not self.deadline.passed():

@@ -42,6 +42,7 @@ from tablecloak.attacker import (
     RELATIVE_NOISE,
     REQUIREMENT_MET_BY_PUBLICATION,
     DeviationBounds,
+    MultiplierSettings,
     ProtectionCut,
     WitnessDeviation,
     cut_of_multipliers,
@@ -53,7 +54,7 @@ from tablecloak.errors import SolverError
 from tablecloak.methods.unified.protection_cuts import Separator
 from tablecloak.model import Problem, Requirement, Table, box_deviation_bounds
 from tablecloak.progress import NEVER, Deadline
-from tablecloak.solvers import DUAL, LinearProgram, Outcome, SimplexOptions, Solution
+from tablecloak.solvers import DUAL, HighsSettings, LinearProgram, Outcome, SimplexOptions, Solution
 
 
 class Neighbourhood:
@@ -130,6 +131,8 @@ class LocalStartSettings:
     """Maximum number of columns of one program; larger ones are left out. Untested default."""
     min_dual: float = 1e-7
     """Dual of a requirement, as a fraction of the largest price, from which it makes a cut. Untested default."""
+    multipliers: MultiplierSettings = MultiplierSettings()
+    highs: HighsSettings = HighsSettings()
 
 
 def separates_locally(problem: Problem, settings: LocalStartSettings = LocalStartSettings()) -> bool:
@@ -194,7 +197,7 @@ class _LocalModels:
     def __init__(self, problem: Problem, up: Floats, down: Floats, settings: LocalStartSettings) -> None:
         self.settings = settings
         self.near, self.boxes, self.price = Neighbourhood(problem.table), DeviationBounds(problem), (up, down)
-        self.room, self.usable = box_deviation_bounds(problem), ~problem.forced
+        self.widest, self.usable = box_deviation_bounds(problem), ~problem.forced
         self._session: LinearProgram | None = None
 
     def separate(self, requirements: list[Requirement], deadline: Deadline) -> list[ProtectionCut]:
@@ -217,7 +220,7 @@ class _LocalModels:
             if worth[k] > self.settings.min_dual:
                 directions[k].append((upward, equations, -y / worth[k]))
         return [
-            cut_of_multipliers(self.near.rows, requirement, given)
+            cut_of_multipliers(self.near.rows, requirement, given, self.settings.multipliers)
             for requirement, given in zip(requirements, directions, strict=True)
             if given
         ]
@@ -235,7 +238,7 @@ class _LocalModels:
         unit = max(requirement.level for requirement in requirements)
         price = np.concatenate([side[cells] for side in self.price])
         largest = float(price.max(initial=0.0)) or 1.0
-        low, high = [np.zeros(2 * count)], [self.room[1][cells] / unit, self.room[0][cells] / unit]
+        low, high = [np.zeros(2 * count)], [self.widest[1][cells] / unit, self.widest[0][cells] / unit]
         for k, _ in legs:
             down, up = self.boxes[requirements[k].attacker]
             low.append(-down[cells] / unit)
@@ -250,7 +253,13 @@ class _LocalModels:
         arrays = (matrix, np.concatenate(low), np.concatenate(high))
         if self._session is None:
             options = SimplexOptions(strategy=DUAL)
-            self._session = LinearProgram(*arrays, cost=cost, rows=(row_low, row_high), options=options)
+            self._session = LinearProgram(
+                *arrays,
+                cost=cost,
+                rows=(row_low, row_high),
+                options=options,
+                settings=self.settings.highs,
+            )
         else:
             self._session.load(*arrays, cost=cost, rows=(row_low, row_high))
         solution = self._session.solve(deadline.left)
@@ -298,6 +307,8 @@ class LocalSettings:
     Untested default."""
     slack: float = 0.03
     """Deviation bound of cells that could be lengthened, for a cut, as a fraction of the level. Untested default."""
+    multipliers: MultiplierSettings = MultiplierSettings()
+    highs: HighsSettings = HighsSettings()
 
 
 class _Reach(NamedTuple):
@@ -419,7 +430,7 @@ class LocalSeparator:
                 )
         stronger = self._reaches_with_slack(requirement, bounds, need)
         directions = [(upward, part.equations, part.multipliers) for upward, part in stronger or parts]
-        return cut_of_multipliers(self.near.rows, requirement, directions)
+        return cut_of_multipliers(self.near.rows, requirement, directions, self.settings.multipliers)
 
     def _reaches_with_slack(
         self, requirement: Requirement, bounds: _Bounds, need: float
@@ -493,7 +504,9 @@ class LocalSeparator:
         cost[place] = -1.0 if upward else 1.0
         if self._session is None:
             options = SimplexOptions(feasible=True)
-            self._session = LinearProgram(matrix, low, high, cost=cost, options=options)
+            self._session = LinearProgram(
+                matrix, low, high, cost=cost, options=options, settings=self.settings.highs
+            )
         else:
             self._session.load(matrix, low, high, cost=cost)
         solution = self._session.solve()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,12 +19,15 @@ from tablecloak.attacker import (
     LinearOracle,
     NetworkBounds,
     NetworkOracle,
+    OracleSettings,
     ProtectionCut,
     WitnessDeviation,
     is_network,
 )
 from tablecloak.methods.unified.local_separation import (
     LocalSeparator,
+    LocalSettings,
+    LocalStartSettings,
     local_protection_cuts,
     separates_locally,
 )
@@ -32,21 +36,37 @@ from tablecloak.model import Problem, Requirement
 from tablecloak.progress import NEVER, Deadline
 
 
-def protection_separator_of(problem: Problem) -> Separator:
+@dataclass(frozen=True)
+class SeparatorSettings:
+    """The engines of separation."""
+
+    oracle: OracleSettings = OracleSettings()
+    local_start: LocalStartSettings = LocalStartSettings()
+    local: LocalSettings = LocalSettings()
+
+
+def protection_separator_of(problem: Problem, settings: SeparatorSettings = SeparatorSettings()) -> Separator:
     """The separator for the equations of the table and its size."""
     if is_network(problem):
-        return NetworkProtectionSeparator(problem)
-    separator = LinearProtectionSeparator(problem)
-    return LocalSeparator(problem, separator) if separates_locally(problem) else separator
+        return NetworkProtectionSeparator(problem, settings.oracle)
+    separator = LinearProtectionSeparator(problem, settings.oracle)
+    if not separates_locally(problem, settings.local_start):
+        return separator
+    return LocalSeparator(problem, separator, settings.local)
 
 
 def initial_protection_cuts(
-    problem: Problem, up: Floats, down: Floats, requirements: Sequence[Requirement], deadline: Deadline
+    problem: Problem,
+    up: Floats,
+    down: Floats,
+    requirements: Sequence[Requirement],
+    deadline: Deadline,
+    settings: LocalStartSettings = LocalStartSettings(),
 ) -> list[ProtectionCut]:
     """Initial cuts, by the cost of a unit of length; none on networks and small tables, which are quick without."""
-    if not separates_locally(problem):
+    if not separates_locally(problem, settings):
         return []
-    return local_protection_cuts(problem, up, down, requirements, deadline)
+    return local_protection_cuts(problem, up, down, requirements, deadline, settings)
 
 
 def _support(
@@ -64,8 +84,8 @@ class NetworkProtectionSeparator:
 
     weighs_closed_cells = False
 
-    def __init__(self, problem: Problem) -> None:
-        self.boxes, self.oracle = DeviationBounds(problem), NetworkOracle(problem)
+    def __init__(self, problem: Problem, settings: OracleSettings = OracleSettings()) -> None:
+        self.boxes, self.oracle = DeviationBounds(problem), NetworkOracle(problem, settings)
         self.free = ~problem.forced
 
     def separate(
@@ -201,8 +221,8 @@ class LinearProtectionSeparator:
 
     weighs_closed_cells = False
 
-    def __init__(self, problem: Problem) -> None:
-        self.boxes, self.oracle = DeviationBounds(problem), LinearOracle(problem.table)
+    def __init__(self, problem: Problem, settings: OracleSettings = OracleSettings()) -> None:
+        self.boxes, self.oracle = DeviationBounds(problem), LinearOracle(problem.table, settings)
 
     def separate(
         self,

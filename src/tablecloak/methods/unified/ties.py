@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.methods.unified.compact_model import solve_compact_model
+from tablecloak.methods.unified.compact_model import CompactModelSettings, solve_compact_model
 from tablecloak.methods.unified.cutting_plane_model import CuttingPlaneModel, CuttingPlaneSettings
 from tablecloak.methods.unified.formulation import Formulation, ModelSolution
 from tablecloak.methods.unified.protection_cuts import ProtectionCut
@@ -26,6 +26,7 @@ from tablecloak.solvers import Outcome
 
 Requirements = tuple[Sequence[Requirement], Sequence[Requirement]]
 """Levels, and widths of cells if they are touched."""
+MODELS = CuttingPlaneSettings(), CompactModelSettings()
 
 
 def without_ties(
@@ -36,11 +37,11 @@ def without_ties(
     deadline: Deadline,
     *,
     known: Sequence[ProtectionCut] | None = (),
-    settings: CuttingPlaneSettings = CuttingPlaneSettings(),
+    settings: tuple[CuttingPlaneSettings, CompactModelSettings] = MODELS,
 ) -> ModelSolution:
     """An optimal solution whose free sides are narrow; as it is without prices of zero, and where the time is up.
 
-    `known`: cuts of the first program; None: it is the compact model.
+    `known`: cuts of the first program; None: it is the compact model. `settings`: those of both models.
     """
     free = problem.prices is not None and problem.prices.free_sides.any() and formulation.width.any()
     if not (free and solution.safe and solution.outcome is Outcome.OPTIMAL) or deadline.passed():
@@ -49,9 +50,9 @@ def without_ties(
     second = _at_most(formulation, solution.values)
     with deadline.stoppable():
         if known is None:
-            found = solve_compact_model(problem, second, *requirements, deadline.left)
+            found = solve_compact_model(problem, second, *requirements, deadline.left, settings[1])
         else:
-            model = CuttingPlaneModel(problem, second, *requirements, deadline, silent, settings)
+            model = CuttingPlaneModel(problem, second, *requirements, deadline, silent, settings[0])
             model.offer(solution.values)
             found = model.solve(known)
     if not found.safe:

@@ -2,7 +2,7 @@
 
 from tablecloak.solvers.graphs.min_cost import MinCostNetwork
 from tablecloak.solvers.graphs.network import Network
-from tablecloak.solvers.graphs.path_opening import Capacities, PathOpeningNetwork
+from tablecloak.solvers.graphs.path_opening import Capacities, PathOpeningNetwork, PathOpeningSettings
 from tablecloak.solvers.graphs.stratified import StratifiedNetwork
 from tablecloak.solvers.graphs.unbiased_rounding import round_residues
 
@@ -11,6 +11,7 @@ __all__ = [
     "MinCostNetwork",
     "Network",
     "PathOpeningNetwork",
+    "PathOpeningSettings",
     "StratifiedNetwork",
     "round_residues",
 ]

@@ -40,19 +40,6 @@ from tablecloak.solvers.tolerances import MIP_ABSOLUTE_GAP
 
 
 @dataclass(frozen=True)
-class ScalingSettings:
-    """How programs are scaled before HiGHS gets them."""
-
-    largest_cost: float = 1e6
-    """Larger costs are scaled down to this. Untested default."""
-    least_cost: float = 1.0
-    """If all costs are smaller, the largest is scaled up to this. Untested default."""
-    far: float = 1e3
-    """Rows whose typical coefficient differs from 1 by more than this factor are scaled: their duals would be
-    excessive. Untested default."""
-
-
-@dataclass(frozen=True)
 class MipOptions:
     """Limits and start of one mixed-integer program."""
 
@@ -70,9 +57,10 @@ class MipOptions:
     """With a time limit: share of the time that the linear relaxation may take for the integer program to follow, whose
     own root takes several times as long. None: the relaxation is not solved beforehand. Set on suppress-compact on
     tables of 500 cells (part `limits`)."""
+    highs: HighsSettings = DEFAULTS
 
 
-def cost_scale(cost: Floats, settings: ScalingSettings = ScalingSettings()) -> float:
+def cost_scale(cost: Floats, settings: HighsSettings) -> float:
     """The divisor of costs that brings the largest of them between `least_cost` and `largest_cost`."""
     largest = float(np.abs(cost).max(initial=0.0))
     if largest == 0.0:
@@ -94,7 +82,7 @@ def solve_mip(
     `stop`: makes the context in which the program is solved. If it takes an interrupt, the best point found by then is
     returned.
     """
-    scale, integer = cost_scale(cost), bool(integral.any())
+    scale, integer = cost_scale(cost, options.highs), bool(integral.any())
     highs = new_highs(
         **EXACT_MIP
         | {
@@ -114,7 +102,7 @@ def solve_mip(
     abandoned, status = False, None
     with stop():
         try:
-            status = running.run(highs, seconds, integer=integer, may_abandon=True)
+            status = running.run(highs, seconds, integer=integer, may_abandon=True, settings=options.highs)
         except Overrun:
             abandoned = True
         except Abandoned:
@@ -148,7 +136,8 @@ def _solve_root(
     program.integrality_ = []
     root.passModel(program)
     with stop():
-        outcome = outcome_of(running.run_linear(root, seconds, wrong=frozenset({Outcome.UNBOUNDED})))
+        wrong = frozenset({Outcome.UNBOUNDED})
+        outcome = outcome_of(running.run_linear(root, seconds, wrong=wrong, settings=options.highs))
     left = seconds - root.getRunTime()
     if outcome is Outcome.INFEASIBLE:
         return Solution.without_point(outcome), left
@@ -183,7 +172,7 @@ class GrowingProgram(HighsProgram):
         integral = np.ones(cost.size, dtype=bool) if integral is None else integral
         self._integer, self._columns = bool(integral.any()), cost.size
         presolve = "on" if not self._integer or integral.all() else "off"  # see the top of the file
-        super().__init__(cost_scale(cost), settings, **EXACT_MIP, presolve=presolve)
+        super().__init__(cost_scale(cost, settings), settings, **EXACT_MIP, presolve=presolve)
         bounds = (np.zeros(cost.size) if low is None else low, np.ones(cost.size) if high is None else high)
         none = np.zeros(0)
         model = highs_model(csr_array((0, cost.size)), bounds, (none, none), cost / self._scale, integral)
@@ -195,7 +184,7 @@ class GrowingProgram(HighsProgram):
     def add_rows(self, low: Floats, matrix: Any, high: Floats | None = None) -> None:
         """Add the rows low <= matrix x <= high, scaled; `high` is infinite by default."""
         if low.size and not self._abandoned:
-            rows, scale = _balanced(csr_array(matrix))
+            rows, scale = _balanced(csr_array(matrix), self._settings.far)
             super().add_rows(low / scale, rows, None if high is None else high / scale)
 
     def solve(
@@ -236,7 +225,7 @@ class GrowingProgram(HighsProgram):
         return status
 
 
-def _balanced(rows: csr_array, settings: ScalingSettings = ScalingSettings()) -> tuple[csr_array, Floats]:
+def _balanced(rows: csr_array, most_far: float) -> tuple[csr_array, Floats]:
     """Rows whose coefficients are all large or all small, divided by powers of two; and these, 1 for all others."""
     of, size = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
     most, least = np.zeros(rows.shape[0]), np.full(rows.shape[0], np.inf)
@@ -244,7 +233,7 @@ def _balanced(rows: csr_array, settings: ScalingSettings = ScalingSettings()) ->
     np.minimum.at(least, of, np.where(size > 0, size, np.inf))
     with np.errstate(all="ignore"):
         middle = np.sqrt(most) * np.sqrt(least)
-        far = np.isfinite(middle) & ((middle < 1 / settings.far) | (middle > settings.far))
+        far = np.isfinite(middle) & ((middle < 1 / most_far) | (middle > most_far))
         scale = np.where(far, 2.0 ** np.rint(np.log2(np.where(far, middle, 1.0))), 1.0)
     if not far.any():
         return rows, scale

@@ -123,6 +123,13 @@ class HighsSettings:
     before the interior-point method takes over. Untested default."""
     least_simplex_iterations: int = 1_000
     """Simplex iterations that a linear program may take from scratch whatever its size. Untested default."""
+    largest_cost: float = 1e6
+    """Larger costs of integer programs are scaled down to this. Untested default."""
+    least_cost: float = 1.0
+    """If all costs of an integer program are smaller, the largest is scaled up to this. Untested default."""
+    far: float = 1e3
+    """Rows whose typical coefficient differs from 1 by more than this factor are scaled: their duals would be
+    excessive. Untested default."""
 
 
 DEFAULTS = HighsSettings()

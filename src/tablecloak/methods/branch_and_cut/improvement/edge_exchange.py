@@ -173,7 +173,8 @@ class EdgeExchange:
         support = model.representatives & (relaxation.x > FRACTIONAL_SUPPORT)
         cells = np.union1d(some, np.flatnonzero(support))
         noise = 0.4 * unit / (1.0 + target / unit)  # less than a unit over all cells of a pattern
-        program = GrowingProgram(model.prices[cells] + noise * self.rng.random(cells.size))
+        prices = model.prices[cells] + noise * self.rng.random(cells.size)
+        program = GrowingProgram(prices, settings=relaxation.settings.highs)
         program.add_rows(*relaxation.system(relaxation.active_cuts(), cells))
         solution = program.solve(self.search.deadline.left, nodes=self.settings.nodes)
         chosen = cells[solution.values > 0.5] if solution.values.size else cells[:0]

@@ -19,6 +19,7 @@ from tablecloak.methods.branch_and_cut.incumbent import Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.heuristics import (
+    ConstructionSettings,
     Elimination,
     NullSpaceWitnesses,
     by_decreasing_weight,
@@ -60,6 +61,7 @@ def construct(
     report: Progress,
     prices: Floats,
     within: Bools | None = None,
+    settings: ConstructionSettings = ConstructionSettings(),
 ) -> None:
     """Construct a pattern at these prices, eliminate redundant suppressions at the weights, and offer it.
 
@@ -72,7 +74,13 @@ def construct(
     conditional = problem.has_conditional
     allowed = model.allowed if within is None or conditional else within
     pattern = construct_pattern(
-        problem, allowed, report, deadline, requirements=model.requirements, weights=prices
+        problem,
+        allowed,
+        report,
+        deadline,
+        requirements=model.requirements,
+        weights=prices,
+        settings=settings,
     )
     if pattern is not None:
         incumbent.offer(pattern)
@@ -98,12 +106,13 @@ def repair(search: SearchContext, x: Floats) -> None:
     _eliminate_or_construct(search, cells, prices)
 
 
-def eliminates(model: SuppressionModel, hidden: Bools) -> bool:
+def eliminates(search: SearchContext, hidden: Bools) -> bool:
     """Whether redundant suppressions of a pattern are best eliminated by null-space witnesses.
 
     On networks, where construction is fast, they are not.
     """
-    fits = not model.is_network and NullSpaceWitnesses.fits(model.problem, model.requirements, hidden)
+    model, tuned = search.model, search.settings.first.construction.witnesses
+    fits = not model.is_network and NullSpaceWitnesses.fits(model.problem, model.requirements, hidden, tuned)
     return fits and not model.problem.has_conditional
 
 
@@ -111,7 +120,8 @@ def without_redundant(search: SearchContext, hidden: Bools, prices: Floats | Non
     """A pattern without redundant suppressions, by decreasing price (None: weight); None if it is not safe, or late."""
     model, cuts = search.model, search.relaxation.active_cuts()
     problem, requirements = model.problem, model.requirements
-    engine = NullSpaceWitnesses(problem, requirements, hidden)
+    tuned = search.settings.first.construction.witnesses
+    engine = NullSpaceWitnesses(problem, requirements, hidden, tuned)
     elimination = Elimination(problem, requirements, hidden, engine, search.deadline, search.report, cuts)
     price = problem.weights if prices is None else prices
     order = by_decreasing_weight(hidden & ~problem.must_hide, price)
@@ -122,7 +132,7 @@ def _eliminate_or_construct(search: SearchContext, cells: Bools, prices: Floats)
     """Eliminate redundant suppressions of these cells and the incumbent; where that does not fit, construct in them."""
     best = search.incumbent.pattern
     within = None if best is None else cells | best
-    if within is not None and eliminates(search.model, within):
+    if within is not None and eliminates(search, within):
         pattern = without_redundant(search, within, prices)
         if pattern is not None:
             search.incumbent.offer(pattern)
@@ -131,7 +141,8 @@ def _eliminate_or_construct(search: SearchContext, cells: Bools, prices: Floats)
 
 
 def _construct(search: SearchContext, prices: Floats, within: Bools | None) -> None:
-    construct(search.model, search.incumbent, search.deadline, search.report, prices, within)
+    given = search.model, search.incumbent, search.deadline, search.report, prices, within
+    construct(*given, search.settings.first.construction)
 
 
 def _prices(search: SearchContext, x: Floats) -> Floats:

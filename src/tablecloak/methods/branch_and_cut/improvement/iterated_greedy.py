@@ -81,10 +81,16 @@ class IteratedGreedy:
         """Protect what these cells leave unmet at these prices, then eliminate at the weights. None: not in time."""
         model = search.model
         construction = LpConstruction(
-            model.problem, model.allowed, search.report, search.deadline, weights=prices, start=kept
+            model.problem,
+            model.allowed,
+            search.report,
+            search.deadline,
+            weights=prices,
+            start=kept,
+            settings=search.settings.first.construction,
         )
         construction.construct()
-        if not construction.complete or not eliminates(model, construction.hidden):
+        if not construction.complete or not eliminates(search, construction.hidden):
             return None
         pattern = without_redundant(search, construction.hidden)
         return None if pattern is None else model.without_partial(pattern)

@@ -89,7 +89,7 @@ class NeighbourhoodSearch:
         own = np.flatnonzero(pattern & search.model.representatives)
         if own.size == 0:
             return True
-        if eliminates(search.model, pattern):
+        if eliminates(search, pattern):
             self._iterated_greedy.run(search)
             return True
         return self._solve(search, pattern, own)
@@ -102,7 +102,8 @@ class NeighbourhoodSearch:
         cells = np.union1d(released, self._offered(search, pattern))
         kept = pattern & model.representatives
         kept[released] = False
-        program, best = GrowingProgram(model.prices[cells]), float(model.prices[released].sum())
+        best = float(model.prices[released].sum())
+        program = GrowingProgram(model.prices[cells], settings=relaxation.settings.highs)
         for _ in range(settings.proposals):
             right, matrix = relaxation.system(cuts, cells)
             program.add_rows(right - relaxation.matrix(cuts) @ kept.astype(float), matrix)
