@@ -20,6 +20,7 @@ from tablecloak.methods.heuristics.deviation import (
     positive_weights,
 )
 from tablecloak.methods.heuristics.elimination import Elimination
+from tablecloak.methods.heuristics.gaussian import GaussianEquations
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import (
     FIRST_KEPT,
@@ -39,6 +40,7 @@ from tablecloak.methods.heuristics.sequential import (
     SequentialSettings,
     one_by_one,
 )
+from tablecloak.methods.heuristics.strata import StrataSearch
 from tablecloak.methods.heuristics.witnesses import (
     FlowWitnesses,
     NullSpaceWitnesses,

@@ -286,6 +286,22 @@ def publishable(
     stop: Stop,
 ) -> Bytes: ...
 
+class Elimination:
+    def __init__(self, cells: int, sensitive: int) -> None: ...
+
+def elimination_of(
+    start: Codes,
+    column: Codes,
+    coefficient: Ints,
+    rows: Ints,
+    height: Floats,
+    fixed: Bytes,
+    sensitive: Ints,
+    stop: Stop,
+) -> Elimination: ...
+def publish_together(states: list[Elimination], candidates: Ints, stop: Stop) -> Bytes: ...
+def remainders(state: Elimination, cells: Ints) -> tuple[Ints, Ints, Ints]: ...
+
 # opposite_cells.pxi
 
 LARGEST_PRODUCT: int
