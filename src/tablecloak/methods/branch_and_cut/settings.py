@@ -235,9 +235,15 @@ class SmallSettings:
     """Larger tables are solved with sparse cuts, priced columns and a solver's tree. Untested default."""
     max_work: int = 60_000
     """Maximum number of cells times directions of requirements. Untested default."""
+    max_general_cells: int = 400
+    """The same on non-network tables. Untested default."""
+    max_general_work: int = 20_000
+    """The same on non-network tables. Untested default."""
     shifts: Sequence[float] = (0.1, 0.01)
     """Extents to which published cells are hidden at the separation points of the root, before the point itself.
     Untested default."""
+    general_shifts: Sequence[float] = ()
+    """The same on non-network tables, where larger supports take much longer. Untested default."""
     covers: Sequence[tuple[float, float]] = ((0.7, 0.4), (0.5, 0.2))
     """Kinds of covers at the root: cells hidden to more than this, and the first estimate of the rest in levels.
     Untested default."""

@@ -46,7 +46,7 @@ from tablecloak.methods.branch_and_cut.root import RootLoop
 from tablecloak.methods.branch_and_cut.search import SearchContext, SolveStatistics
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator, Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.small import SmallTree, is_small_network
+from tablecloak.methods.branch_and_cut.small import SmallTree, is_small
 from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
@@ -162,7 +162,7 @@ class BranchAndCut:
         """Whether dense rows and a tree of their own are tried first."""
         params = self.params
         chosen = params.engine != "auto" or params.nodes is not None or self.plugins != Plugins()
-        return not chosen and self.start.best is None and is_small_network(self.model, self.settings.small)
+        return not chosen and self.start.best is None and is_small(self.model, self.settings.small)
 
     def solve_small(self) -> bool:
         """Solve with dense rows; False if that leaves a gap."""

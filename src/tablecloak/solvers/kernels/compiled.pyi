@@ -219,6 +219,33 @@ class CoveringArrays:
     def point(self) -> Floats: ...
     def reduced(self) -> Floats: ...
 
+class CombinationArrays:
+    size: int
+    unmet: int
+    def __init__(
+        self,
+        columns: tuple[Codes, Codes, Floats],
+        equations: int,
+        variable: Ints,
+        size: int,
+        boxes: tuple[Floats, Floats],
+        flows: tuple[Ints, Codes, Codes, Bytes],
+        levels: tuple[Floats, Floats],
+        limits: tuple[int, int, float],
+    ) -> None: ...
+    def separate(
+        self,
+        x: Floats,
+        point: Floats,
+        part: float,
+        above: float,
+        least: float,
+        integral: bool,
+        stop: Stop = None,
+    ) -> tuple[Floats, Floats]: ...
+    def meets_all(self, x: Floats, stop: Stop = None) -> bool: ...
+    def without_redundant(self, x: Floats, candidates: Ints, stop: Stop = None) -> None: ...
+
 class CapacityArrays:
     size: int
     def __init__(
