@@ -62,7 +62,7 @@ def argus(
             raise InputError("Options", [f"{len(given)} arguments; there are JOB.arb, LOG, TEMP and DATADIR"])
         job, log, temp, data = [*map(_path, given), None, None, None][:4]
         assert job is not None
-        options = ArgusOptions(log, temp, data, strict, original)
+        options = ArgusOptions(log, temp, data, strict, show_confidential, original)
         if lint:
             _lint(job, options, quiet)
             return

@@ -177,7 +177,8 @@ def test_faults_of_tables(text: str, words: str) -> None:
 
 
 def test_properties_of_the_cell_key_method_are_read() -> None:
-    text = "a 1 2\n <RECODEABLE>\nk 3 9\n <RECORDKEY>\n <PFILE> p.txt\nv 12 3\n <NUMERIC>\n <CKM> T(3)\n <SCALING> N(1)\n"
+    text = "a 1 2\n <RECODEABLE>\nk 3 9\n <RECORDKEY>\n <PFILE> p.txt\n"
+    text += "v 12 3\n <NUMERIC>\n <CKM> T(3)\n <SCALING> N(1)\n"
     assert parse_metadata(text, tabular=False).variables[1].ignored == ("<RECORDKEY>", "<PFILE>")
 
 

@@ -233,7 +233,8 @@ def test_a_set_of_tables(folder: Path) -> None:
         + "".join(f"{c};y;{v}\n" for c, v in (("Total", 80), ("a", 40), ("b", 40)))
     )
     (folder / "s.rda").write_text(
-        '<SEPARATOR> ";"\nsize\n <RECODEABLE>\n <TOTCODE> "Total"\nkind\n <RECODEABLE>\n <TOTCODE> "Total"\nv\n <NUMERIC>\n <DECIMALS> 1\n'
+        '<SEPARATOR> ";"\nsize\n <RECODEABLE>\n <TOTCODE> "Total"\n'
+        'kind\n <RECODEABLE>\n <TOTCODE> "Total"\nv\n <NUMERIC>\n <DECIMALS> 1\n'
     )
     (folder / "t.rda").write_text(RDA.replace('"All"', '"Total"'))
     rows = {
@@ -247,7 +248,8 @@ def test_a_set_of_tables(folder: Path) -> None:
         + OPEN.replace("t.", "s.").replace('"region""size"', '"size""kind"')
         + "<SAFETYRULE>\n"
     )
-    text += '<READTABLE>\n<APRIORI> "a.hst",1,";",0\n<SUPPRESS> MOD(0)\n<WRITETABLE> (1,2,AS+,"o1.csv")\n<WRITETABLE> (2,2,AS+,"o2.csv")\n'
+    text += '<READTABLE>\n<APRIORI> "a.hst",1,";",0\n<SUPPRESS> MOD(0)\n'
+    text += '<WRITETABLE> (1,2,AS+,"o1.csv")\n<WRITETABLE> (2,2,AS+,"o2.csv")\n'
     done = run(folder, text)
     assert done.code == 2 and "common cell" in done.message  # given status 2 in one, 1 in the other
     plain = RDA.replace('"All"', '"Total"').replace("  <STATUS>", "  <RECODEABLE>\n  <TOTCODE> T")

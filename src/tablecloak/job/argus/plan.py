@@ -39,6 +39,7 @@ from tablecloak.formats.argus import (
     base_name,
     is_bare,
     read_apriori,
+    read_cdl,
     read_hrc,
     read_metadata,
     read_recode,
@@ -54,21 +55,30 @@ class Places:
 
     batch: Path
     data: Path | None = None
+    found: set[Path] = field(default_factory=set)
+    """All files that were found so far."""
 
     def inputs(self, name: str) -> list[Path]:
         """The files that a name means; several for a pattern; none if there is no such file."""
+        files = list[Path]()
         for candidate in self._candidates(name):
             if is_file(candidate):
-                return [candidate]
-            if has_magic(str(candidate)) and (found := sorted(glob(str(candidate)))):  # noqa: PTH207
-                return [Path(each) for each in found]
-        return []
+                files = [candidate]
+            elif has_magic(str(candidate)):
+                files = [Path(each) for each in sorted(glob(str(candidate)))]  # noqa: PTH207
+            if files:
+                break
+        self.found.update(files)
+        return files
 
     def beside(self, name: str, data: Path) -> Path | None:
         """A file that the metadata name: as it is, else in the folder of the data."""
         found = self.inputs(name)
         other = data.parent / base_name(name)
-        return found[0] if found else other if is_file(other) else None
+        if found or not is_file(other):
+            return found[0] if found else None
+        self.found.add(other)
+        return other
 
     def output(self, name: str) -> Path:
         """Where a file is written: names without a folder go to the folder of data, else beside the batch file."""
@@ -133,6 +143,8 @@ class ArgusPlan:
     batch: ArgusBatch
     places: Places
     segments: tuple[PlannedSegment, ...]
+    inputs: frozenset[Path] = frozenset()
+    """All files that are read; none of them is overwritten."""
 
     @property
     def outputs(self) -> list[Path]:
@@ -156,7 +168,8 @@ def plan_batch(batch: ArgusBatch, data_folder: Path | None = None) -> ArgusPlan:
     if planner.faults:
         advice = "Correct the batch file or these files; nothing was written."
         raise InputError(f"Batch file {batch.path}", planner.faults, advice=advice)
-    return ArgusPlan(batch, planner.places, tuple(planner.segments))
+    inputs = frozenset([batch.path, *planner.places.found])
+    return ArgusPlan(batch, planner.places, tuple(planner.segments), inputs)
 
 
 class _Planner:
@@ -249,7 +262,22 @@ class _Planner:
                 made = self.attempt(command, partial(_hierarchy, path, variable))
                 if made is not None:
                     hierarchies[variable.name] = made
+            if variable.code_list:
+                self.code_list(command, read, variable, files[0])
         self.source = DataSource(opened, files, read, hierarchies)
+
+    def code_list(
+        self, command: OpenMetadata, metadata: ArgusMetadata, variable: ArgusVariable, data: Path
+    ) -> None:
+        """A list of labels; τ-ARGUS shows them on its screen only, here it is just read."""
+        path = self.places.beside(variable.code_list, data)
+        if path is None:
+            what = f"variable {variable.name!r} of {metadata.path}, line {variable.line}"
+            self.add(
+                command, f"{what}: there is no file {variable.code_list!r}{self._where(variable.code_list)}"
+            )
+        else:
+            self.attempt(command, partial(read_cdl, path))
 
     def specify(self, command: SpecifyTable) -> None:
         """The variables of a table, each in a role that it can have."""

@@ -38,6 +38,7 @@ from tablecloak.job.argus.suppression import (
     suppress,
 )
 from tablecloak.job.argus.tables import made_tables
+from tablecloak.model import Status
 from tablecloak.progress import Progress, silent
 
 DONE, INTERACTIVE, FAILED = 0, 1, 2
@@ -54,6 +55,8 @@ class ArgusOptions:
     data: Path | None = None
     strict: bool = False
     """Refuse what τ-ARGUS 4.2.5 refuses."""
+    trace: bool = False
+    """Raise what is unexpected instead of ending with exit code 2."""
     original: bool = False
     """Keep the pattern of the method's paper, even where the audit finds it open."""
 
@@ -87,6 +90,11 @@ def run_argus(
         message = run.message
     except TablecloakError as error:
         code, message = FAILED, str(error)
+        run.log.write(message, "Error in batch file")
+    except Exception as error:
+        if options.trace:
+            raise
+        code, message = FAILED, f"something unexpected happened ({type(error).__name__})"
         run.log.write(message, "Error in batch file")
     except KeyboardInterrupt:
         run.log.write("Interrupted; nothing is written", "Error in batch file", "End of TauArgus run")
@@ -128,7 +136,7 @@ class _BatchRun:
         self._tolerated(batch)
         plan = plan_batch(batch, self.options.data)
         self.places = plan.places
-        check_writable(dict.fromkeys(plan.outputs), [path])
+        check_writable(dict.fromkeys(plan.outputs), plan.inputs)
         segments = iter(plan.segments)
         segment, code = _Segment(next(segments)), DONE
         for command in batch.commands:
@@ -144,7 +152,7 @@ class _BatchRun:
                 segment = _Segment(next(segments))
             else:
                 self._execute(segment, command)
-        self._write()
+        self._write(plan)
         return code
 
     def _tolerated(self, batch: ArgusBatch) -> None:
@@ -241,6 +249,8 @@ class _BatchRun:
             self.log.write("The pattern has been repaired (--original keeps it as it was)")
         verdict = "SAFE" if not record.open else f"NOT SAFE: {counted(len(record.open), 'cell')} open"
         self.log.write("\n".join([f"Audit: {verdict}", *record.open]))
+        if record.status == Status.TIME_LIMIT:
+            self.log.write("The time limit was reached; the pattern is the best one that was found by then")
         for note in record.notes:
             self.log.write(f"Note: {note}")
 
@@ -272,11 +282,12 @@ class _BatchRun:
         kind = "public" if public else "CONFIDENTIAL transmission file: it holds true values of hidden cells"
         self.log.write(f"Table: {state.planned.name} has been written\nOutput file name: {path}\n({kind})")
 
-    def _write(self) -> None:
+    def _write(self, plan: ArgusPlan) -> None:
         """All files at once, and the record of the suppressions beside the log."""
         if self.records:
             record = {"confidential": True, "suppressions": [asdict(each) for each in self.records]}
             self.files[self.log.path.with_suffix(".json")] = json.dumps(record, indent=2) + "\n"
+        check_writable(self.files, plan.inputs)  # metadata and hierarchies beside a table, too
         write_files(self.files, public=self.public, commit=self.commit)
 
 

@@ -75,7 +75,9 @@ class Protected:
     problem: Problem
     pattern: Pattern
     verdict: Audit
-    """Of this table alone; of linked tables their common system was judged before it."""
+    """Of this table alone."""
+    open: tuple[str, ...] = ()
+    """What is open in the problem of τ-ARGUS, sums of singletons and linked tables included."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,24 @@ class SuppressionRecord:
 # ---------------------------------------------------------------------- the problem of τ-ARGUS
 
 
-def problem_of(state: ArgusTable, base: float | None = None) -> Problem:
-    """The problem of one table; `base`: of a rounding, which needs other levels in tables of counts."""
+def problem_of(state: ArgusTable, spec: SuppressSpec | None = None) -> Problem:
+    """The problem of one table; roundings need other levels in tables of counts, and GH may narrow the bounds."""
+    base = spec.arguments["base"] if spec is not None and spec.method == "RND" else None
     lower, upper = state.lower.copy(), state.upper.copy()
     if base is not None and state.planned.spec.response is None:
         few = state.status == UNSAFE_FREQUENCY
         minimum = max((r.numbers[0] for r in state.planned.rules.rules if r.name == "FREQ"), default=0.0)
         lower = np.where(few, state.table.values, lower)
         upper = np.where(few, max(1.0, base - minimum), upper)
-    return _problem(state.table, state.status, lower, upper, state.weights, state.reasons())
+    return _problem(
+        state.table, state.status, lower, upper, state.weights, state.reasons(), known_share(spec)
+    )
+
+
+def known_share(spec: SuppressSpec | None) -> float | None:
+    """The share of every value up to which GH takes it to be known; None: only that it is not negative."""
+    bounds = spec.arguments["bounds"] if spec is not None and spec.method == "GH" else 100.0
+    return bounds / 100 if bounds < 100 else None
 
 
 def _problem(
@@ -120,10 +131,14 @@ def _problem(
     upper: Floats,
     weights: Floats,
     reasons: Mapping[int, tuple[Reason, ...]],
+    share: float | None = None,
 ) -> Problem:
     values = table.values
-    low = 0.0 if (values >= 0).all() else OUTSIDER * float(values.min())
-    high = OUTSIDER * max(float(values.max()), 0.0)
+    low = floats(0.0 if (values >= 0).all() else OUTSIDER * float(values.min()), len(table))
+    high = floats(OUTSIDER * max(float(values.max()), 0.0), len(table))
+    if share is not None:
+        low = np.maximum(low, values - share * np.abs(values))
+        high = np.minimum(high, values + share * np.abs(values))
     unsafe = (status >= 3) & (status <= 9)
     problem = Problem.of(
         table,
@@ -174,8 +189,7 @@ def _params(spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRu
             "upper_margin": given["upper_margin"],
         }
     if spec.method == "GH":
-        bounds = given["bounds"]
-        return {"singletons": bool(given["singleton"]), "a_priori": None if bounds >= 100 else bounds / 100}
+        return {"singletons": bool(given["singleton"])}
     if spec.method == "OPT":
         return {"seconds": seconds or None}
     if spec.method == "RND":
@@ -198,9 +212,9 @@ def suppress(
     states: Sequence[ArgusTable], spec: SuppressSpec, line: int, *, original: bool, progress: Progress
 ) -> tuple[list[Protected], SuppressionRecord]:
     """Protect a table, or several of one response as one linked system."""
-    base = spec.arguments.get("base") if spec.method == "RND" else None
-    problems = [problem_of(state, base) for state in states]
-    joint = _Joint(problems[0], (np.arange(len(states[0].table)),)) if len(states) == 1 else _linked(states)
+    problems = [problem_of(state, spec) for state in states]
+    alone = (np.arange(len(states[0].table)),)
+    joint = _Joint(problems[0], alone) if len(states) == 1 else _linked(states, known_share(spec))
     pattern, record = _protect(joint.problem, states, spec, line, original, progress)
     found = list[Protected]()
     for state, problem, places in zip(states, problems, joint.places, strict=True):
@@ -208,7 +222,7 @@ def suppress(
         if isinstance(pattern, Suppression) and len(states) > 1:
             own = Suppression.copy_of(pattern.hidden[places])
         verdict = audit(problem, own, progress=progress)
-        found.append(Protected(spec.method, problem, own, verdict))
+        found.append(Protected(spec.method, problem, own, verdict, record.open))
         _mark_secondary(state, own)
     return found, record
 
@@ -246,6 +260,8 @@ def _protect(
         method = name if own is None else _from_pattern(_extended(own, judged).hidden, name)
         given = judged if spec.method == "OPT" or own is not None else problem
         result = protect(given, method, params=params if own is None else {}, progress=progress)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         pattern, status, bound = _cut(result.pattern, size), result.status, result.bound
         verdict, notes = result.audit, result.report.notes
     touched = pattern.touched(problem)
@@ -320,7 +336,7 @@ def _labels(table: Table, judged: Problem, verdict: Audit) -> tuple[str, ...]:
 # ---------------------------------------------------------------------- linked tables
 
 
-def _linked(states: Sequence[ArgusTable]) -> _Joint:
+def _linked(states: Sequence[ArgusTable], share: float | None) -> _Joint:
     """One problem for all tables; common cells must agree in value and status."""
     tables = [state.table for state in states]
     joint = link(tables)
@@ -343,7 +359,7 @@ def _linked(states: Sequence[ArgusTable]) -> _Joint:
     if faults:
         advice = "Give linked tables the same safety rules and the same marks for the cells that they share."
         raise InputError("Linked tables", faults, advice=advice)
-    return _Joint(_problem(joint, status, lower, upper, floats(cost), reasons), places)
+    return _Joint(_problem(joint, status, lower, upper, floats(cost), reasons, share), places)
 
 
 def _places(table: Table, joint: Table) -> Ints:
