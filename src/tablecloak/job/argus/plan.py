@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,6 +44,7 @@ from tablecloak.formats.argus import (
     read_hrc,
     read_metadata,
     read_recode,
+    scan_batch,
 )
 from tablecloak.model import Hierarchy
 
@@ -158,18 +160,25 @@ class ArgusPlan:
         return [self.places.output(name) for name in named]
 
 
-def plan_batch(batch: ArgusBatch, data_folder: Path | None = None) -> ArgusPlan:
+def plan_batch(path: Path, data_folder: Path | None = None, *, strict: bool = False) -> ArgusPlan:
     """The plan of a batch file; one `InputError` lists everything that is wrong with it and its files."""
+    batch, faults = scan_batch(path, strict=strict)
     if data_folder is not None and not is_folder(data_folder):
         raise InputError("Options", [f"DATADIR: there is no folder {data_folder}"])
-    planner = _Planner(Places(batch.path.absolute().parent, data_folder))
+    planner = _Planner(Places(path.parent, data_folder))
     for command in batch.commands:
         planner.take(command)
-    if planner.faults:
-        advice = "Correct the batch file or these files; nothing was written."
-        raise InputError(f"Batch file {batch.path}", planner.faults, advice=advice)
+    if found := sorted([*faults, *planner.faults], key=_line_of):
+        advice = "Correct the batch file or these files; docs/argus.md has all commands."
+        raise InputError(f"Batch file {path}", found, advice=advice)
     inputs = frozenset([batch.path, *planner.places.found])
     return ArgusPlan(batch, planner.places, tuple(planner.segments), inputs)
+
+
+def _line_of(fault: str) -> int:
+    """The line that a fault begins with; 0 for faults of the file."""
+    match = re.match(r"line (\d+)", fault)
+    return int(match[1]) if match else 0
 
 
 class _Planner:
@@ -180,6 +189,8 @@ class _Planner:
         self.segments = [PlannedSegment()]
         self.opened: OpenData | None = None
         self.source: DataSource | None = None
+        self.number = 0
+        """The number of the last table; tables with faults are counted, too."""
 
     @property
     def segment(self) -> PlannedSegment:
@@ -202,6 +213,7 @@ class _Planner:
         elif isinstance(command, ClearAll):
             self.segments.append(PlannedSegment())
             self.opened = self.source = None
+            self.number = 0
         else:
             if isinstance(command, RecodeVariable):
                 self.recode(command)
@@ -233,7 +245,11 @@ class _Planner:
 
     def _where(self, name: str) -> str:
         foreign = ":" in name or "\\" in name
-        folders = " or ".join(str(each) for each in (self.places.batch, self.places.data) if each is not None)
+        folders = (
+            "the folder of the job"
+            if self.places.data is None
+            else f"the folder of the job or {self.places.data}"
+        )
         hint = f"; put {base_name(name)!r} into {folders}"
         return hint if foreign or is_bare(name) else ""
 
@@ -281,9 +297,9 @@ class _Planner:
 
     def specify(self, command: SpecifyTable) -> None:
         """The variables of a table, each in a role that it can have."""
-        number = len(self.segment.tables) + 1
+        self.number += 1
         source = self.source
-        if source is None:
+        if source is None or not command.explanatory:
             return
         explanatory = [self.variable(command, source, name, "spanning") for name in command.explanatory]
         response = command.response and self.variable(command, source, command.response, "numeric")
@@ -298,8 +314,8 @@ class _Planner:
         if None in explanatory or (command.response and response is None):
             return
         known = tuple(each for each in explanatory if each is not None)
-        table = PlannedTable(number, command, source, known, response or None, shadow or None, cost)
-        self.segment.tables[number] = table
+        table = PlannedTable(self.number, command, source, known, response or None, shadow or None, cost)
+        self.segment.tables[self.number] = table
 
     def cost(self, command: SpecifyTable, source: DataSource) -> ArgusVariable | str | None:
         """The cost of hiding: a variable, or one of the codes."""
@@ -320,7 +336,7 @@ class _Planner:
         """A variable that can have a role."""
         found = source.metadata.find(name)
         if found is None:
-            self.add(command, f"SPECIFYTABLE: {source.metadata.unknown(name)} in {source.metadata.path}")
+            self.add(command, f"SPECIFYTABLE: {source.metadata.path}: {source.metadata.unknown(name)}")
         elif not getattr(found, role):
             words = {"spanning": "<RECODEABLE>", "numeric": "<NUMERIC>"}[role]
             self.add(
@@ -330,7 +346,7 @@ class _Planner:
 
     def rule(self, command: SetSafetyRule) -> None:
         """The rule of the last table."""
-        table = self.segment.tables.get(len(self.segment.tables))
+        table = self.segment.tables.get(self.number)
         if table is None:
             return
         table.rules, table.has_rules = command.rules, True

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tablecloak.errors import InputError, NotApplicable, TablecloakError, counted
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, TablecloakError, counted
 from tablecloak.files import check_writable, is_folder, write_files
 from tablecloak.formats.argus import (
     DEFAULT_LOG,
@@ -24,7 +24,6 @@ from tablecloak.formats.argus import (
     SwitchLogbook,
     WriteTable,
     WriteVersion,
-    read_batch,
     version_text,
 )
 from tablecloak.job.argus.classification import ArgusTable, apply_marks, classified, described_counts
@@ -34,6 +33,7 @@ from tablecloak.job.argus.suppression import (
     WORDS,
     Protected,
     SuppressionRecord,
+    known_share,
     responses_apart,
     suppress,
 )
@@ -69,6 +69,8 @@ class ArgusOutcome:
     message: str
     log: Path
     files: list[Path] = field(default_factory=list)
+    public: frozenset[Path] = frozenset()
+    """Those of the files that may leave the building."""
 
 
 def run_argus(
@@ -100,12 +102,13 @@ def run_argus(
         run.log.write("Interrupted; nothing is written", "Error in batch file", "End of TauArgus run")
         raise
     run.log.end()
-    return ArgusOutcome(code, message, run.log.path, list(run.files) if code != FAILED else [])
+    files = list(run.files) if code != FAILED else []
+    return ArgusOutcome(code, message, run.log.path, files, frozenset(run.public))
 
 
 def lint_argus(path: Path, options: ArgusOptions = ArgusOptions()) -> ArgusPlan:
     """Read a batch file and all files that it names but for the data; an `InputError` lists all faults with lines."""
-    return plan_batch(read_batch(path, strict=options.strict), options.data)
+    return plan_batch(path, options.data, strict=options.strict)
 
 
 @dataclass
@@ -132,9 +135,9 @@ class _BatchRun:
 
     def all(self, path: Path) -> int:
         """Plan, run every command, write all files; gives the exit code."""
-        batch = read_batch(path, strict=self.options.strict)
+        plan = plan_batch(path, self.options.data, strict=self.options.strict)
+        batch = plan.batch
         self._tolerated(batch)
-        plan = plan_batch(batch, self.options.data)
         self.places = plan.places
         check_writable(dict.fromkeys(plan.outputs), plan.inputs)
         segments = iter(plan.segments)
@@ -188,6 +191,9 @@ class _BatchRun:
                 raise
             kind = type(error)
             text = f"line {command.line}: {error}"
+            if isinstance(error, InfeasibleProblem) and isinstance(command, SuppressTable):
+                narrow = known_share(command.spec) is not None
+                text += "\nOr write GH with bounds of 100, so that attackers know less." if narrow else ""
             raise (NotApplicableAt(text) if isinstance(error, NotApplicable) else kind(text)) from None
 
     def _read(self, segment: _Segment, command: ReadData) -> None:

@@ -67,6 +67,16 @@ WORDS = {
 }
 
 
+@dataclass(frozen=True)
+class ReachSettings:
+    """The reach of adjusted values."""
+
+    share: float = 0.5
+    """The least share of a value; the default of perturb-cta."""
+    most: float = 0.9
+    """Levels beyond this share of the value need an absolute reach. Untested default."""
+
+
 @dataclass(frozen=True, eq=False)
 class Protected:
     """What came of SUPPRESS for one table. Confidential."""
@@ -174,7 +184,9 @@ def _singleton_rules(spec: SuppressSpec, states: Sequence[ArgusTable]) -> Single
     return SingletonRules(True, True, 0) if spec.method == "GH" and given["singleton"] else None
 
 
-def _params(spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRules | None) -> dict[str, Any]:
+def _params(
+    spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRules | None, problem: Problem
+) -> dict[str, Any]:
     """The parameters of our method."""
     given = spec.arguments
     seconds = 60.0 * given.get("minutes", 0.0)
@@ -194,7 +206,22 @@ def _params(spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRu
         return {"seconds": seconds or None}
     if spec.method == "RND":
         return {"base": given["base"], "steps": int(given["steps"]), "seconds": seconds or None}
-    return {}
+    return _reach(problem) if spec.method == "CTA" else {}
+
+
+def _reach(problem: Problem) -> dict[str, Any]:
+    """A reach of adjusted values that has room for all levels.
+
+    A level of x times the value needs a share of 2x / (1 + x), which must stay below 1; larger ones get an absolute
+    reach.
+    """
+    cells = np.flatnonzero(problem.sensitive)
+    unit, value = problem.table.unit, np.abs(problem.table.values[cells])
+    level = np.maximum(problem.levels.lower, problem.levels.upper)[cells] + unit
+    few = level <= ReachSettings.most * value
+    relative = level[few] / value[few]
+    share = max(ReachSettings.share, float((2 * relative / (1 + relative)).max(initial=0.0)))
+    return {"share": share, "least": float(2 * level[~few].max(initial=0.0))}
 
 
 # ---------------------------------------------------------------------- one table, or several as one
@@ -246,7 +273,7 @@ def _protect(
     """The pattern of a problem and its record; what the method itself left open is named."""
     rules = _singleton_rules(spec, states)
     judged = problem if rules is None else with_singletons(problem, rules)
-    params, name = _params(spec, states, rules), SUPPRESSIONS[spec.method]
+    params, name = _params(spec, states, rules, problem), SUPPRESSIONS[spec.method]
     size, start = len(problem.table), time.perf_counter()
     own, open_cells = None, tuple[str, ...]()
     if spec.method in REPAIRED:
