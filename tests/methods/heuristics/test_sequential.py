@@ -10,11 +10,12 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.analysis.lower_bounds import relaxation_p
-from tablecloak.auditing import exposure
+from tablecloak.auditing import audit, exposure
 from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
 from tablecloak.methods import Method
 from tablecloak.methods.heuristics import FIRST_KEPT, OneByOneParams, Own, one_by_one
 from tablecloak.model import Status
+from tablecloak.progress import silent
 from tablecloak.protection import protect
 from tablecloak.testing import assert_protected, random_problem
 
@@ -168,3 +169,13 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     assert len(audited) == 1, "the one before the first attempt"
     assert "own open cells" not in stopped.report.counters
     assert_protected(problem, stopped.pattern)
+
+
+@pytest.mark.parametrize("fixture", sorted(FIXTURES))
+def test_without_repair_the_own_pattern_is_kept_and_protect_repairs_it(fixture):
+    problem, method, params = FIXTURES[fixture](), method_of(nothing), {"repair": False}
+    settings = method.make_params(params)
+    own = method.function(problem, params=settings, rng=np.random.default_rng(0), progress=silent)
+    assert np.array_equal(own.pattern.hidden, problem.must_hide)
+    assert audit(problem, own.pattern).open_cells.size == own.counters["own open cells"]
+    assert_protected(problem, protect(problem, method, params=params).pattern)
