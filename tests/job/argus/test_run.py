@@ -531,3 +531,27 @@ def test_an_interrupt_is_logged_and_leaves_nothing(folder: Path, monkeypatch: py
         run(folder, f'{JOB}<WRITETABLE> (1,2,AS+,"t.csv")\n<SUPPRESS> OPT(1)\n')
     assert "Interrupted; nothing is written" in (folder / "log.txt").read_text()
     assert not (folder / "t.csv").exists()
+
+
+def test_tables_that_were_protected_apart_are_audited_together(folder: Path) -> None:
+    """The second table shows a margin of the first one that its own suppression does not need to be hidden."""
+    other = '<SPECIFYTABLE> "size"|"turnover"\n<SAFETYRULE> FREQ(1,1)\n'
+    text = f"{HEAD}{TABLE}{other}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> OPT(2,1)\n"
+    warned = 0
+    for seed in range(12):
+        write_data(folder, records(seed, 40))
+        done = run(folder, f'{text}<WRITETABLE> (1,2,,"p1.csv")\n<WRITETABLE> (2,2,,"p2.csv")\n')
+        assert done.code == 0, done.message
+        shown = {cell[0]: row[0] for cell, row in cells(folder / "p2.csv", 1).items()}
+        one = cells(folder / "p1.csv", 2)
+        differ = [size for size in ("1", "2", "10", "9") if one["Total", size] == ["x"] != [shown[size]]]
+        (found, *_) = [*json.loads((folder / "log.json").read_text())["open_together"], {"open": []}]
+        assert differ or not found["open"]
+        warned += bool(found["open"])
+        assert bool(found["open"]) == (
+            "Warning: read together" in (folder / "log.txt").read_text().split("Start of")[-1]
+        )
+    assert warned
+    linked = f"{HEAD}{TABLE}{other.replace('FREQ(1,1)', RULE)}<READMICRODATA>\n<SUPPRESS> MOD(0)\n"
+    assert run(folder, f'{linked}<WRITETABLE> (1,2,,"p1.csv")\n<WRITETABLE> (2,2,,"p2.csv")\n').code == 0
+    assert json.loads((folder / "log.json").read_text())["open_together"] == []

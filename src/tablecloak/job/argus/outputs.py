@@ -41,7 +41,8 @@ from tablecloak.job.argus.classification import (
     UNSAFE_RULE,
     ArgusTable,
 )
-from tablecloak.job.argus.suppression import Protected, hidden_of, problem_of
+from tablecloak.job.argus.problems import problem_of
+from tablecloak.job.argus.suppression import Protected, hidden_of
 from tablecloak.model import Mark, Packing, Pattern, Perturbation, Rounding, Suppression
 from tablecloak.publication import Publication, publish
 

@@ -15,6 +15,7 @@ from tablecloak.formats.argus import (
     ArgusBatch,
     BatchCommand,
     ChooseSolver,
+    ClearAll,
     GoInteractive,
     Logbook,
     ReadApriori,
@@ -29,16 +30,16 @@ from tablecloak.formats.argus import (
 from tablecloak.job.argus.classification import ArgusTable, apply_marks, classified, described_counts
 from tablecloak.job.argus.outputs import is_public, written
 from tablecloak.job.argus.plan import ArgusPlan, Places, PlannedSegment, plan_batch
+from tablecloak.job.argus.problems import known_share, open_together, responses_apart
 from tablecloak.job.argus.suppression import (
     WORDS,
     Protected,
     SuppressionRecord,
-    known_share,
-    responses_apart,
+    hidden_of,
     suppress,
 )
 from tablecloak.job.argus.tables import made_tables
-from tablecloak.model import Status
+from tablecloak.model import Perturbation, Rounding, Status
 from tablecloak.progress import Progress, silent
 
 DONE, INTERACTIVE, FAILED = 0, 1, 2
@@ -119,6 +120,8 @@ class _Segment:
     tables: dict[int, ArgusTable] = field(default_factory=dict)
     before: dict[int, ArgusTable] = field(default_factory=dict)
     protected: dict[int, Protected] = field(default_factory=dict)
+    published: set[int] = field(default_factory=set)
+    """Tables that a public file shows."""
 
 
 class _BatchRun:
@@ -130,6 +133,7 @@ class _BatchRun:
         self.log, self.options, self.progress, self.commit = log, options, progress, commit
         self.files, self.public = dict[Path, str](), set[Path]()
         self.records = list[SuppressionRecord]()
+        self.open_together = list[dict[str, object]]()
         self.places = Places(Path())
         self.message = ""
 
@@ -151,10 +155,12 @@ class _BatchRun:
                 self.log.write(self.message)
                 code = INTERACTIVE
                 break
-            if type(command).__name__ == "ClearAll":
+            if isinstance(command, ClearAll):
+                self._together(segment)
                 segment = _Segment(next(segments))
             else:
                 self._execute(segment, command)
+        self._together(segment)
         self._write(plan)
         return code
 
@@ -284,14 +290,42 @@ class _BatchRun:
         files = written(state, segment.protected.get(number), command, path)
         self.files |= files
         public = is_public(command)
+        if public:
+            segment.published.add(number)
         self.public = self.public | set(files) if public else self.public - set(files)
         kind = "public" if public else "CONFIDENTIAL transmission file: it holds true values of hidden cells"
         self.log.write(f"Table: {state.planned.name} has been written\nOutput file name: {path}\n({kind})")
 
+    def _together(self, segment: _Segment) -> None:
+        """Warn where tables that were protected apart leave cells open together."""
+        chosen = [segment.tables[number] for number in sorted(segment.published)]
+        for states in responses_apart(chosen):
+            found = [segment.protected.get(state.planned.number) for state in states]
+            if len(states) == 1 or any(
+                isinstance(each.pattern, Rounding | Perturbation) for each in found if each
+            ):
+                continue
+            numbers = [state.planned.number for state in states]
+            hidden = [hidden_of(each, state) for each, state in zip(found, states, strict=True)]
+            try:
+                left = open_together(states, hidden, self.progress)
+            except InputError as error:
+                self.log.write(f"Warning: tables {numbers} could not be audited together: {error.faults[0]}")
+                continue
+            if left:
+                what = f"Warning: read together, the public files of tables {numbers} leave cells open"
+                remedy = "Write SUPPRESS with table 0 to protect them as one"
+                self.log.write("\n".join([what, *left, remedy]))
+                self.open_together.append({"tables": numbers, "open": left})
+
     def _write(self, plan: ArgusPlan) -> None:
         """All files at once, and the record of the suppressions beside the log."""
         if self.records:
-            record = {"confidential": True, "suppressions": [asdict(each) for each in self.records]}
+            record = {
+                "confidential": True,
+                "suppressions": [asdict(each) for each in self.records],
+                "open_together": self.open_together,
+            }
             self.files[self.log.path.with_suffix(".json")] = json.dumps(record, indent=2) + "\n"
         check_writable(self.files, plan.inputs)  # metadata and hierarchies beside a table, too
         write_files(self.files, public=self.public, commit=self.commit)

@@ -9,45 +9,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tablecloak.arrays import Bools, Floats, Ints, floats, frozen
+from tablecloak.arrays import Bools
 from tablecloak.auditing import audit
-from tablecloak.errors import InputError
 from tablecloak.formats.argus import SuppressSpec
 from tablecloak.job.argus.classification import (
-    PROTECTED,
     SAFE_MANUAL,
     SECONDARY,
     SECONDARY_MANUAL,
-    UNSAFE_FREQUENCY,
     ArgusTable,
 )
+from tablecloak.job.argus.problems import JointProblem, known_share, linked_problem, problem_of
 from tablecloak.methods import METHODS, Method, Proposal
 from tablecloak.methods.heuristics import OneByOneParams, Own, one_by_one
 from tablecloak.methods.modular import SingletonRules, with_singletons
 from tablecloak.model import (
     Audit,
-    Dimension,
-    Levels,
-    Packing,
     Pattern,
     Problem,
-    Reason,
     Status,
     Suppression,
     Table,
-    link,
 )
 from tablecloak.progress import Progress
 from tablecloak.protection import protect
 
-OUTSIDER = 1.5
-"""The outsider of τ-ARGUS knows that no value is more than this times the largest one."""
 SUPPRESSIONS = {
     "GH": "suppress-hypercube",
     "MOD": "suppress-modular",
@@ -109,58 +99,6 @@ class SuppressionRecord:
     repaired: bool = False
     open: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
-
-
-# ---------------------------------------------------------------------- the problem of τ-ARGUS
-
-
-def problem_of(state: ArgusTable, spec: SuppressSpec | None = None) -> Problem:
-    """The problem of one table; roundings need other levels in tables of counts, and GH may narrow the bounds."""
-    base = spec.arguments["base"] if spec is not None and spec.method == "RND" else None
-    lower, upper = state.lower.copy(), state.upper.copy()
-    if base is not None and state.planned.spec.response is None:
-        few = state.status == UNSAFE_FREQUENCY
-        minimum = max((r.numbers[0] for r in state.planned.rules.rules if r.name == "FREQ"), default=0.0)
-        lower = np.where(few, state.table.values, lower)
-        upper = np.where(few, max(1.0, base - minimum), upper)
-    return _problem(
-        state.table, state.status, lower, upper, state.weights, state.reasons(), known_share(spec)
-    )
-
-
-def known_share(spec: SuppressSpec | None) -> float | None:
-    """The share of every value up to which GH takes it to be known; None: only that it is not negative."""
-    bounds = spec.arguments["bounds"] if spec is not None and spec.method == "GH" else 100.0
-    return bounds / 100 if bounds < 100 else None
-
-
-def _problem(
-    table: Table,
-    status: NDArray[np.integer],
-    lower: Floats,
-    upper: Floats,
-    weights: Floats,
-    reasons: Mapping[int, tuple[Reason, ...]],
-    share: float | None = None,
-) -> Problem:
-    values = table.values
-    low = floats(0.0 if (values >= 0).all() else OUTSIDER * float(values.min()), len(table))
-    high = floats(OUTSIDER * max(float(values.max()), 0.0), len(table))
-    if share is not None:
-        low = np.maximum(low, values - share * np.abs(values))
-        high = np.minimum(high, values + share * np.abs(values))
-    unsafe = (status >= 3) & (status <= 9)
-    problem = Problem.of(
-        table,
-        unsafe,
-        Levels.of(len(table), np.where(unsafe, lower, 0.0), np.where(unsafe, upper, 0.0)),
-        weights=weights,
-        forced=status == PROTECTED,
-        hidden=(status == SECONDARY) | (status == SECONDARY_MANUAL),
-        known=(low, high),
-        widen=True,
-    )
-    return replace(problem, reasons=dict(reasons))
 
 
 def _singleton_rules(spec: SuppressSpec, states: Sequence[ArgusTable]) -> SingletonRules | None:
@@ -227,21 +165,15 @@ def _reach(problem: Problem) -> dict[str, Any]:
 # ---------------------------------------------------------------------- one table, or several as one
 
 
-@dataclass(frozen=True, eq=False)
-class _Joint:
-    """Linked tables as one problem, and the place of every cell of each table in it."""
-
-    problem: Problem
-    places: tuple[Ints, ...]
-
-
 def suppress(
     states: Sequence[ArgusTable], spec: SuppressSpec, line: int, *, original: bool, progress: Progress
 ) -> tuple[list[Protected], SuppressionRecord]:
     """Protect a table, or several of one response as one linked system."""
     problems = [problem_of(state, spec) for state in states]
     alone = (np.arange(len(states[0].table)),)
-    joint = _Joint(problems[0], alone) if len(states) == 1 else _linked(states, known_share(spec))
+    joint = (
+        JointProblem(problems[0], alone) if len(states) == 1 else linked_problem(states, known_share(spec))
+    )
     pattern, record = _protect(joint.problem, states, spec, line, original, progress)
     found = list[Protected]()
     for state, problem, places in zip(states, problems, joint.places, strict=True):
@@ -358,65 +290,6 @@ def _labels(table: Table, judged: Problem, verdict: Audit) -> tuple[str, ...]:
         parts = [part for part in row.indices.tolist() if part < len(table)]
         found[f"the sum of {' and '.join(table.labels(parts))}"] = None
     return tuple(found)
-
-
-# ---------------------------------------------------------------------- linked tables
-
-
-def _linked(states: Sequence[ArgusTable], share: float | None) -> _Joint:
-    """One problem for all tables; common cells must agree in value and status."""
-    tables = [state.table for state in states]
-    joint = link(tables)
-    places = tuple(_places(table, joint) for table in tables)
-    size = len(joint)
-    status, cost = np.full(size, -1, dtype=np.int64), np.zeros(size)
-    lower, upper = np.zeros(size), np.zeros(size)
-    faults, reasons = list[str](), dict[int, tuple[Reason, ...]]()
-    for state, at in zip(states, places, strict=True):
-        differ = (status[at] >= 0) & (status[at] != state.status)
-        faults += [
-            f"common cell {joint.label(cell)} has status {status[cell]} and, in table {state.planned.number}, {own}"
-            for cell, own in zip(at[differ].tolist(), state.status[differ].tolist(), strict=True)
-        ]
-        status[at] = state.status
-        lower[at], upper[at] = np.maximum(lower[at], state.lower), np.maximum(upper[at], state.upper)
-        cost[at] = np.maximum(cost[at], state.weights)
-        own = state.reasons()
-        reasons |= {int(at[cell]): words for cell, words in own.items()}
-    if faults:
-        advice = "Give linked tables the same safety rules and the same marks for the cells that they share."
-        raise InputError("Linked tables", faults, advice=advice)
-    return _Joint(_problem(joint, status, lower, upper, floats(cost), reasons, share), places)
-
-
-def _places(table: Table, joint: Table) -> Ints:
-    """The cell of the joint table for each cell of a table."""
-    own = {dimension.name: d for d, dimension in enumerate(table.dimensions)}
-    columns = [
-        _positions(table.dimensions[own[each.name]], each)[table.codes[:, own[each.name]]]
-        if each.name in own
-        else np.full(len(table), each.index[str(each.total)], dtype=np.int32)
-        for each in joint.dimensions
-    ]
-    packing = Packing.of(joint.dimensions)
-    keys = packing.keys(joint.codes)
-    order = np.argsort(keys)
-    wanted = packing.keys(np.stack(columns, axis=1))
-    return frozen(order[np.searchsorted(keys[order], wanted)])
-
-
-def _positions(own: Dimension, joint: Dimension) -> Ints:
-    return np.array([joint.index[code] for code in own.codes], dtype=np.int32)
-
-
-def responses_apart(states: Sequence[ArgusTable]) -> list[list[ArgusTable]]:
-    """Tables by response: only those of one response share cells."""
-    groups = dict[tuple[str, bool], list[ArgusTable]]()
-    for state in states:
-        response = state.planned.response
-        key = ("" if response is None else response.name, state.planned.rules.weighted)
-        groups.setdefault(key, []).append(state)
-    return list(groups.values())
 
 
 def hidden_of(protected: Protected | None, state: ArgusTable) -> Bools:
