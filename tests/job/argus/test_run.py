@@ -555,3 +555,19 @@ def test_tables_that_were_protected_apart_are_audited_together(folder: Path) -> 
     linked = f"{HEAD}{TABLE}{other.replace('FREQ(1,1)', RULE)}<READMICRODATA>\n<SUPPRESS> MOD(0)\n"
     assert run(folder, f'{linked}<WRITETABLE> (1,2,,"p1.csv")\n<WRITETABLE> (2,2,,"p2.csv")\n').code == 0
     assert json.loads((folder / "log.json").read_text())["open_together"] == []
+
+
+def test_linked_tables_are_published_against_the_outsider_of_all_of_them(folder: Path) -> None:
+    """With negative values the bounds of one table alone are narrower than those of the linked system."""
+    rda = (folder / "micro.rda").read_text().replace("ask 1\n", "ask 1\n  <RECODEABLE>\n")
+    other = f'<SPECIFYTABLE> "size""ask"|"turnover"\n<SAFETYRULE> {RULE}\n'
+    write = "".join(f'<WRITETABLE> ({n},2,,"p{n}.csv")\n' for n in (1, 2))
+    for seed in (1008, 1016, 1056, 1088, 1116):
+        data = [dict(each) for each in records(seed, 60)]
+        for each in data[::5]:
+            each["turnover"] = f"-{each['turnover']}"
+        write_data(folder, data)
+        (folder / "micro.rda").write_text(rda)
+        done = run(folder, f"{HEAD}{TABLE}{other}<READMICRODATA>\n<SUPPRESS> GH(0)\n{write}")
+        assert done.code == 0, done.message
+        assert json.loads((folder / "log.json").read_text())["open_together"] == []

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from tablecloak.arrays import Bools
+from tablecloak.arrays import Bools, Ints, frozen
 from tablecloak.auditing import audit
 from tablecloak.formats.argus import SuppressSpec
 from tablecloak.job.argus.classification import (
@@ -170,10 +170,11 @@ def suppress(
 ) -> tuple[list[Protected], SuppressionRecord]:
     """Protect a table, or several of one response as one linked system."""
     problems = [problem_of(state, spec) for state in states]
-    alone = (np.arange(len(states[0].table)),)
-    joint = (
-        JointProblem(problems[0], alone) if len(states) == 1 else linked_problem(states, known_share(spec))
-    )
+    joint = JointProblem(problems[0], (np.arange(len(states[0].table)),))
+    if len(states) > 1:
+        joint = linked_problem(states, known_share(spec))
+        pairs = zip(problems, joint.places, strict=True)
+        problems = [_knowing(problem, joint.problem, places) for problem, places in pairs]
     pattern, record = _protect(joint.problem, states, spec, line, original, progress)
     found = list[Protected]()
     for state, problem, places in zip(states, problems, joint.places, strict=True):
@@ -184,6 +185,12 @@ def suppress(
         found.append(Protected(spec.method, problem, own, verdict, record.open))
         _mark_secondary(state, own)
     return found, record
+
+
+def _knowing(problem: Problem, joint: Problem, places: Ints) -> Problem:
+    """The problem of one of several linked tables, against the outsider of all of them."""
+    low, high = joint.outsider_low[places], joint.outsider_high[places]
+    return replace(problem, outsider_low=frozen(low), outsider_high=frozen(high))
 
 
 def _mark_secondary(state: ArgusTable, pattern: Pattern) -> None:
