@@ -562,12 +562,17 @@ def test_linked_tables_are_published_against_the_outsider_of_all_of_them(folder:
     rda = (folder / "micro.rda").read_text().replace("ask 1\n", "ask 1\n  <RECODEABLE>\n")
     other = f'<SPECIFYTABLE> "size""ask"|"turnover"\n<SAFETYRULE> {RULE}\n'
     write = "".join(f'<WRITETABLE> ({n},2,,"p{n}.csv")\n' for n in (1, 2))
-    for seed in (1008, 1016, 1056, 1088, 1116):
+    published = 0
+    for seed in range(12):
         data = [dict(each) for each in records(seed, 60)]
         for each in data[::5]:
             each["turnover"] = f"-{each['turnover']}"
         write_data(folder, data)
         (folder / "micro.rda").write_text(rda)
         done = run(folder, f"{HEAD}{TABLE}{other}<READMICRODATA>\n<SUPPRESS> GH(0)\n{write}")
-        assert done.code == 0, done.message
+        if done.code:  # levels of totals near zero can be more than anything that is hidden
+            assert "Nothing that hides or blurs cells can protect" in done.message
+            continue
         assert json.loads((folder / "log.json").read_text())["open_together"] == []
+        published += 1
+    assert published > 5
