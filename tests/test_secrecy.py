@@ -19,6 +19,8 @@ from fixtures import flat, from_leaves, with_levels
 from publications import CASES, DESPITE, SUFFIXES, case
 from tablecloak.arrays import floats
 from tablecloak.auditing import audit
+from tablecloak.formats.argus import CONFIDENTIAL_TYPES
+from tablecloak.job.argus import ArgusOptions, run_argus
 from tablecloak.model import (
     Dimension,
     Hierarchy,
@@ -257,3 +259,55 @@ def test_what_is_sensitive_cannot_be_told(suffix: str) -> None:
         b"tablecloak.model.problem",
     ):
         assert word not in text
+
+
+# ---------------------------------------------------------------------- files of τ-ARGUS jobs
+
+
+ARGUS_FILES = [
+    (kind, options) for kind in range(1, 7) for options in ("", "AS+", "FL+SE+QU-") if kind < 4 or not options
+]
+
+
+@given(moved_by=st.integers(1, 999), start=st.integers(1000, 9000))
+@settings(max_examples=3, deadline=None)
+def test_files_of_tau_argus_jobs_are_confidential_exactly_as_their_list_says(
+    tmp_path_factory: pytest.TempPathFactory, moved_by: int, start: int
+) -> None:
+    """Two sets of data whose tables differ in hidden cells only: public files are the same bytes, and so is the log."""
+    folder = tmp_path_factory.mktemp("argus")
+    (folder / "m.rda").write_text(
+        '<SEPARATOR> ";"\na 1\n <RECODEABLE>\nb 1\n <RECODEABLE>\nv 6\n <NUMERIC>\n'
+    )
+    (folder / "a.hst").write_text("1;x;ml\n1;y;ml\n2;x;ml\n2;y;ml\n")
+    names = {(kind, options): f"w{kind}{options[:2]}.txt" for kind, options in ARGUS_FILES}
+    writes = "".join(
+        f'<WRITETABLE> ({1},{kind},{options},"{name}")\n' for (kind, options), name in names.items()
+    )
+    job = (
+        '<OPENMICRODATA> "m.csv"\n<OPENMETADATA> "m.rda"\n<SPECIFYTABLE> "a""b"|"v"\n<SAFETYRULE> FREQ(1,1)\n'
+    )
+    (folder / "j.arb").write_text(f'{job}<READMICRODATA>\n<APRIORI> "a.hst",1,";",0\n{writes}')
+    found = list[dict[str, str]]()
+    for step in (0, moved_by):
+        values = {
+            "1x": start + step,
+            "1y": start - step,
+            "2x": start - step,
+            "2y": start + step,
+            "3x": 700,
+            "3y": 800,
+        }
+        (folder / "m.csv").write_text("".join(f"{c[0]};{c[1]};{v}\n" for c, v in values.items()))
+        outcome = run_argus(folder / "j.arb", ArgusOptions(log=folder / "log.txt"))
+        assert outcome.code == 0, outcome.message
+        texts = {name: (folder / name).read_text() for name in names.values()}
+        log = (folder / "log.txt").read_text().split("Start of TauArgus run")[-1].splitlines()
+        texts["log"] = "\n".join(line[23:] for line in log)
+        found.append(texts)
+        assert not any(str(v) in texts["log"] for v in values.values() if v not in (700, 800))
+    one, other = found
+    assert one["log"] == other["log"]
+    for (kind, options), name in names.items():
+        confidential = kind in CONFIDENTIAL_TYPES or (options == "AS+" and kind != 1)
+        assert (one[name] != other[name]) == confidential, name

@@ -62,7 +62,7 @@ def argus(
             raise InputError("Options", [f"{len(given)} arguments; there are JOB.arb, LOG, TEMP and DATADIR"])
         job, log, temp, data = [*map(_path, given), None, None, None][:4]
         assert job is not None
-        options = ArgusOptions(log, temp, data, strict, original)
+        options = ArgusOptions(log, temp, data, strict, show_confidential, original)
         if lint:
             _lint(job, options, quiet)
             return
@@ -70,7 +70,9 @@ def argus(
         if outcome.message:
             typer.echo(outcome.message if outcome.code == 1 else f"error: {outcome.message}", err=True)
         if outcome.code == 0:
-            say("".join(f"written: {path}\n" for path in outcome.files) + f"log: {outcome.log}", quiet)
+            for path in outcome.files:
+                say(f"written: {path} ({'public' if path in outcome.public else 'confidential'})", quiet)
+            say(f"log: {outcome.log}", quiet)
         if outcome.code:
             raise typer.Exit(outcome.code)
 

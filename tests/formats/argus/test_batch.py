@@ -15,7 +15,7 @@ from tablecloak.formats.argus import (
     SpecifyTable,
     SuppressTable,
     WriteTable,
-    read_batch,
+    scan_batch,
 )
 from tablecloak.formats.argus.batch import REFUSED, ArgusBatch, parse_batch
 from tablecloak.formats.argus.lexical import ArgusToken, number_of, tokens_of
@@ -69,7 +69,8 @@ def test_what_is_no_number(text: str) -> None:
 def test_line_ends_encodings_comments_and_case(tmp_path: Path, ends: str, encoding: str) -> None:
     text = (JOB + '// a comment\n\\\\ another\n  <recode>\t1,"a", "é.grc"  // why\n').replace("\n", ends)
     (tmp_path / "job.arb").write_bytes(text.encode(encoding))
-    batch = read_batch(tmp_path / "job.arb")
+    batch, wrong = scan_batch(tmp_path / "job.arb")
+    assert not wrong
     assert [each.line for each in batch.commands] == [1, 2, 3, 4, 5, 8]
     assert batch.commands[-1].file == "é.grc"  # type: ignore[attr-defined]
 

@@ -11,6 +11,7 @@ from tablecloak.errors import InputError
 from tablecloak.formats.argus import (
     ArgusMetadata,
     read_apriori,
+    read_cdl,
     read_hrc,
     read_metadata,
     read_recode,
@@ -177,7 +178,8 @@ def test_faults_of_tables(text: str, words: str) -> None:
 
 
 def test_properties_of_the_cell_key_method_are_read() -> None:
-    text = "a 1 2\n <RECODEABLE>\nk 3 9\n <RECORDKEY>\n <PFILE> p.txt\nv 12 3\n <NUMERIC>\n <CKM> T(3)\n <SCALING> N(1)\n"
+    text = "a 1 2\n <RECODEABLE>\nk 3 9\n <RECORDKEY>\n <PFILE> p.txt\n"
+    text += "v 12 3\n <NUMERIC>\n <CKM> T(3)\n <SCALING> N(1)\n"
     assert parse_metadata(text, tabular=False).variables[1].ignored == ("<RECORDKEY>", "<PFILE>")
 
 
@@ -302,3 +304,8 @@ def test_numbers_that_are_none(tmp_path: Path) -> None:
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_metadata(tmp_path / "x.rda", tabular=False)
+
+
+def test_code_lists(tmp_path: Path) -> None:
+    (tmp_path / "c.cdl").write_text('1,"One, or more"\n 2 , Two\n')
+    assert read_cdl(tmp_path / "c.cdl") == {"1": "One, or more", "2": "Two"}

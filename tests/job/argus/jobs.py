@@ -130,7 +130,7 @@ class Model:
             left -= min(weight, left)
         return found
 
-    def status(
+    def status(  # noqa: C901
         self, cell: tuple[str, str], rules: list[tuple], *, missing_safe: bool
     ) -> tuple[int, Fraction]:
         """Status and relative level: the first hit decides, dominance and p% together."""

@@ -66,8 +66,7 @@ def test_network_suppression(folder: Path) -> None:
 
 
 def test_methods_that_cannot_take_a_table_say_so_with_the_line(folder: Path) -> None:
-    text = f'{HEAD}<SPECIFYTABLE> "region""size""ask"|"turnover"\n<SAFETYRULE> {RULE}\n<READMICRODATA>\n<SUPPRESS> NET(1)\n'
-    text = text.replace('"ask"', "")
+    text = f"{JOB}<SUPPRESS> NET(1)\n"
     three = (folder / "micro.rda").read_text().replace("ask 1\n", "ask 1\n  <RECODEABLE>\n")
     (folder / "micro.rda").write_text(three)
     done = run(folder, text.replace('"size"|', '"size""ask"|'))
@@ -122,6 +121,8 @@ def test_original_patterns_are_kept_and_what_they_leave_open_is_named(folder: Pa
             break
     assert record["open"], "no seed leaves a cell open"
     assert "NOT SAFE" in (folder / "log.txt").read_text()
+    public = run(folder, f'{text}<WRITETABLE> (1,2,,"p.csv")\n', original=True)
+    assert public.code == 2 and record["open"][0] in public.message and not (folder / "p.csv").exists()
     assert run(folder, f'{text}<WRITETABLE> (1,2,AS+,"a.csv")\n').code == 0
     (repaired,) = json.loads((folder / "log.json").read_text())["suppressions"]
     assert (
@@ -241,7 +242,8 @@ def test_recodes_of_unknown_codes(folder: Path) -> None:
 
 
 def test_linked_tables_are_one_system(folder: Path) -> None:
-    two = f'<SPECIFYTABLE> "region"|"turnover"\n<SAFETYRULE> {RULE}\n<SPECIFYTABLE> "size""group"|"turnover"\n<SAFETYRULE> {RULE}\n'
+    two = f'<SPECIFYTABLE> "region"|"turnover"\n<SAFETYRULE> {RULE}\n'
+    two += f'<SPECIFYTABLE> "size""group"|"turnover"\n<SAFETYRULE> {RULE}\n'
     rda = (folder / "micro.rda").read_text().replace("group 3\n  <HOLDING>", "group 3\n  <RECODEABLE>")
     (folder / "micro.rda").write_text(rda)
     staff = f'<SPECIFYTABLE> "region""size"|"staff"\n<SAFETYRULE> {RULE}\n'
@@ -273,7 +275,8 @@ def test_linked_tables_must_agree(folder: Path) -> None:
 
 
 WRITES = "".join(f'<WRITETABLE> (1,{kind},{options},"w{kind}{options[:2]}.txt")\n' for kind, options in (
-    (1, ""), (2, ""), (3, ""), (3, "FL+QU-SE+"), (2, "AS+"), (3, "AS+"), (4, ""), (4, "HL+"), (5, ""), (5, "SO+"), (6, ""),
+    (1, ""), (2, ""), (3, ""), (3, "FL+QU-SE+"), (2, "AS+"), (3, "AS+"), (4, ""), (4, "HL+"), (5, ""),
+    (5, "SO+"), (6, ""),
 ))  # fmt: skip
 
 
@@ -321,8 +324,8 @@ def test_layout_of_crosstabs(folder: Path) -> None:
         '"Total"', '"North"', '"N1"', '"N2"', '"South"', '"S1"', '"S2"', '"S3"', '"East"',
     ]  # fmt: skip
     assert lines[11] == ""
-    one = f'{HEAD}<SPECIFYTABLE> "region"|"turnover"\n<SAFETYRULE> FREQ(1,1)\n<READMICRODATA>\n<WRITETABLE> (1,1,,"u.csv")\n'
-    assert run(folder, one).code == 0
+    one = f'{HEAD}<SPECIFYTABLE> "region"|"turnover"\n<SAFETYRULE> FREQ(1,1)\n<READMICRODATA>\n'
+    assert run(folder, f'{one}<WRITETABLE> (1,1,,"u.csv")\n').code == 0
     assert (folder / "u.csv").read_text().splitlines()[1].startswith('"North",')
 
 
@@ -495,3 +498,81 @@ def test_several_responses_weights_and_decimals(folder: Path) -> None:
             assert float(value) == pytest.approx(float(model.total(cell, "turnover")), abs=0.051)
             assert len(value.partition(".")[2]) == 1
     assert_safe(folder / "t.jj")
+
+
+def test_inputs_are_never_overwritten(folder: Path) -> None:
+    """The metadata of an intermediate file would be written over those of the data."""
+    before = (folder / "micro.rda").read_text()
+    for name in ("micro.tab", "region.hrc"):
+        done = run(folder, f'{JOB}<WRITETABLE> (1,5,,"{name}")\n')
+        assert done.code == 2 and "it is an input file" in done.message
+    assert (folder / "micro.rda").read_text() == before and not (folder / "micro.tab").exists()
+
+
+def test_what_is_unexpected_ends_with_exit_code_2(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("12345.6")
+
+    monkeypatch.setattr("tablecloak.job.argus.run.made_tables", broken)
+    done = run(folder, JOB)
+    assert (done.code, done.message) == (2, "something unexpected happened (ZeroDivisionError)")
+    log = (folder / "log.txt").read_text()
+    assert "12345" not in log and log.rstrip().endswith("End of TauArgus run")
+    with pytest.raises(ZeroDivisionError):
+        run(folder, JOB, trace=True)
+
+
+def test_an_interrupt_is_logged_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tablecloak.job.argus.run.suppress", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, f'{JOB}<WRITETABLE> (1,2,AS+,"t.csv")\n<SUPPRESS> OPT(1)\n')
+    assert "Interrupted; nothing is written" in (folder / "log.txt").read_text()
+    assert not (folder / "t.csv").exists()
+
+
+def test_tables_that_were_protected_apart_are_audited_together(folder: Path) -> None:
+    """The second table shows a margin of the first one that its own suppression does not need to be hidden."""
+    other = '<SPECIFYTABLE> "size"|"turnover"\n<SAFETYRULE> FREQ(1,1)\n'
+    text = f"{HEAD}{TABLE}{other}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> OPT(2,1)\n"
+    warned = 0
+    for seed in range(12):
+        write_data(folder, records(seed, 40))
+        done = run(folder, f'{text}<WRITETABLE> (1,2,,"p1.csv")\n<WRITETABLE> (2,2,,"p2.csv")\n')
+        assert done.code == 0, done.message
+        shown = {cell[0]: row[0] for cell, row in cells(folder / "p2.csv", 1).items()}
+        one = cells(folder / "p1.csv", 2)
+        differ = [size for size in ("1", "2", "10", "9") if one["Total", size] == ["x"] != [shown[size]]]
+        (found, *_) = [*json.loads((folder / "log.json").read_text())["open_together"], {"open": []}]
+        assert differ or not found["open"]
+        warned += bool(found["open"])
+        assert bool(found["open"]) == (
+            "Warning: read together" in (folder / "log.txt").read_text().split("Start of")[-1]
+        )
+    assert warned
+    linked = f"{HEAD}{TABLE}{other.replace('FREQ(1,1)', RULE)}<READMICRODATA>\n<SUPPRESS> MOD(0)\n"
+    assert run(folder, f'{linked}<WRITETABLE> (1,2,,"p1.csv")\n<WRITETABLE> (2,2,,"p2.csv")\n').code == 0
+    assert json.loads((folder / "log.json").read_text())["open_together"] == []
+
+
+def test_linked_tables_are_published_against_the_outsider_of_all_of_them(folder: Path) -> None:
+    """With negative values the bounds of one table alone are narrower than those of the linked system."""
+    rda = (folder / "micro.rda").read_text().replace("ask 1\n", "ask 1\n  <RECODEABLE>\n")
+    other = f'<SPECIFYTABLE> "size""ask"|"turnover"\n<SAFETYRULE> {RULE}\n'
+    write = "".join(f'<WRITETABLE> ({n},2,,"p{n}.csv")\n' for n in (1, 2))
+    published = 0
+    for seed in range(12):
+        data = [dict(each) for each in records(seed, 60)]
+        for each in data[::5]:
+            each["turnover"] = f"-{each['turnover']}"
+        write_data(folder, data)
+        (folder / "micro.rda").write_text(rda)
+        done = run(folder, f"{HEAD}{TABLE}{other}<READMICRODATA>\n<SUPPRESS> GH(0)\n{write}")
+        if done.code:  # levels of totals near zero can be more than anything that is hidden
+            assert "Nothing that hides or blurs cells can protect" in done.message
+            continue
+        assert json.loads((folder / "log.json").read_text())["open_together"] == []
+        published += 1
+    assert published > 5

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -233,7 +235,8 @@ def test_a_set_of_tables(folder: Path) -> None:
         + "".join(f"{c};y;{v}\n" for c, v in (("Total", 80), ("a", 40), ("b", 40)))
     )
     (folder / "s.rda").write_text(
-        '<SEPARATOR> ";"\nsize\n <RECODEABLE>\n <TOTCODE> "Total"\nkind\n <RECODEABLE>\n <TOTCODE> "Total"\nv\n <NUMERIC>\n <DECIMALS> 1\n'
+        '<SEPARATOR> ";"\nsize\n <RECODEABLE>\n <TOTCODE> "Total"\n'
+        'kind\n <RECODEABLE>\n <TOTCODE> "Total"\nv\n <NUMERIC>\n <DECIMALS> 1\n'
     )
     (folder / "t.rda").write_text(RDA.replace('"All"', '"Total"'))
     rows = {
@@ -247,7 +250,8 @@ def test_a_set_of_tables(folder: Path) -> None:
         + OPEN.replace("t.", "s.").replace('"region""size"', '"size""kind"')
         + "<SAFETYRULE>\n"
     )
-    text += '<READTABLE>\n<APRIORI> "a.hst",1,";",0\n<SUPPRESS> MOD(0)\n<WRITETABLE> (1,2,AS+,"o1.csv")\n<WRITETABLE> (2,2,AS+,"o2.csv")\n'
+    text += '<READTABLE>\n<APRIORI> "a.hst",1,";",0\n<SUPPRESS> MOD(0)\n'
+    text += '<WRITETABLE> (1,2,AS+,"o1.csv")\n<WRITETABLE> (2,2,AS+,"o2.csv")\n'
     done = run(folder, text)
     assert done.code == 2 and "common cell" in done.message  # given status 2 in one, 1 in the other
     plain = RDA.replace('"All"', '"Total"').replace("  <STATUS>", "  <RECODEABLE>\n  <TOTCODE> T")
@@ -260,3 +264,29 @@ def test_a_set_of_tables(folder: Path) -> None:
     )
     (record,) = json.loads((folder / "log.json").read_text())["suppressions"]
     assert record["tables"] == [1, 2] and record["open"] == []
+
+
+def test_the_demonstration_file_of_tau_argus(tmp_path: Path) -> None:
+    """Size by region of its 42,723 records: the cell that the sample of a table file shows, and a safe pattern."""
+    data = Path(os.environ.get("TABLECLOAK_DATA", "../shared/data")) / "microdata"
+    if not data.is_dir():
+        pytest.skip(f"there is no folder {data}")
+    with (data / "tau_testW.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    (tmp_path / "m.csv").write_text("".join(f"{r['Size']};{r['Region']};{r['Var2']}\n" for r in rows))
+    with (data / "region.csv").open() as file:
+        pairs = [(r["child"], r["parent"]) for r in csv.DictReader(file)]
+    tops = [child for child, parent in pairs if parent == "Total"]
+    lines = [
+        line for top in tops for line in (top, *(f"@{child}" for child, parent in pairs if parent == top))
+    ]
+    (tmp_path / "r.hrc").write_text("\n".join(lines))
+    rda = '<SEPARATOR> ";"\nSize 2\n <RECODEABLE>\nRegion 2\n <RECODEABLE>\n <HIERARCHICAL>\n <HIERCODELIST> "r.hrc"\n'
+    (tmp_path / "m.rda").write_text(f'{rda} <HIERLEADSTRING> "@"\nVar2 9\n <NUMERIC>\n <DECIMALS> 2\n')
+    text = '<OPENMICRODATA> "m.csv"\n<OPENMETADATA> "m.rda"\n<SPECIFYTABLE> "Size""Region"|"Var2"\n'
+    text += "<SAFETYRULE> P(15)|NK(2,75)|FREQ(5,30)\n<READMICRODATA>\n<SUPPRESS> MOD(1,5,1,1,1)\n"
+    done = run(tmp_path, f'{text}<WRITETABLE> (1,5,,"t.tab")\n<WRITETABLE> (1,6,,"t.jj")\n')
+    assert done.code == 0, done.message
+    row = cells(tmp_path / "t.tab", 2, ";")["Total", "Nr"]
+    assert [float(text) for text in row[:6]] == [4373664.0, 11395, 4373664.0, 4373664.0, 43587.0, 43293.0]
+    assert assert_safe(tmp_path / "t.jj") > 0

@@ -20,7 +20,7 @@ from tablecloak.formats.argus.batch import (
     SwitchLogbook,
     WriteTable,
     WriteVersion,
-    read_batch,
+    scan_batch,
 )
 from tablecloak.formats.argus.codes import (
     AprioriLine,
@@ -121,12 +121,12 @@ __all__ = [
     "is_bare",
     "number_texts_with",
     "read_apriori",
-    "read_batch",
     "read_cdl",
     "read_hrc",
     "read_metadata",
     "read_recode",
     "read_records",
+    "scan_batch",
     "version_text",
     "with_missing",
     "write_cells",

@@ -176,22 +176,28 @@ REFUSED: Mapping[str, str] = {
 """Commands that are known and refused, each with a remedy."""
 
 
-def read_batch(path: str | Path, *, strict: bool = False) -> ArgusBatch:
-    """The commands of a batch file; one `InputError` lists all its faults with their lines."""
-    return parse_batch(read_text(path, "Batch file"), Path(path), strict=strict)
+def scan_batch(path: Path, *, strict: bool = False) -> tuple[ArgusBatch, list[str]]:
+    """The commands of a batch file that can be read, and all its faults, each with its line in front."""
+    return _parsed(read_text(path, "Batch file"), path, strict)
 
 
 def parse_batch(text: str, path: Path = Path("batch.arb"), *, strict: bool = False) -> ArgusBatch:
     """The commands in the text of a batch file. `strict`: refuse what τ-ARGUS 4.2.5 refuses."""
+    batch, faults = _parsed(text, path, strict)
+    if faults:
+        raise InputError(f"Batch file {path}", faults, advice="docs/argus.md has all commands.")
+    return batch
+
+
+def _parsed(text: str, path: Path, strict: bool) -> tuple[ArgusBatch, list[str]]:
     parser = _Parser(LineFaults(f"Batch file {path}"))
     for line in source_lines(text, ("//", "\\\\")):
         parser.read(line)
     if not parser.commands and not parser.faults.faults:
         parser.faults.add(0, "there is no command in it")
-    if found := parser.faults.listed(strict):
-        advice = "Correct these lines; docs/argus.md has all commands."
-        raise InputError(parser.faults.source, found, advice=advice)
-    return ArgusBatch(path, tuple(parser.commands), tuple(parser.faults.listed(strict=True)))
+    faults = parser.faults.listed(strict)
+    tolerated = LineFaults("", parser.faults.tolerated).listed()
+    return ArgusBatch(path, tuple(parser.commands), tuple(tolerated)), faults
 
 
 Arguments = Sequence[ArgusToken]
@@ -373,7 +379,7 @@ class _Parser:
             self.faults.add(
                 line.number, 'SPECIFYTABLE: write it like "row""column"|"response"|"shadow"|"cost"'
             )
-            return None
+            return SpecifyTable(line.number, line.text, (), None)
         if len(set(map(str.casefold, explanatory))) < len(explanatory):
             self.faults.add(line.number, "SPECIFYTABLE: a variable stands there twice")
         fields = ["".join(text for text in part if text != ",").strip() for part in parts[1:4]]

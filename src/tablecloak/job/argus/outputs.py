@@ -41,7 +41,8 @@ from tablecloak.job.argus.classification import (
     UNSAFE_RULE,
     ArgusTable,
 )
-from tablecloak.job.argus.suppression import Protected, hidden_of, problem_of
+from tablecloak.job.argus.problems import problem_of
+from tablecloak.job.argus.suppression import Protected, hidden_of
 from tablecloak.model import Mark, Packing, Pattern, Perturbation, Rounding, Suppression
 from tablecloak.publication import Publication, publish
 
@@ -112,18 +113,19 @@ def _publication(state: ArgusTable, protected: Protected | None, command: WriteT
         verdict = audit(problem, pattern)
     else:
         problem, pattern, verdict = protected.problem, protected.pattern, protected.verdict
+    advice = (
+        "put SUPPRESS before it, or write AS+ for a confidential file"
+        if protected is None
+        else "AS+ writes a confidential file; take --original out, or change method or rules, for a public one"
+    )
+    what = f"line {command.line}: WRITETABLE: table {state.planned.number} is not safe to publish: {advice}"
+    if protected is not None and protected.open and isinstance(pattern, Suppression):
+        raise UnsafePublication("\n".join([what, *(f"  - open: {cell}" for cell in protected.open)]))
     fewer = state.decimals if state.decimals < state.table.decimals else None
     try:
         return publish(problem, pattern, verdict, symbol=HIDDEN_TEXT, decimals=fewer)
     except UnsafePublication as error:
-        first, *more = str(error).split("\n")
-        advice = (
-            "put SUPPRESS before it, or write AS+ for a confidential file"
-            if protected is None
-            else "AS+ writes a confidential file; take --original out, or change method or rules, for a public one"
-        )
-        what = f"line {command.line}: WRITETABLE: table {state.planned.number} is not safe to publish"
-        raise UnsafePublication("\n".join([f"{what}: {advice}", first, *more])) from None
+        raise UnsafePublication(f"{what}\n{error}") from None
 
 
 def _public_texts(state: ArgusTable, publication: Publication) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,9 +40,11 @@ from tablecloak.formats.argus import (
     base_name,
     is_bare,
     read_apriori,
+    read_cdl,
     read_hrc,
     read_metadata,
     read_recode,
+    scan_batch,
 )
 from tablecloak.model import Hierarchy
 
@@ -54,21 +57,30 @@ class Places:
 
     batch: Path
     data: Path | None = None
+    found: set[Path] = field(default_factory=set)
+    """All files that were found so far."""
 
     def inputs(self, name: str) -> list[Path]:
         """The files that a name means; several for a pattern; none if there is no such file."""
+        files = list[Path]()
         for candidate in self._candidates(name):
             if is_file(candidate):
-                return [candidate]
-            if has_magic(str(candidate)) and (found := sorted(glob(str(candidate)))):  # noqa: PTH207
-                return [Path(each) for each in found]
-        return []
+                files = [candidate]
+            elif has_magic(str(candidate)):
+                files = [Path(each) for each in sorted(glob(str(candidate)))]  # noqa: PTH207
+            if files:
+                break
+        self.found.update(files)
+        return files
 
     def beside(self, name: str, data: Path) -> Path | None:
         """A file that the metadata name: as it is, else in the folder of the data."""
         found = self.inputs(name)
         other = data.parent / base_name(name)
-        return found[0] if found else other if is_file(other) else None
+        if found or not is_file(other):
+            return found[0] if found else None
+        self.found.add(other)
+        return other
 
     def output(self, name: str) -> Path:
         """Where a file is written: names without a folder go to the folder of data, else beside the batch file."""
@@ -133,6 +145,8 @@ class ArgusPlan:
     batch: ArgusBatch
     places: Places
     segments: tuple[PlannedSegment, ...]
+    inputs: frozenset[Path] = frozenset()
+    """All files that are read; none of them is overwritten."""
 
     @property
     def outputs(self) -> list[Path]:
@@ -146,17 +160,25 @@ class ArgusPlan:
         return [self.places.output(name) for name in named]
 
 
-def plan_batch(batch: ArgusBatch, data_folder: Path | None = None) -> ArgusPlan:
+def plan_batch(path: Path, data_folder: Path | None = None, *, strict: bool = False) -> ArgusPlan:
     """The plan of a batch file; one `InputError` lists everything that is wrong with it and its files."""
+    batch, faults = scan_batch(path, strict=strict)
     if data_folder is not None and not is_folder(data_folder):
         raise InputError("Options", [f"DATADIR: there is no folder {data_folder}"])
-    planner = _Planner(Places(batch.path.absolute().parent, data_folder))
+    planner = _Planner(Places(path.parent, data_folder))
     for command in batch.commands:
         planner.take(command)
-    if planner.faults:
-        advice = "Correct the batch file or these files; nothing was written."
-        raise InputError(f"Batch file {batch.path}", planner.faults, advice=advice)
-    return ArgusPlan(batch, planner.places, tuple(planner.segments))
+    if found := sorted([*faults, *planner.faults], key=_line_of):
+        advice = "Correct the batch file or these files; docs/argus.md has all commands."
+        raise InputError(f"Batch file {path}", found, advice=advice)
+    inputs = frozenset([batch.path, *planner.places.found])
+    return ArgusPlan(batch, planner.places, tuple(planner.segments), inputs)
+
+
+def _line_of(fault: str) -> int:
+    """The line that a fault begins with; 0 for faults of the file."""
+    match = re.match(r"line (\d+)", fault)
+    return int(match[1]) if match else 0
 
 
 class _Planner:
@@ -167,6 +189,8 @@ class _Planner:
         self.segments = [PlannedSegment()]
         self.opened: OpenData | None = None
         self.source: DataSource | None = None
+        self.number = 0
+        """The number of the last table; tables with faults are counted, too."""
 
     @property
     def segment(self) -> PlannedSegment:
@@ -189,6 +213,7 @@ class _Planner:
         elif isinstance(command, ClearAll):
             self.segments.append(PlannedSegment())
             self.opened = self.source = None
+            self.number = 0
         else:
             if isinstance(command, RecodeVariable):
                 self.recode(command)
@@ -220,7 +245,11 @@ class _Planner:
 
     def _where(self, name: str) -> str:
         foreign = ":" in name or "\\" in name
-        folders = " or ".join(str(each) for each in (self.places.batch, self.places.data) if each is not None)
+        folders = (
+            "the folder of the job"
+            if self.places.data is None
+            else f"the folder of the job or {self.places.data}"
+        )
         hint = f"; put {base_name(name)!r} into {folders}"
         return hint if foreign or is_bare(name) else ""
 
@@ -249,13 +278,28 @@ class _Planner:
                 made = self.attempt(command, partial(_hierarchy, path, variable))
                 if made is not None:
                     hierarchies[variable.name] = made
+            if variable.code_list:
+                self.code_list(command, read, variable, files[0])
         self.source = DataSource(opened, files, read, hierarchies)
+
+    def code_list(
+        self, command: OpenMetadata, metadata: ArgusMetadata, variable: ArgusVariable, data: Path
+    ) -> None:
+        """A list of labels; τ-ARGUS shows them on its screen only, here it is just read."""
+        path = self.places.beside(variable.code_list, data)
+        if path is None:
+            what = f"variable {variable.name!r} of {metadata.path}, line {variable.line}"
+            self.add(
+                command, f"{what}: there is no file {variable.code_list!r}{self._where(variable.code_list)}"
+            )
+        else:
+            self.attempt(command, partial(read_cdl, path))
 
     def specify(self, command: SpecifyTable) -> None:
         """The variables of a table, each in a role that it can have."""
-        number = len(self.segment.tables) + 1
+        self.number += 1
         source = self.source
-        if source is None:
+        if source is None or not command.explanatory:
             return
         explanatory = [self.variable(command, source, name, "spanning") for name in command.explanatory]
         response = command.response and self.variable(command, source, command.response, "numeric")
@@ -270,8 +314,8 @@ class _Planner:
         if None in explanatory or (command.response and response is None):
             return
         known = tuple(each for each in explanatory if each is not None)
-        table = PlannedTable(number, command, source, known, response or None, shadow or None, cost)
-        self.segment.tables[number] = table
+        table = PlannedTable(self.number, command, source, known, response or None, shadow or None, cost)
+        self.segment.tables[self.number] = table
 
     def cost(self, command: SpecifyTable, source: DataSource) -> ArgusVariable | str | None:
         """The cost of hiding: a variable, or one of the codes."""
@@ -292,7 +336,7 @@ class _Planner:
         """A variable that can have a role."""
         found = source.metadata.find(name)
         if found is None:
-            self.add(command, f"SPECIFYTABLE: {source.metadata.unknown(name)} in {source.metadata.path}")
+            self.add(command, f"SPECIFYTABLE: {source.metadata.path}: {source.metadata.unknown(name)}")
         elif not getattr(found, role):
             words = {"spanning": "<RECODEABLE>", "numeric": "<NUMERIC>"}[role]
             self.add(
@@ -302,7 +346,7 @@ class _Planner:
 
     def rule(self, command: SetSafetyRule) -> None:
         """The rule of the last table."""
-        table = self.segment.tables.get(len(self.segment.tables))
+        table = self.segment.tables.get(self.number)
         if table is None:
             return
         table.rules, table.has_rules = command.rules, True

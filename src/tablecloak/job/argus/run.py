@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tablecloak.errors import InputError, NotApplicable, TablecloakError, counted
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, TablecloakError, counted
 from tablecloak.files import check_writable, is_folder, write_files
 from tablecloak.formats.argus import (
     DEFAULT_LOG,
     ArgusBatch,
     BatchCommand,
     ChooseSolver,
+    ClearAll,
     GoInteractive,
     Logbook,
     ReadApriori,
@@ -24,20 +25,21 @@ from tablecloak.formats.argus import (
     SwitchLogbook,
     WriteTable,
     WriteVersion,
-    read_batch,
     version_text,
 )
 from tablecloak.job.argus.classification import ArgusTable, apply_marks, classified, described_counts
 from tablecloak.job.argus.outputs import is_public, written
 from tablecloak.job.argus.plan import ArgusPlan, Places, PlannedSegment, plan_batch
+from tablecloak.job.argus.problems import known_share, open_together, responses_apart
 from tablecloak.job.argus.suppression import (
     WORDS,
     Protected,
     SuppressionRecord,
-    responses_apart,
+    hidden_of,
     suppress,
 )
 from tablecloak.job.argus.tables import made_tables
+from tablecloak.model import Perturbation, Rounding, Status
 from tablecloak.progress import Progress, silent
 
 DONE, INTERACTIVE, FAILED = 0, 1, 2
@@ -54,6 +56,8 @@ class ArgusOptions:
     data: Path | None = None
     strict: bool = False
     """Refuse what τ-ARGUS 4.2.5 refuses."""
+    trace: bool = False
+    """Raise what is unexpected instead of ending with exit code 2."""
     original: bool = False
     """Keep the pattern of the method's paper, even where the audit finds it open."""
 
@@ -66,6 +70,8 @@ class ArgusOutcome:
     message: str
     log: Path
     files: list[Path] = field(default_factory=list)
+    public: frozenset[Path] = frozenset()
+    """Those of the files that may leave the building."""
 
 
 def run_argus(
@@ -88,16 +94,22 @@ def run_argus(
     except TablecloakError as error:
         code, message = FAILED, str(error)
         run.log.write(message, "Error in batch file")
+    except Exception as error:
+        if options.trace:
+            raise
+        code, message = FAILED, f"something unexpected happened ({type(error).__name__})"
+        run.log.write(message, "Error in batch file")
     except KeyboardInterrupt:
         run.log.write("Interrupted; nothing is written", "Error in batch file", "End of TauArgus run")
         raise
     run.log.end()
-    return ArgusOutcome(code, message, run.log.path, list(run.files) if code != FAILED else [])
+    files = list(run.files) if code != FAILED else []
+    return ArgusOutcome(code, message, run.log.path, files, frozenset(run.public))
 
 
 def lint_argus(path: Path, options: ArgusOptions = ArgusOptions()) -> ArgusPlan:
     """Read a batch file and all files that it names but for the data; an `InputError` lists all faults with lines."""
-    return plan_batch(read_batch(path, strict=options.strict), options.data)
+    return plan_batch(path, options.data, strict=options.strict)
 
 
 @dataclass
@@ -108,6 +120,8 @@ class _Segment:
     tables: dict[int, ArgusTable] = field(default_factory=dict)
     before: dict[int, ArgusTable] = field(default_factory=dict)
     protected: dict[int, Protected] = field(default_factory=dict)
+    published: set[int] = field(default_factory=set)
+    """Tables that a public file shows."""
 
 
 class _BatchRun:
@@ -119,16 +133,17 @@ class _BatchRun:
         self.log, self.options, self.progress, self.commit = log, options, progress, commit
         self.files, self.public = dict[Path, str](), set[Path]()
         self.records = list[SuppressionRecord]()
+        self.open_together = list[dict[str, object]]()
         self.places = Places(Path())
         self.message = ""
 
     def all(self, path: Path) -> int:
         """Plan, run every command, write all files; gives the exit code."""
-        batch = read_batch(path, strict=self.options.strict)
+        plan = plan_batch(path, self.options.data, strict=self.options.strict)
+        batch = plan.batch
         self._tolerated(batch)
-        plan = plan_batch(batch, self.options.data)
         self.places = plan.places
-        check_writable(dict.fromkeys(plan.outputs), [path])
+        check_writable(dict.fromkeys(plan.outputs), plan.inputs)
         segments = iter(plan.segments)
         segment, code = _Segment(next(segments)), DONE
         for command in batch.commands:
@@ -140,11 +155,13 @@ class _BatchRun:
                 self.log.write(self.message)
                 code = INTERACTIVE
                 break
-            if type(command).__name__ == "ClearAll":
+            if isinstance(command, ClearAll):
+                self._together(segment)
                 segment = _Segment(next(segments))
             else:
                 self._execute(segment, command)
-        self._write()
+        self._together(segment)
+        self._write(plan)
         return code
 
     def _tolerated(self, batch: ArgusBatch) -> None:
@@ -180,6 +197,9 @@ class _BatchRun:
                 raise
             kind = type(error)
             text = f"line {command.line}: {error}"
+            if isinstance(error, InfeasibleProblem) and isinstance(command, SuppressTable):
+                narrow = known_share(command.spec) is not None
+                text += "\nOr write GH with bounds of 100, so that attackers know less." if narrow else ""
             raise (NotApplicableAt(text) if isinstance(error, NotApplicable) else kind(text)) from None
 
     def _read(self, segment: _Segment, command: ReadData) -> None:
@@ -241,6 +261,8 @@ class _BatchRun:
             self.log.write("The pattern has been repaired (--original keeps it as it was)")
         verdict = "SAFE" if not record.open else f"NOT SAFE: {counted(len(record.open), 'cell')} open"
         self.log.write("\n".join([f"Audit: {verdict}", *record.open]))
+        if record.status == Status.TIME_LIMIT:
+            self.log.write("The time limit was reached; the pattern is the best one that was found by then")
         for note in record.notes:
             self.log.write(f"Note: {note}")
 
@@ -268,15 +290,44 @@ class _BatchRun:
         files = written(state, segment.protected.get(number), command, path)
         self.files |= files
         public = is_public(command)
+        if public:
+            segment.published.add(number)
         self.public = self.public | set(files) if public else self.public - set(files)
         kind = "public" if public else "CONFIDENTIAL transmission file: it holds true values of hidden cells"
         self.log.write(f"Table: {state.planned.name} has been written\nOutput file name: {path}\n({kind})")
 
-    def _write(self) -> None:
+    def _together(self, segment: _Segment) -> None:
+        """Warn where tables that were protected apart leave cells open together."""
+        chosen = [segment.tables[number] for number in sorted(segment.published)]
+        for states in responses_apart(chosen):
+            found = [segment.protected.get(state.planned.number) for state in states]
+            if len(states) == 1 or any(
+                isinstance(each.pattern, Rounding | Perturbation) for each in found if each
+            ):
+                continue
+            numbers = [state.planned.number for state in states]
+            hidden = [hidden_of(each, state) for each, state in zip(found, states, strict=True)]
+            try:
+                left = open_together(states, hidden, self.progress)
+            except InputError as error:
+                self.log.write(f"Warning: tables {numbers} could not be audited together: {error.faults[0]}")
+                continue
+            if left:
+                what = f"Warning: read together, the public files of tables {numbers} leave cells open"
+                remedy = "Write SUPPRESS with table 0 to protect them as one"
+                self.log.write("\n".join([what, *left, remedy]))
+                self.open_together.append({"tables": numbers, "open": left})
+
+    def _write(self, plan: ArgusPlan) -> None:
         """All files at once, and the record of the suppressions beside the log."""
         if self.records:
-            record = {"confidential": True, "suppressions": [asdict(each) for each in self.records]}
+            record = {
+                "confidential": True,
+                "suppressions": [asdict(each) for each in self.records],
+                "open_together": self.open_together,
+            }
             self.files[self.log.path.with_suffix(".json")] = json.dumps(record, indent=2) + "\n"
+        check_writable(self.files, plan.inputs)  # metadata and hierarchies beside a table, too
         write_files(self.files, public=self.public, commit=self.commit)
 
 

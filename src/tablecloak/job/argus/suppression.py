@@ -13,41 +13,31 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tablecloak.arrays import Bools, Floats, Ints, floats, frozen
+from tablecloak.arrays import Bools, Ints, frozen
 from tablecloak.auditing import audit
-from tablecloak.errors import InputError
 from tablecloak.formats.argus import SuppressSpec
 from tablecloak.job.argus.classification import (
-    PROTECTED,
     SAFE_MANUAL,
     SECONDARY,
     SECONDARY_MANUAL,
-    UNSAFE_FREQUENCY,
     ArgusTable,
 )
+from tablecloak.job.argus.problems import JointProblem, known_share, linked_problem, problem_of
 from tablecloak.methods import METHODS, Method, Proposal
 from tablecloak.methods.heuristics import OneByOneParams, Own, one_by_one
 from tablecloak.methods.modular import SingletonRules, with_singletons
 from tablecloak.model import (
     Audit,
-    Dimension,
-    Levels,
-    Packing,
     Pattern,
     Problem,
-    Reason,
     Status,
     Suppression,
     Table,
-    link,
 )
 from tablecloak.progress import Progress
 from tablecloak.protection import protect
 
-OUTSIDER = 1.5
-"""The outsider of τ-ARGUS knows that no value is more than this times the largest one."""
 SUPPRESSIONS = {
     "GH": "suppress-hypercube",
     "MOD": "suppress-modular",
@@ -67,6 +57,16 @@ WORDS = {
 }
 
 
+@dataclass(frozen=True)
+class ReachSettings:
+    """The reach of adjusted values."""
+
+    share: float = 0.5
+    """The least share of a value; the default of perturb-cta."""
+    most: float = 0.9
+    """Levels beyond this share of the value need an absolute reach. Untested default."""
+
+
 @dataclass(frozen=True, eq=False)
 class Protected:
     """What came of SUPPRESS for one table. Confidential."""
@@ -75,7 +75,9 @@ class Protected:
     problem: Problem
     pattern: Pattern
     verdict: Audit
-    """Of this table alone; of linked tables their common system was judged before it."""
+    """Of this table alone."""
+    open: tuple[str, ...] = ()
+    """What is open in the problem of τ-ARGUS, sums of singletons and linked tables included."""
 
 
 @dataclass(frozen=True)
@@ -99,45 +101,6 @@ class SuppressionRecord:
     notes: tuple[str, ...] = field(default=())
 
 
-# ---------------------------------------------------------------------- the problem of τ-ARGUS
-
-
-def problem_of(state: ArgusTable, base: float | None = None) -> Problem:
-    """The problem of one table; `base`: of a rounding, which needs other levels in tables of counts."""
-    lower, upper = state.lower.copy(), state.upper.copy()
-    if base is not None and state.planned.spec.response is None:
-        few = state.status == UNSAFE_FREQUENCY
-        minimum = max((r.numbers[0] for r in state.planned.rules.rules if r.name == "FREQ"), default=0.0)
-        lower = np.where(few, state.table.values, lower)
-        upper = np.where(few, max(1.0, base - minimum), upper)
-    return _problem(state.table, state.status, lower, upper, state.weights, state.reasons())
-
-
-def _problem(
-    table: Table,
-    status: NDArray[np.integer],
-    lower: Floats,
-    upper: Floats,
-    weights: Floats,
-    reasons: Mapping[int, tuple[Reason, ...]],
-) -> Problem:
-    values = table.values
-    low = 0.0 if (values >= 0).all() else OUTSIDER * float(values.min())
-    high = OUTSIDER * max(float(values.max()), 0.0)
-    unsafe = (status >= 3) & (status <= 9)
-    problem = Problem.of(
-        table,
-        unsafe,
-        Levels.of(len(table), np.where(unsafe, lower, 0.0), np.where(unsafe, upper, 0.0)),
-        weights=weights,
-        forced=status == PROTECTED,
-        hidden=(status == SECONDARY) | (status == SECONDARY_MANUAL),
-        known=(low, high),
-        widen=True,
-    )
-    return replace(problem, reasons=dict(reasons))
-
-
 def _singleton_rules(spec: SuppressSpec, states: Sequence[ArgusTable]) -> SingletonRules | None:
     """The sums that the method protects too."""
     given = spec.arguments
@@ -159,7 +122,9 @@ def _singleton_rules(spec: SuppressSpec, states: Sequence[ArgusTable]) -> Single
     return SingletonRules(True, True, 0) if spec.method == "GH" and given["singleton"] else None
 
 
-def _params(spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRules | None) -> dict[str, Any]:
+def _params(
+    spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRules | None, problem: Problem
+) -> dict[str, Any]:
     """The parameters of our method."""
     given = spec.arguments
     seconds = 60.0 * given.get("minutes", 0.0)
@@ -174,33 +139,42 @@ def _params(spec: SuppressSpec, states: Sequence[ArgusTable], rules: SingletonRu
             "upper_margin": given["upper_margin"],
         }
     if spec.method == "GH":
-        bounds = given["bounds"]
-        return {"singletons": bool(given["singleton"]), "a_priori": None if bounds >= 100 else bounds / 100}
+        return {"singletons": bool(given["singleton"])}
     if spec.method == "OPT":
         return {"seconds": seconds or None}
     if spec.method == "RND":
         return {"base": given["base"], "steps": int(given["steps"]), "seconds": seconds or None}
-    return {}
+    return _reach(problem) if spec.method == "CTA" else {}
+
+
+def _reach(problem: Problem) -> dict[str, Any]:
+    """A reach of adjusted values that has room for all levels.
+
+    A level of x times the value needs a share of 2x / (1 + x), which must stay below 1; larger ones get an absolute
+    reach.
+    """
+    cells = np.flatnonzero(problem.sensitive)
+    unit, value = problem.table.unit, np.abs(problem.table.values[cells])
+    level = np.maximum(problem.levels.lower, problem.levels.upper)[cells] + unit
+    few = level <= ReachSettings.most * value
+    relative = level[few] / value[few]
+    share = max(ReachSettings.share, float((2 * relative / (1 + relative)).max(initial=0.0)))
+    return {"share": share, "least": float(2 * level[~few].max(initial=0.0))}
 
 
 # ---------------------------------------------------------------------- one table, or several as one
-
-
-@dataclass(frozen=True, eq=False)
-class _Joint:
-    """Linked tables as one problem, and the place of every cell of each table in it."""
-
-    problem: Problem
-    places: tuple[Ints, ...]
 
 
 def suppress(
     states: Sequence[ArgusTable], spec: SuppressSpec, line: int, *, original: bool, progress: Progress
 ) -> tuple[list[Protected], SuppressionRecord]:
     """Protect a table, or several of one response as one linked system."""
-    base = spec.arguments.get("base") if spec.method == "RND" else None
-    problems = [problem_of(state, base) for state in states]
-    joint = _Joint(problems[0], (np.arange(len(states[0].table)),)) if len(states) == 1 else _linked(states)
+    problems = [problem_of(state, spec) for state in states]
+    joint = JointProblem(problems[0], (np.arange(len(states[0].table)),))
+    if len(states) > 1:
+        joint = linked_problem(states, known_share(spec))
+        pairs = zip(problems, joint.places, strict=True)
+        problems = [_knowing(problem, joint.problem, places) for problem, places in pairs]
     pattern, record = _protect(joint.problem, states, spec, line, original, progress)
     found = list[Protected]()
     for state, problem, places in zip(states, problems, joint.places, strict=True):
@@ -208,9 +182,15 @@ def suppress(
         if isinstance(pattern, Suppression) and len(states) > 1:
             own = Suppression.copy_of(pattern.hidden[places])
         verdict = audit(problem, own, progress=progress)
-        found.append(Protected(spec.method, problem, own, verdict))
+        found.append(Protected(spec.method, problem, own, verdict, record.open))
         _mark_secondary(state, own)
     return found, record
+
+
+def _knowing(problem: Problem, joint: Problem, places: Ints) -> Problem:
+    """The problem of one of several linked tables, against the outsider of all of them."""
+    low, high = joint.outsider_low[places], joint.outsider_high[places]
+    return replace(problem, outsider_low=frozen(low), outsider_high=frozen(high))
 
 
 def _mark_secondary(state: ArgusTable, pattern: Pattern) -> None:
@@ -232,7 +212,7 @@ def _protect(
     """The pattern of a problem and its record; what the method itself left open is named."""
     rules = _singleton_rules(spec, states)
     judged = problem if rules is None else with_singletons(problem, rules)
-    params, name = _params(spec, states, rules), SUPPRESSIONS[spec.method]
+    params, name = _params(spec, states, rules, problem), SUPPRESSIONS[spec.method]
     size, start = len(problem.table), time.perf_counter()
     own, open_cells = None, tuple[str, ...]()
     if spec.method in REPAIRED:
@@ -246,6 +226,8 @@ def _protect(
         method = name if own is None else _from_pattern(_extended(own, judged).hidden, name)
         given = judged if spec.method == "OPT" or own is not None else problem
         result = protect(given, method, params=params if own is None else {}, progress=progress)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         pattern, status, bound = _cut(result.pattern, size), result.status, result.bound
         verdict, notes = result.audit, result.report.notes
     touched = pattern.touched(problem)
@@ -315,65 +297,6 @@ def _labels(table: Table, judged: Problem, verdict: Audit) -> tuple[str, ...]:
         parts = [part for part in row.indices.tolist() if part < len(table)]
         found[f"the sum of {' and '.join(table.labels(parts))}"] = None
     return tuple(found)
-
-
-# ---------------------------------------------------------------------- linked tables
-
-
-def _linked(states: Sequence[ArgusTable]) -> _Joint:
-    """One problem for all tables; common cells must agree in value and status."""
-    tables = [state.table for state in states]
-    joint = link(tables)
-    places = tuple(_places(table, joint) for table in tables)
-    size = len(joint)
-    status, cost = np.full(size, -1, dtype=np.int64), np.zeros(size)
-    lower, upper = np.zeros(size), np.zeros(size)
-    faults, reasons = list[str](), dict[int, tuple[Reason, ...]]()
-    for state, at in zip(states, places, strict=True):
-        differ = (status[at] >= 0) & (status[at] != state.status)
-        faults += [
-            f"common cell {joint.label(cell)} has status {status[cell]} and, in table {state.planned.number}, {own}"
-            for cell, own in zip(at[differ].tolist(), state.status[differ].tolist(), strict=True)
-        ]
-        status[at] = state.status
-        lower[at], upper[at] = np.maximum(lower[at], state.lower), np.maximum(upper[at], state.upper)
-        cost[at] = np.maximum(cost[at], state.weights)
-        own = state.reasons()
-        reasons |= {int(at[cell]): words for cell, words in own.items()}
-    if faults:
-        advice = "Give linked tables the same safety rules and the same marks for the cells that they share."
-        raise InputError("Linked tables", faults, advice=advice)
-    return _Joint(_problem(joint, status, lower, upper, floats(cost), reasons), places)
-
-
-def _places(table: Table, joint: Table) -> Ints:
-    """The cell of the joint table for each cell of a table."""
-    own = {dimension.name: d for d, dimension in enumerate(table.dimensions)}
-    columns = [
-        _positions(table.dimensions[own[each.name]], each)[table.codes[:, own[each.name]]]
-        if each.name in own
-        else np.full(len(table), each.index[str(each.total)], dtype=np.int32)
-        for each in joint.dimensions
-    ]
-    packing = Packing.of(joint.dimensions)
-    keys = packing.keys(joint.codes)
-    order = np.argsort(keys)
-    wanted = packing.keys(np.stack(columns, axis=1))
-    return frozen(order[np.searchsorted(keys[order], wanted)])
-
-
-def _positions(own: Dimension, joint: Dimension) -> Ints:
-    return np.array([joint.index[code] for code in own.codes], dtype=np.int32)
-
-
-def responses_apart(states: Sequence[ArgusTable]) -> list[list[ArgusTable]]:
-    """Tables by response: only those of one response share cells."""
-    groups = dict[tuple[str, bool], list[ArgusTable]]()
-    for state in states:
-        response = state.planned.response
-        key = ("" if response is None else response.name, state.planned.rules.weighted)
-        groups.setdefault(key, []).append(state)
-    return list(groups.values())
 
 
 def hidden_of(protected: Protected | None, state: ArgusTable) -> Bools:
