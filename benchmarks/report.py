@@ -15,9 +15,10 @@ from reports import castro, exact, methods, ways
 from reports.layout import NOTHING, table
 from reports.limits import interrupts_section, limits_section
 from reports.reliability import reliability_section
+from reports.three_phase import phase_3, three_phase
 from runner import RESULTS, Row, Store
 
-SECTIONS = {**ways.SECTIONS, **methods.SECTIONS, **exact.SECTIONS}
+SECTIONS = {"phase-3": phase_3, **ways.SECTIONS, **methods.SECTIONS, **exact.SECTIONS}
 PLOTTED = {**castro.PLOTTED, **methods.PLOTTED, **exact.PLOTTED}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
@@ -61,6 +62,7 @@ class Report:
         sections: dict[str, Callable[[], str]] = {
             "core": self.core,
             "fronts": self.fronts,
+            "three-phase": self.three_phase,
             "reliability": partial(reliability_section, self.results),
             "limits": partial(limits_section, self.results),
             "interrupts": partial(interrupts_section, self.results),
@@ -92,6 +94,11 @@ class Report:
                 lines = [[row["instance"], *(row.get(column) or "" for column in columns)] for row in rows]
                 texts.append(f"### {part}\n\n{table(('instance', *columns), lines)}")
         return "\n\n".join(texts) or NOTHING
+
+    def three_phase(self) -> str:
+        """suppress-three-phase beside suppress-optimal on the same instances."""
+        optimal = [row for row in self.rows("classes") if row["weights"] == "value"]
+        return three_phase(self.rows("three-phase"), optimal)
 
     def fronts(self) -> str:
         """The hard fronts of both programs."""

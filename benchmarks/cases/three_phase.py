@@ -16,6 +16,26 @@ from runner import Case, Row
 from tablecloak import Status, protect
 from tablecloak.testing.instances import class_problem
 
+NEED_PHASE_3 = (
+    ("I", 20, 20, 3),
+    ("I", 40, 20, 5),
+    ("I", 40, 30, 6),
+    ("I", 40, 40, 2),
+    ("I", 60, 30, 3),
+    ("I", 60, 60, 0),
+    ("I", 80, 80, 1),
+    ("I", 100, 50, 4),
+    ("I", 100, 100, 1),
+    ("I", 300, 200, 5),
+    ("II", 10, 10, 2),
+    ("II", 20, 10, 3),
+    ("II", 20, 20, 5),
+    ("II", 30, 20, 1),
+    ("II", 40, 20, 5),
+    ("II", 50, 50, 5),
+    ("II", 60, 40, 2),
+)
+"""Class, m, n and number of instances that (P) alone does not solve."""
 FAIR_SHARE = 0.5
 STARVED = "time-limit, starved"
 """The status of a row that the limit stopped before it had this share of the limit as processor time: the machine was
@@ -50,11 +70,22 @@ def instances(seconds: float | None) -> Iterator[Case]:
                 yield Case(name, partial(row, kind, m, n, number, limit), limit, (number,), facts)
 
 
-def row(kind: str, m: int, n: int, number: int, seconds: float) -> Row:
+def both_ways(seconds: float | None) -> Iterator[Case]:
+    """Phase 3 by minimum cuts and by flows, on instances that need it."""
+    limit = seconds or SECONDS
+    for kind, m, n, number in NEED_PHASE_3:
+        for way in ("cuts", "flows"):
+            name = f"{kind} {m}x{n} #{number}, {way}"
+            facts = {"class": kind, "m": m, "n": n, "number": number, "phase3": way, "limit_s": f"{limit:g}"}
+            measure = partial(row, kind, m, n, number, limit, way)
+            yield Case(name, measure, limit, (kind,), facts, group=name.partition(",")[0])
+
+
+def row(kind: str, m: int, n: int, number: int, seconds: float, phase3: str = "cuts") -> Row:
     """suppress-three-phase on one instance."""
     problem = class_problem(kind, m, n, number, False)
     start = time.process_time()
-    result = protect(problem, "suppress-three-phase", params={"seconds": seconds})
+    result = protect(problem, "suppress-three-phase", params={"seconds": seconds, "phase3": phase3})
     worked = time.process_time() - start
     counters = result.report.counters
     told = {column: counters.get(counter) for counter, column in COUNTED.items()}
@@ -70,4 +101,7 @@ def row(kind: str, m: int, n: int, number: int, seconds: float) -> Row:
     }
 
 
-PARTS = (Part("three-phase", "suppress-three-phase to its end on the 580 + 830 instances", instances),)
+PARTS = (
+    Part("three-phase", "suppress-three-phase to its end on the 580 + 830 instances", instances),
+    Part("phase-3", "suppress-three-phase with minimum cuts and with flows in phase 3", both_ways),
+)

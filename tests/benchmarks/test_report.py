@@ -62,3 +62,36 @@ def test_pages_are_written_from_rows_and_come_out_the_same_each_time(tmp_path: P
     Report(results, docs).write()
     assert page.read_text(encoding="utf-8") == text
     assert {path.name: path.read_bytes() for path in docs.rglob("*.svg")} == pictures
+
+
+def test_three_phases_beside_the_exact_solver(tmp_path: Path) -> None:
+    """Rows of a busy machine are not counted, what the limit stopped is named, and costs are compared."""
+    page = tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    page.write_text(
+        "".join(f"<!-- results: {n} -->\n<!-- end of results -->\n" for n in ("three-phase", "phase-3"))
+    )
+    results = tmp_path / "results"
+    rows, classes, ways = (Store(results / f"{name}.csv") for name in ("three-phase", "classes", "phase-3"))
+    base = {"class": "I", "m": 20, "limit_s": "60", "s_phase_1": 1.0, "s_phase_3": 3.0, "bound": 90.0}
+    solved = {**base, "status": "optimal", "cost": 90.0, "cpu_s": 2.0, "iterations": 3, "proven_1": 0}
+    rows.put("a", {**solved, "gap_1_percent": 12.5})
+    rows.put("b", {**solved, "proven_1": 1, "iterations": 1, "cpu_s": 1.0})
+    rows.put(
+        "c",
+        {**base, "status": "time-limit", "cost": 100.0, "gap_percent": 10.0, "iterations": 5, "proven_1": 0},
+    )
+    rows.put("d", {**base, "status": "time-limit, starved", "cost": 100.0, "cpu_s": 3.0})
+    for name, cost in (("a", 90.0), ("b", 91.0), ("c", 95.0)):
+        classes.put(name, {**base, "weights": "value", "status": "optimal", "cost": cost, "seconds": 4.0})
+    for way, status in (("cuts", "optimal"), ("flows", "time-limit")):
+        ways.put(f"I 20x20 #3, {way}", {**solved, "status": status, "phase3": way})
+    Report(results, tmp_path / "docs").write()
+    text = page.read_text(encoding="utf-8")
+    assert (
+        "| 20 | 3 of 20 | 2 | 33.3 | 12.50 | 3.0 (5) | 1.50 (2.00) | 0 | 0 | 25 | 0 | 75 | 3 | 4.00 | 20 of 20"
+        in text
+    )
+    assert "3 of 1410 instances are measured; 1407 are missing. On 1 of 2 instances" in text
+    assert "| c | 60 | 100 | 90 | 10.0 |" in text and "| d |" not in text
+    assert "| I 20x20 #3 | optimal | 90 | 90 | 2.0 | time-limit | 90 | 90 | 2.0 |" in text

@@ -21,7 +21,7 @@ from tablecloak.protection import protect
 from tablecloak.solvers import Outcome
 from tablecloak.solvers.graphs import Network
 from tablecloak.testing import assert_protected, cheapest_by_enumeration, random_problem
-from tablecloak.testing.instances import class_one, class_two
+from tablecloak.testing.instances import class_one, class_problem, class_two
 from two_way import (
     COUNTEREXAMPLE_K5,
     FIGURE_000,
@@ -135,6 +135,12 @@ def test_the_classes_of_the_paper(size, unit_weights):
     for seed in (0, 1, 2):
         for problem in (class_one(size, size, seed, unit_weights), class_two(size, size, seed, unit_weights)):
             assert three_phase(problem, phase3="flows").cost == pytest.approx(agree(problem).cost)
+
+
+def test_an_integer_program_that_is_solved_again_finds_the_optimum():
+    """HiGHS 1.15.1 with presolve and a point to start from claimed that 9863 is the optimum of (P) here."""
+    result = agree(class_problem("II", 50, 50, 7))
+    assert result.cost == result.report.counters["value of (P)"] == 9862
 
 
 def test_levels_with_decimals_and_boxes():

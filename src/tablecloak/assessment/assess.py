@@ -76,16 +76,13 @@ def assess(
     negative), unless `widen` widens the box. Levels of marks replace them. In tables of counts the frequency rule
     requires upper = minimum - V unless it has a percentage, and no level goes below one unit (docs/counts.md).
 
-    `insiders` adds attackers found among the contributors, after those given as `attackers`. `conditional` has levels
-    of cells that are not sensitive, required if they are touched: `width`, `lower` and `upper`, each a number or one
-    for each cell; sensitive cells have none, and they are cut to the outsider's box too.
-    `unions` protects sensitive cells that are caught together although they protect each other (True, or of how many
-    cells at most). `missing_safe` names codes, by dimension, whose cells no rule makes sensitive. The rest is handed to
-    `Problem.of`; masks and arrays have one entry for each cell of `table`.
+    `insiders` adds attackers found among the contributors to `attackers`. `conditional` has levels of cells that are
+    not sensitive, if they are touched: `width`, `lower`, `upper`, cut to the box too. `unions` protects sensitive cells
+    caught together although they protect each other (True, or of how many cells at most). `missing_safe` names codes,
+    by dimension, whose cells no rule makes sensitive. The rest goes to `Problem.of`; arrays have one entry a cell.
     """
-    check_kind("Assessment", "table", table, Table, "Make one with tabulate.")
-    checked = _checked_rules(rules, manual_percent, unions)
     _check_others(table, marks, insiders, missing_safe, most_touched)
+    checked = _checked_rules(rules, manual_percent, unions)
     safe = _missing(table, missing_safe)
     judged = _Judged.of(table, checked, marks, safe, manual_percent)
     judged.check_marks()
@@ -95,8 +92,7 @@ def assess(
         judged = _Judged.of(united.table, checked, marks, safe, manual_percent, len(table))
         given = given.with_unions(united.members, *known_bounds(table, hide_zeros))
     levels, capped = judged.levels(given.low, given.high, widen)
-    if conditional is not None:
-        levels = _with_conditional(levels, conditional, judged, None if widen else (given.low, given.high))
+    levels = _with_conditional(levels, conditional, judged, None if widen else (given.low, given.high))
     problem = Problem.of(
         judged.table,
         judged.sensitive,
@@ -107,7 +103,11 @@ def assess(
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
         attackers=attackers,
     )
-    problem = replace(problem, reasons=judged.reasons(capped | mask(problem.cut, capped.size)))
+    return _with_insiders(judged.explained(problem, capped), insiders, judged)
+
+
+def _with_insiders(problem: Problem, insiders: Insiders | None, judged: _Judged) -> Problem:
+    """The problem with the attackers among the contributors after those it has."""
     found = insiders.attackers(problem, judged.by_hand) if insiders else ()
     return replace(problem, attackers=(*problem.attackers, *found))
 
@@ -256,6 +256,10 @@ class _Judged:
 
     # ------------------------------------------------------------------ reasons
 
+    def explained(self, problem: Problem, capped: Bools) -> Problem:
+        """The problem with its reasons."""
+        return replace(problem, reasons=self.reasons(capped | mask(problem.cut, capped.size)))
+
     def reasons(self, capped: Bools) -> dict[int, tuple[Reason, ...]]:
         """Why each cell is sensitive or marked; cells with the same story share it."""
         ranked = sorted(range(len(self.rules)), key=lambda i: (_rank(self.rules[i]), self.rules[i].kind))
@@ -368,9 +372,10 @@ CONDITIONAL = ("width", "lower", "upper")
 
 
 def _with_conditional(
-    levels: Levels, given: Mapping[str, ArrayLike], judged: _Judged, box: tuple[Floats, Floats] | None
+    levels: Levels, given: Mapping[str, ArrayLike] | None, judged: _Judged, box: tuple[Floats, Floats] | None
 ) -> Levels:
     """Levels with conditional ones of all cells but sensitive ones, as far as a box goes (None: as they are)."""
+    given = {} if given is None else given
     check_kind("Assessment", "conditional", given, Mapping, 'Write it like {"width": 20}.')
     strange = [str(name) for name in given if name not in CONDITIONAL]
     faults = [f"conditional: there is no level {name!r}{near(name, CONDITIONAL)}" for name in strange]
@@ -418,6 +423,7 @@ def _checked_rules(rules: Rule | Sequence[Rule], manual_percent: float, unions: 
 
 def _check_others(table: Table, marks: Any, insiders: Any, missing_safe: Any, most_touched: Any) -> None:
     """Raise where something is of the wrong kind."""
+    check_kind("Assessment", "table", table, Table, "Make one with tabulate.")
     if marks is not None:
         check_kind("Assessment", "marks", marks, Marks, "Read them with Marks.of(table, data).")
         if marks.safe.shape != (len(table),):

@@ -126,16 +126,16 @@ class _Solver:
         deadline: Deadline,
         params: ThreePhaseParams,
     ) -> None:
-        self.problem, self.allowed, self.report, self.deadline = problem, allowed, progress, deadline
-        self.params, self.separator = params, NetworkSeparator(problem, allowed)
+        self.problem, self.allowed, self.report = problem, allowed, progress
         self.free = allowed & ~problem.must_hide
+        self.params, self.separator = params, NetworkSeparator(problem, allowed)
         self.hidden: Bools = allowed.copy()
         self.requirements: list[Requirement] = []
         self.listed: list[Requirement] = []
         self.equations, bridgeless = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
-        self.finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
+        finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
         start = bridgeless.cheapest()
-        self.program = CutProgram(problem.weights, self.free, start, self.finders, deadline, self._tell)
+        self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
         self.search = NetworkConstruction(problem, allowed, progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
@@ -168,7 +168,7 @@ class _Solver:
             self._note_first()
             counted = self.params.iterations is not None
             ended = counted and self.counters["iterations"] >= (self.params.iterations or 0)
-            ended = ended or self.deadline.passed()
+            ended = ended or self.program.deadline.passed()
             if self._proven() or ended:
                 break
             with self._timed("phase 3"):
@@ -178,12 +178,12 @@ class _Solver:
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:
         """Seconds of a phase; without a time limit no clock is read."""
-        left = self.deadline.left
+        left = self.program.deadline.left
         try:
             yield
         finally:
-            if self.deadline.moment is not None:
-                self.clock[phase] = self.clock.get(phase, 0.0) + left - self.deadline.left
+            if self.program.deadline.moment is not None:
+                self.clock[phase] = self.clock.get(phase, 0.0) + left - self.program.deadline.left
 
     def _tell(
         self, phase: str, done: int, total: int, incumbent: float | None = None, bound: float | None = None
@@ -275,11 +275,11 @@ class _Solver:
         paths = PathOpeningNetwork(graph.nodes, graph.tail[cells], graph.head[cells], price, hidden[cells])
         listed, opened = [], int(hidden.sum())
         for requirement in exposed:
-            if self.deadline.passed():
+            if self.program.deadline.passed():
                 return list(exposed)
             arc, upward = int(np.searchsorted(cells, requirement.cell)), requirement.side is Side.UP
-            if not paths.route(arc, upward, requirement.level, (up, down), self.deadline.passed):
-                if self.deadline.passed():
+            if not paths.route(arc, upward, requirement.level, (up, down), self.program.deadline.passed):
+                if self.program.deadline.passed():
                     return list(exposed)
                 hidden = hidden | self.allowed  # lost in rounding: the clean-up shows which are needed
             before, opened = opened, int(paths.is_open.sum())
@@ -314,7 +314,8 @@ class _Solver:
 
     def _with_cuts(self) -> Floats | None:
         """Phase 3 in the cells alone: minimum cuts of the listed levels, from the last relaxation on."""
-        self.program.separators = [*self.finders, self._minimum_cuts]
+        if self._minimum_cuts not in self.program.separators:
+            self.program.separators = [*self.program.separators, self._minimum_cuts]
         solved = self.program.solve_relaxation()
         self._raise(self.program.rounded)
         if not solved or self._proven():
@@ -326,7 +327,7 @@ class _Solver:
 
     def _minimum_cuts(self, x: Floats) -> list[Cut]:
         """Capacity cuts of the listed levels that a point violates."""
-        return self.separator.separate(x, self.listed, most=len(self.listed), deadline=self.deadline)
+        return self.separator.separate(x, self.listed, most=len(self.listed), deadline=self.program.deadline)
 
     def _with_flows(self, x: Floats) -> Floats | None:
         """Phase 3 as printed; the best point at a time limit is completed if possible."""
@@ -335,7 +336,7 @@ class _Solver:
         cuts = self.program.relaxation.matrix(pool), np.array([cut.rhs for cut in pool])
         cells = self.program.cells_within(self.cost - self.program.unit)
         flows = FlowProgram(self.search.graph, self.search.boxes[0], self.problem.must_hide, cells)
-        solution = flows.solve(self.problem.weights, cuts, self.listed, self.deadline.left)
+        solution = flows.solve(self.problem.weights, cuts, self.listed, self.program.deadline.left)
         self._tell("phase 3", len(self.listed), len(self.requirements), bound=solution.bound)
         if solution.values.size == 0:
             return None

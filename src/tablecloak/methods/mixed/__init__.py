@@ -1,6 +1,6 @@
 """Parts of mixed-joint: the plan of ways, all of them as one formulation, and its cheapest publication."""
 
-from tablecloak.methods.mixed.choices import WAYS, rule_faults
+from tablecloak.methods.mixed.choices import rule_faults
 from tablecloak.methods.mixed.formulation import joint_formulation
 from tablecloak.methods.mixed.initial_solution import (
     AdditiveNumbers,
@@ -24,7 +24,6 @@ from tablecloak.methods.mixed.solution import (
 
 __all__ = [
     "UNDECIDED",
-    "WAYS",
     "AdditiveNumbers",
     "MixedModel",
     "MixedParams",
