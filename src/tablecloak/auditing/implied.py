@@ -87,8 +87,9 @@ class _Terms(NamedTuple):
         many = np.stack([np.bincount(row, one, count) for one in endless.astype(float)]).astype(np.int64)
         whole = np.bincount(row, factor != np.round(factor), count) == 0
         exact = whole & (total[2] < tolerances.EXACT_FLOAT / 4)
-        doubt = np.where(exact, 0.0, MACHINE_EPSILON * (np.bincount(row, minlength=count) + 4.0))
-        return cls(row, cell, factor, extent, endless, total, many, doubt)
+        sizes: Floats = np.bincount(row, minlength=count).astype(np.float64)
+        doubt = np.where(exact, 0.0, MACHINE_EPSILON * (sizes + 4.0))
+        return cls(row, cell, factor, extent, endless, np.asarray(total, dtype=np.float64), many, doubt)
 
 
 def _best(problem: Problem, requirements: Sequence[Requirement], terms: _Terms) -> Ints:
