@@ -86,7 +86,12 @@ def _counted(problem: Problem) -> Row:
     spent = time.process_time() - start
     found = exposure(problem).algorithms
     kept = {f"kept_{name}": found[name].size for name in ("E", "K5", "D")}
-    return {"open_levels": len(unmet), "implied_levels": len(implied), "implied_s": round(spent, 4), **kept}
+    return {
+        "open_levels": len(unmet),
+        "following_levels": len(implied),
+        "following_s": round(spent, 4),
+        **kept,
+    }
 
 
 def _method(settings: ExactSettings) -> Method:
