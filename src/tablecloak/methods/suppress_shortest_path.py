@@ -55,7 +55,7 @@ from tablecloak.methods.heuristics import (
     EqualFlowPaths,
     OneByOneParams,
     Own,
-    Prices,
+    PathPrices,
     Requests,
     SequentialSettings,
     WitnessEngine,
@@ -325,7 +325,7 @@ class _EqualFlows:
         for amount in amounts_tried(need, self.paths.settings):
             self.seed += 1
             ends = (up, down) if rising else (down, up)
-            found = self.paths.cheapest(cell, amount, Prices(price, *ends), self.seed)
+            found = self.paths.cheapest(cell, amount, PathPrices(price, *ends), self.seed)
             if found is not None:
                 return found
         return None

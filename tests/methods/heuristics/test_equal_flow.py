@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from fixtures import FIXTURES
 from tablecloak import InfeasibleProblem, Levels, NotApplicable, Problem, audit, protect
 from tablecloak.attacker import DeviationBounds
-from tablecloak.methods.heuristics import EqualFlowPaths, Prices, floored_weights
+from tablecloak.methods.heuristics import EqualFlowPaths, PathPrices, floored_weights
 from tablecloak.methods.heuristics.equal_flow import _children, _plane_arcs, _shortest
 from tablecloak.solvers import kernels
 from tablecloak.testing import assert_protected, random_problem
@@ -31,11 +31,11 @@ EVERY_TABLE = pytest.mark.parametrize("kind", TABLES)
 
 
 def prices_of(problem, rng):
-    """Prices with some cells hidden already and others excluded, and the outsider's bounds."""
+    """PathPrices with some cells hidden already and others excluded, and the outsider's bounds."""
     down, up = DeviationBounds(problem)[0]
     price = np.where(rng.random(down.size) < 0.2, 0.0, floored_weights(problem.weights))
     price[problem.forced] = kernels.FORBIDDEN
-    return Prices(price, up, down)
+    return PathPrices(price, up, down)
 
 
 @EVERY_TABLE

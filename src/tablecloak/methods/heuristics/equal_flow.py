@@ -61,7 +61,7 @@ class Circulation(NamedTuple):
     signs: Floats
 
 
-class Prices(NamedTuple):
+class PathPrices(NamedTuple):
     """What cells cost and how far they can move; `FORBIDDEN` prices exclude cells."""
 
     price: Floats
@@ -103,7 +103,7 @@ class EqualFlowPaths:
         block = grid_block(problem)
         return block is not None and block.grid is not None and Cubes.fits(block.grid)
 
-    def cheapest(self, cell: int, need: float, prices: Prices, seed: int) -> Circulation | None:
+    def cheapest(self, cell: int, need: float, prices: PathPrices, seed: int) -> Circulation | None:
         """A cheap circulation in which `cell` rises by `need`; None if none was found.
 
         For a level below the cell exchange `up` and `down`.
@@ -127,7 +127,7 @@ class EqualFlowPaths:
         self.better += beaten
         return best
 
-    def _cube(self, cell: int, need: float, prices: Prices, seed: int) -> Circulation | None:
+    def _cube(self, cell: int, need: float, prices: PathPrices, seed: int) -> Circulation | None:
         starts = self.settings.starts
         cube = self.cubes.cheapest(cell, need, prices.price, prices.up, prices.down, starts, seed)
         return None if cube is None else Circulation(cube.cells, cube.signs.astype(np.float64))
@@ -179,7 +179,7 @@ class EqualFlowPaths:
         self,
         cell: int,
         need: float,
-        prices: Prices,
+        prices: PathPrices,
         plane: tuple[int, int, bool],
         walks: list[tuple[Ints, Floats]],
     ) -> Circulation | None:
@@ -245,7 +245,7 @@ class _Bundles(NamedTuple):
     sign: Floats
     starts: Ints
 
-    def costs(self, prices: Prices, need: float) -> tuple[Floats, Floats]:
+    def costs(self, prices: PathPrices, need: float) -> tuple[Floats, Floats]:
         """By arc (row by column) what it costs forward and backward; infinite where `need` is too much."""
         here = self.places >= 0
         cells = np.where(here, self.places, 0)
