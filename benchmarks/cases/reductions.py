@@ -39,7 +39,7 @@ SHARE = 5
 def cases(seconds: float | None) -> Iterator[Case]:
     """The file of tau-ARGUS, the synthetic tables, the resampled ones."""
     limit = seconds or SECONDS
-    yield _case("tau-ARGUS, p%", tau_problem, limit, True)
+    yield _case("tau-ARGUS, p%", tau_problem, limit, False)
     for shape, count in MIX.items():
         for number in range(count):
             name, make = f"{shape} {number}", partial(synthetic, shape, number)
