@@ -33,7 +33,7 @@ VARIANTS: Mapping[str, ExactSettings] = {
     "both": replace(GENERAL, first_active="K5"),
 }
 SHARE = 5
-"""One in this number of the synthetic and of the resampled tables is solved; all are counted."""
+"""One in this number of the synthetic tables is solved; all tables are counted."""
 
 
 def cases(seconds: float | None) -> Iterator[Case]:
@@ -45,8 +45,7 @@ def cases(seconds: float | None) -> Iterator[Case]:
             name, make = f"{shape} {number}", partial(synthetic, shape, number)
             yield _case(name, make, limit, number % SHARE == 0, shape)
     for number in range(RESAMPLED):
-        solved = number % (10 * SHARE) == 0
-        yield _case(f"resampled {number}", partial(resampled, number), limit, solved, "resampled")
+        yield _case(f"resampled {number}", partial(resampled, number), limit, False, "resampled")
 
 
 def _case(name: str, make: Make, limit: float, solved: bool, shape: str = "tau-ARGUS, p%") -> Case:
