@@ -11,14 +11,20 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from reports import castro, exact, methods, ways
+from reports import castro, exact, methods, readings, ways
 from reports.layout import NOTHING, table
 from reports.limits import interrupts_section, limits_section
 from reports.reliability import reliability_section
 from reports.three_phase import phase_3, three_phase
 from runner import RESULTS, Row, Store
 
-SECTIONS = {"phase-3": phase_3, **ways.SECTIONS, **methods.SECTIONS, **exact.SECTIONS}
+SECTIONS = {
+    "phase-3": phase_3,
+    **ways.SECTIONS,
+    **methods.SECTIONS,
+    **exact.SECTIONS,
+    **readings.SECTIONS,
+}
 PLOTTED = {**castro.PLOTTED, **methods.PLOTTED, **exact.PLOTTED}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)

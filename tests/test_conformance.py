@@ -32,7 +32,7 @@ APPLIES_TO = {
     "suppress-modular": MONOTONE,
     "suppress-hypercube": MONOTONE,
     "suppress-gauss": MONOTONE,
-    "suppress-shortest-path": NETWORKS - {"negative values"},
+    "suppress-shortest-path": set(FIXTURES) - {"negative values", "any equations"},
     "suppress-kelly": NETWORKS,
     "suppress-cox": NETWORKS,
     "suppress-general": NETWORKS,

@@ -440,7 +440,7 @@ def test_summary_says_what_is_safe() -> None:
     found = exposure(problem)
     text = found.summary(problem)
     assert text.startswith("Confidential")
-    assert "Only E is safe by itself" in text
+    assert "Only E and D are safe by themselves" in text
     assert "must be followed by an audit" in text
     rows = [line.split() for line in text.splitlines()]
     assert ["E", "8", "0.0%", "0"] in rows

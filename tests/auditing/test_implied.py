@@ -1,6 +1,12 @@
-"""Requirements that follow from others: the theorem on random tables of all kinds and scales, and the examples."""
+"""Requirements that follow from others: the theorem on random tables of all kinds and scales, and the examples.
+
+``python tests/auditing/test_implied.py SECONDS`` checks new tables for that long.
+"""
 
 from __future__ import annotations
+
+import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +17,7 @@ from tablecloak.attacker import DeviationBounds
 from tablecloak.auditing import implied_requirements
 from tablecloak.examples import regional_turnover
 from tablecloak.model import Requirement, Side, all_requirements, unmet_requirements
+from tablecloak.progress import Deadline
 from tablecloak.testing.random_cases import (
     SCALES,
     SHAPES,
@@ -214,3 +221,20 @@ def test_requirements_of_other_attackers_follow_only_from_their_own() -> None:
         unmet = unmet_requirements(problem, audit(problem, Suppression.copy_of(problem.must_hide)))
         for one, root in implied_requirements(problem, unmet, ~problem.forced).items():
             assert one.attacker == root.attacker
+
+
+def check_many(seconds: float) -> None:
+    """Check tables with new seeds until the time is up, and say how many."""
+    rng, deadline, counted, tables = np.random.default_rng(1), Deadline.after(seconds), np.zeros(2, int), 0
+    for seed in itertools.count(1000):
+        for kind, scale in itertools.product(SHAPES, SCALES):
+            counted, tables = counted + check(random_case(kind, scale, seed), rng, 4), tables + 1
+        if deadline.passed():
+            break
+    print(
+        f"{tables} tables, {counted[0]} requirements, {counted[1]} follow from others: no pattern against it"
+    )
+
+
+if __name__ == "__main__":
+    check_many(float(sys.argv[1]))

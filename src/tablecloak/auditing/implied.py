@@ -31,9 +31,6 @@ from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import MACHINE_EPSILON, tolerances
 from tablecloak.model import Problem, Requirement, Side, whole_units
 
-_GROUPS = 3
-"""Kinds of requirement in an equation: its term must rise, must fall, must have a width."""
-
 
 def implied_requirements(
     problem: Problem, requirements: Sequence[Requirement], allowed: Bools
@@ -87,8 +84,9 @@ class _Terms(NamedTuple):
         many = np.stack([np.bincount(row, one, count) for one in endless.astype(float)]).astype(np.int64)
         whole = np.bincount(row, factor != np.round(factor), count) == 0
         exact = whole & (total[2] < tolerances.EXACT_FLOAT / 4)
-        doubt = np.where(exact, 0.0, MACHINE_EPSILON * (np.bincount(row, minlength=count) + 4.0))
-        return cls(row, cell, factor, extent, endless, total, many, doubt)
+        sizes: Floats = np.bincount(row, minlength=count).astype(np.float64)
+        doubt = np.where(exact, 0.0, MACHINE_EPSILON * (sizes + 4.0))
+        return cls(row, cell, factor, extent, endless, np.asarray(total, dtype=np.float64), many, doubt)
 
 
 def _best(problem: Problem, requirements: Sequence[Requirement], terms: _Terms) -> Ints:
@@ -105,15 +103,15 @@ def _best(problem: Problem, requirements: Sequence[Requirement], terms: _Terms) 
         [sense[number] == 0, sense[number] * np.sign(terms.factor[entry]) > 0], [2, 0], default=1
     )
     row, size = terms.row[entry], np.abs(terms.factor[entry]) * level[number]
-    against = np.array([1, 0, 2])[group]
-    """The group of the requirement that a term is held against: where p rises, q falls, and the others may rise."""
+    against, groups = np.array([1, 0, 2])[group], len(Side)
+    """Groups: the term must rise, must fall, must have a width. Where that of p rises, q's falls; others may rise."""
     score, infinite = size + terms.extent[against, entry], terms.endless[against, entry]
-    order = np.lexsort((number, -score, infinite, row * _GROUPS + group))
-    key = ((row * _GROUPS + group) * 2 + infinite)[order]
+    order = np.lexsort((number, -score, infinite, row * groups + group))
+    key = ((row * groups + group) * 2 + infinite)[order]
     keys, first = np.unique(key, return_index=True)
     rest = terms.total[group, row] - terms.extent[group, entry]
     others = terms.endless_terms[group, row] - terms.endless[group, entry]
-    wanted = (row * _GROUPS + against) * 2 + (others == 1)
+    wanted = (row * groups + against) * 2 + (others == 1)
     at = np.searchsorted(keys, wanted)
     there = (others <= 1) & (at < keys.size)
     there[there] = keys[at[there]] == wanted[there]

@@ -99,7 +99,7 @@ METHODS = {
     "suppress-shortest-path": Method(
         exactly(suppress_shortest_path),
         ShortestPathParams,
-        "a few shortest paths a level, with strata or weights; huge positive tables that are networks; any attackers",
+        "a few shortest paths a level; huge positive networks, and grids by equal flows; any attackers",
         "Castro 2007",
     ),
     "suppress-hypercube": Method(

@@ -1,5 +1,8 @@
 """suppress-shortest-path: every level of a sensitive cell gets the cells of a few shortest paths.
 
+On grids that are no networks (three dimensions, two hierarchies) paths carry equal flows in parallel planes: see
+`heuristics.equal_flow`. What follows is about networks.
+
 The table is a network: equations are nodes, cells are arcs. Cell p is the arc s -> t with value a_p. A path SP from t
 to s closes a cycle with p. Cells walked with their arc rise when p rises, the others fall. So the path gives p
 
@@ -41,23 +44,29 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Ints, places_of
+from tablecloak.arrays import Bools, Floats, Ints, places_of
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, working_equations
 from tablecloak.errors import NotApplicable, counted
 from tablecloak.methods.base import Proposal, complementary_cost, refuse_non_network, without_incumbent
 from tablecloak.methods.heuristics import (
+    Circulation,
     DeviationFinder,
     DeviationSettings,
     Elimination,
+    EqualFlowPaths,
     OneByOneParams,
     Own,
+    PathPrices,
     Requests,
     SequentialSettings,
     WitnessEngine,
+    amounts_tried,
+    floored_weights,
     one_by_one,
 )
 from tablecloak.model import Problem, Requirement, Side
 from tablecloak.progress import Progress
+from tablecloak.solvers import kernels
 from tablecloak.solvers.graphs import StratifiedNetwork
 
 
@@ -91,11 +100,14 @@ def suppress_shortest_path(
 ) -> Proposal:
     """An audited suppression of a positive table that is a network."""
     params.check()
-    refuse_non_network(
-        problem,
-        "suppress-shortest-path follows the arcs of a network",
-        ["suppress-greedy", "suppress-optimal"],
-    )
+    equal_flows = EqualFlowPaths.fits(problem)
+    if not equal_flows:
+        refuse_non_network(
+            problem,
+            "suppress-shortest-path follows the arcs of a network, or equal flows in the planes of a grid",
+            ["suppress-greedy", "suppress-optimal"],
+            needs="a grid of dimensions, flat or with a hierarchy each",
+        )
     if (problem.table.values < 0).any():
         raise NotApplicable(
             "suppress-shortest-path is for positive tables; this one has negative values.",
@@ -103,10 +115,19 @@ def suppress_shortest_path(
             instead=["suppress-greedy", "suppress-optimal"],
         )
 
+    if equal_flows and params.trim:
+        raise NotApplicable(
+            "suppress-shortest-path trims by the paths of a network.",
+            needs="trim=False, or one dimension or two, of which at most one has a hierarchy",
+            instead=["suppress-greedy", "suppress-elimination"],
+        )
+
     def build(requests: Requests) -> Own:
+        if equal_flows:
+            return _EqualFlows(requests, params).run()
         return _Heuristic(requests, params, settings.sequential.first.construction.deviation).run()
 
-    engine = f"shortest paths by {params.costs}"
+    engine = f"{'equal-flow ' if equal_flows else ''}shortest paths by {params.costs}"
     return one_by_one(problem, params, rng, progress, build, engine, settings.sequential)
 
 
@@ -217,6 +238,138 @@ class _Heuristic:
         hidden = np.zeros(self.place.size, dtype=bool)
         hidden[self.cells[self.stratified.is_open]] = True
         return hidden
+
+
+class _EqualFlows:
+    """The heuristic on a grid that is no network: equal-flow paths, and near the cell a linear program where none is.
+
+    As on networks: paths until the level is met, what they give is noted for all cells on them, and a level that they
+    cannot meet is taken back and met by one deviation.
+    """
+
+    def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
+        self.requests, self.params, self.left = requests, params, requests.deadline.left
+        problem = self.problem = requests.problem
+        self.paths, self.hidden = EqualFlowPaths(problem), requests.hidden.copy()
+        self.bounds = DeviationBounds(problem)[0]
+        self.weights = floored_weights(problem.weights)
+        self.reached = np.zeros((2, self.hidden.size))
+        """How far down and up each cell is known to move."""
+        self.alone = _known_exactly(problem) if params.singletons else np.zeros_like(self.hidden)
+        self.finder: DeviationFinder | None = None
+        self.programs = self.failures = self.through_alone = self.seed = 0
+
+    def run(self) -> Own:
+        """The levels of every cell in its turn."""
+        requests = self.requests
+        for cell, lower, upper, _ in requests.in_turn(requests.levels, "equal-flow paths", every=16):
+            for rising, level in ((False, lower), (True, upper)):
+                if not self._is_met(cell, rising, level) and not self._protected(cell, rising, level):
+                    self._recover(cell, rising, level)
+        problem, hidden = self.problem, self.hidden
+        counters = {
+            "paths": self.paths.found,
+            "planes": self.paths.planes,
+            "paths cheaper than a hypercube": self.paths.better,
+            "paths a sensitive cell": self.paths.found / max(requests.cells.size, 1),
+            "levels met by linear programs": self.programs,
+            "own value": float(problem.table.values[hidden & ~problem.must_hide].sum()),
+        }
+        if self.alone.any():
+            counters["levels through single contributors"] = self.through_alone
+        if self.failures:
+            counters["levels without a deviation"] = self.failures
+        if requests.deadline.moment is not None:  # else no clock is read
+            counters["own seconds"] = self.left - requests.deadline.left
+        return Own(hidden, counters)
+
+    def _is_met(self, cell: int, rising: bool, level: float) -> bool:
+        return bool(self.reached[int(rising), cell] >= level * (1 - tolerances.WITNESS_MET))
+
+    def _protected(self, cell: int, rising: bool, level: float) -> bool:
+        """Whether paths meet a level; first without cells of single contributors, if the cell is one of them."""
+        if self.alone[cell]:
+            others = self.alone.copy()
+            others[cell] = False
+            if self._by_paths(cell, rising, level, others):
+                return True
+            self.through_alone += 1
+        return self._by_paths(cell, rising, level, None)
+
+    def _by_paths(self, cell: int, rising: bool, level: float, avoided: Bools | None) -> bool:
+        """Paths until the level is met, each within what those before it have left of the bounds."""
+        price, left, got = self._prices(avoided), list(self.bounds), 0.0
+        taken: list[tuple[Ints, Bools]] = []
+        while got < level * (1 - tolerances.WITNESS_MET):
+            if self.requests.deadline.passed():
+                return False
+            found = self._next(cell, rising, level - got, price, left)
+            if found is None:
+                return False
+            rises = found.signs > 0 if rising else found.signs < 0
+            down, up = (side[found.cells] for side in left)
+            amount = min(float(np.where(rises, up, down).min()), level - got)
+            taken.append((found.cells, rises))
+            got += amount
+            if got < level * (1 - tolerances.WITNESS_MET):
+                left = [side.copy() for side in left] if len(taken) == 1 else left
+                left[1][found.cells] -= np.where(rises, amount, 0.0)
+                left[0][found.cells] -= np.where(rises, 0.0, amount)
+                price[found.cells] = 0.0
+        for cells, rises in taken:
+            self.hidden[cells] = True
+            self._note(cells, np.where(rises, 1.0, -1.0))
+        self.reached[int(rising), cell] = max(self.reached[int(rising), cell], got)
+        return True
+
+    def _next(
+        self, cell: int, rising: bool, need: float, price: Floats, left: list[Floats]
+    ) -> Circulation | None:
+        """The next path: for all that is missing, or for half of it, and so on."""
+        down, up = left
+        for amount in amounts_tried(need, self.paths.settings):
+            self.seed += 1
+            ends = (up, down) if rising else (down, up)
+            found = self.paths.cheapest(cell, amount, PathPrices(price, *ends), self.seed)
+            if found is not None:
+                return found
+        return None
+
+    def _prices(self, avoided: Bools | None) -> Floats:
+        """What a cell on a path costs: its weight, and by strata the number of hidden cells on top."""
+        more = float(self.hidden.sum()) if self.params.costs == "strata" else 0.0
+        price = np.where(self.hidden, 0.0, self.weights + more)
+        price[~self.requests.allowed] = kernels.FORBIDDEN
+        if avoided is not None:
+            price[avoided] = kernels.FORBIDDEN
+        return price
+
+    def _recover(self, cell: int, rising: bool, level: float) -> None:
+        """Paths have not met a level: hide the cells of the cheapest deviation by linear programs near the cell."""
+        requests, problem = self.requests, self.problem
+        if level <= 0 or requests.deadline.passed():
+            return
+        if self.finder is None:
+            equations = working_equations(problem.table)
+            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline)
+        self.programs += 1
+        side = Side.UP if rising else Side.DOWN
+        price = np.where(self.hidden, 0.0, problem.weights)
+        found = self.finder.cheapest(Requirement(cell, 0, side, level), price)
+        if found is None:
+            self.failures += 1
+            return
+        self.hidden[found.cells] = True
+        self._note(found.cells, found.forward)
+
+    def _note(self, cells: Ints, moves: Floats) -> None:
+        """What the multiples of a deviation prove for its cells."""
+        down, up = (side[cells] for side in self.bounds)
+        size, rises = np.abs(moves), moves > 0
+        along = size * (np.where(rises, up, down) / size).min()
+        against = size * (np.where(rises, down, up) / size).min()
+        for way, most in ((1, np.where(rises, along, against)), (0, np.where(rises, against, along))):
+            self.reached[way, cells] = np.maximum(self.reached[way, cells], most)
 
 
 class _PathWitnesses(WitnessEngine):

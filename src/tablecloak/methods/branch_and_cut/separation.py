@@ -232,7 +232,7 @@ class Separation:
         cuts = self.capacity.separate(x, self.active, most=limit, deadline=self.deadline)
         if cuts or not self.waiting:
             return cuts
-        still = []
+        still: list[Requirement] = []
         for requirement in self.waiting:
             found = self.capacity.separate(x, [requirement], most=1, deadline=self.deadline)
             (self.active if found else still).append(requirement)
