@@ -14,14 +14,19 @@ from tablecloak import (
     Attacker,
     Dimension,
     InfeasibleProblem,
+    InputError,
     Levels,
     NotApplicable,
+    Perturbation,
     Problem,
     Status,
     Table,
+    certify,
     protect,
+    verify,
 )
 from tablecloak.attacker import working_equations
+from tablecloak.auditing.exact import ExactProblem
 from tablecloak.methods.cuts import Cut, capacity_separator_of
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import DeviationFinder
@@ -231,3 +236,32 @@ def test_a_solver_that_fails_is_no_time_limit(method: str, monkeypatch: pytest.M
     found = protect(small_beside_huge(), method)
     assert found.status is Status.FEASIBLE and found.audit.safe
     assert found.report.stopped_by == "finished"
+
+
+def test_numbers_are_too_close_by_one_unit_in_ten_to_the_thirteen() -> None:
+    """Half of an odd width is no whole unit: 15,242,594,833,938 away is far enough, a unit less is not."""
+    table = Table.from_cells(
+        [Dimension.flat("r", ["a", "b"])], {"r": ["a", "b"], "value": [203234597785822, 5]}, recompute=True
+    )
+    cell, width = table.find(r="a"), 30485189667875
+    problem = Problem.of(table, [cell], Levels.at(len(table), [cell], sliding=width))
+    for off, close in ((-15242594833937, True), (-15242594833938, False), (15242594833937.25, True)):
+        shown = table.values.copy()
+        shown[cell] += off
+        pattern = Perturbation.of(shown, np.full(len(table), 1e14))
+        assert bool(pattern.too_close(problem)[cell]) is close
+        assert ExactProblem(problem, pattern).too_close() == ([cell] if close else [])
+
+
+@pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
+@pytest.mark.parametrize("seed", [9, 26, 38])
+def test_the_certificate_agrees_on_perturbed_values_of_any_size(seed: int, method: str) -> None:
+    rng = np.random.default_rng([9, seed])
+    scale = str(rng.choice(["huge", "mixed", "decimals"]))
+    problem = random_levels(random_case(rng, scale=scale, publishing="perturbation").problem, rng)
+    try:
+        result = protect(problem, method)
+    except (NotApplicable, InputError):
+        return
+    assert result.audit.safe
+    assert verify(certify(problem, result.pattern, result.audit), problem, result.pattern).proves == "safe"
