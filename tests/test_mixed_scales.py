@@ -21,6 +21,7 @@ from tablecloak import (
     Problem,
     Status,
     Table,
+    audit,
     certify,
     protect,
     verify,
@@ -32,7 +33,7 @@ from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.solvers import GrowingProgram, Outcome
-from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
+from tablecloak.testing import SHAPES, exact_intervals, oracle_verdict, random_case, random_levels
 from tablecloak.testing.enumeration import safe_suppression_below
 
 ROWS, COLUMNS = ["r0", "r1", "r2"], ["c0", "c1"]
@@ -265,3 +266,20 @@ def test_the_certificate_agrees_on_perturbed_values_of_any_size(seed: int, metho
         return
     assert result.audit.safe
     assert verify(certify(problem, result.pattern, result.audit), problem, result.pattern).proves == "safe"
+
+
+def test_ends_of_a_large_reach_are_whole_units_whatever_their_noise() -> None:
+    """51,697,293,471.8 - 50,000,000,000 is 1,697,293,471.8 and some noise, which is no reason to round it inward."""
+    cells = {"r": ["a", "b"], "value": [47709628516.8, 47709628516.8]}
+    table = Table.from_cells([Dimension.flat("r", ["a", "b"])], cells, recompute=True, decimals=1)
+    parts = [table.find(r="a"), table.find(r="b")]
+    problem = Problem.of(table, parts, known=(-np.inf, np.inf))
+    shown, reach = table.values.copy(), np.where(np.isin(np.arange(len(table)), parts), 5e10, 0.0)
+    shown[parts] = 51697293471.8, 43721963561.8
+    assert shown[parts[0]] - 5e10 != 1697293471.8
+    pattern = Perturbation.of(shown, reach)
+    found = audit(problem, pattern, intervals=True)
+    exact = exact_intervals(problem, pattern, cells=parts)
+    for cell, low, high in zip(found.cells.tolist(), found.low, found.high, strict=True):
+        assert (round(low * 10), round(high * 10)) == exact[cell]
+    assert found.low[found.cells == parts[0]] == 1697293471.8

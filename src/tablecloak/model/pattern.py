@@ -17,7 +17,7 @@ from tablecloak.arrays import Bools, Floats, Ints, floats, frozen, mask
 from tablecloak.errors import InputError
 from tablecloak.model.problem import Problem
 from tablecloak.model.table import Table
-from tablecloak.model.units import exact_number, is_whole, nearest_units
+from tablecloak.model.units import amounts, exact_number, is_whole, nearest_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,18 @@ def _around(pattern: str, problem: Problem, shown: Floats, reach: Floats) -> Vie
     _check_size(pattern, problem, shown)
     asserted = "an infinite reach asserts nothing: state how far values may be off"
     _check_cells(pattern, np.isfinite(reach), asserted)
-    return View(shown, shown - reach, shown + reach)
+    size = np.maximum(np.abs(shown), reach)
+    return View(
+        shown,
+        _without_noise(problem.table, shown - reach, size),
+        _without_noise(problem.table, shown + reach, size),
+    )
+
+
+def _without_noise(table: Table, ends: Floats, size: Floats) -> Floats:
+    """Ends that are whole data units but for the noise of the numbers they were computed from, of this size."""
+    near = nearest_units(ends, table.decimals)
+    return np.where(is_whole(ends, near, table.decimals, size), amounts(near, table.decimals), ends)
 
 
 def _statement(pattern: Pattern, problem: Problem) -> View:
