@@ -14,20 +14,26 @@ from tablecloak import (
     Attacker,
     Dimension,
     InfeasibleProblem,
+    InputError,
     Levels,
     NotApplicable,
+    Perturbation,
     Problem,
     Status,
     Table,
+    audit,
+    certify,
     protect,
+    verify,
 )
 from tablecloak.attacker import working_equations
+from tablecloak.auditing.exact import ExactProblem
 from tablecloak.methods.cuts import Cut, capacity_separator_of
 from tablecloak.methods.cuts.cut import capacity_cut, no_good_cut, strengthened
 from tablecloak.methods.heuristics import DeviationFinder
 from tablecloak.model import Requirement, Side, all_requirements
 from tablecloak.solvers import GrowingProgram, Outcome
-from tablecloak.testing import SHAPES, oracle_verdict, random_case, random_levels
+from tablecloak.testing import SHAPES, exact_intervals, oracle_verdict, random_case, random_levels
 from tablecloak.testing.enumeration import safe_suppression_below
 
 ROWS, COLUMNS = ["r0", "r1", "r2"], ["c0", "c1"]
@@ -231,3 +237,49 @@ def test_a_solver_that_fails_is_no_time_limit(method: str, monkeypatch: pytest.M
     found = protect(small_beside_huge(), method)
     assert found.status is Status.FEASIBLE and found.audit.safe
     assert found.report.stopped_by == "finished"
+
+
+def test_numbers_are_too_close_by_one_unit_in_ten_to_the_thirteen() -> None:
+    """Half of an odd width is no whole unit: 15,242,594,833,938 away is far enough, a unit less is not."""
+    table = Table.from_cells(
+        [Dimension.flat("r", ["a", "b"])], {"r": ["a", "b"], "value": [203234597785822, 5]}, recompute=True
+    )
+    cell, width = table.find(r="a"), 30485189667875
+    problem = Problem.of(table, [cell], Levels.at(len(table), [cell], sliding=width))
+    for off, close in ((-15242594833937, True), (-15242594833938, False), (15242594833937.25, True)):
+        shown = table.values.copy()
+        shown[cell] += off
+        pattern = Perturbation.of(shown, np.full(len(table), 1e14))
+        assert bool(pattern.too_close(problem)[cell]) is close
+        assert ExactProblem(problem, pattern).too_close() == ([cell] if close else [])
+
+
+@pytest.mark.parametrize("method", ["perturb-cell", "perturb-cta"])
+@pytest.mark.parametrize("seed", [9, 26, 38])
+def test_the_certificate_agrees_on_perturbed_values_of_any_size(seed: int, method: str) -> None:
+    rng = np.random.default_rng([9, seed])
+    scale = str(rng.choice(["huge", "mixed", "decimals"]))
+    problem = random_levels(random_case(rng, scale=scale, publishing="perturbation").problem, rng)
+    try:
+        result = protect(problem, method)
+    except (NotApplicable, InputError):
+        return
+    assert result.audit.safe
+    assert verify(certify(problem, result.pattern, result.audit), problem, result.pattern).proves == "safe"
+
+
+def test_ends_of_a_large_reach_are_whole_units_whatever_their_noise() -> None:
+    """51,697,293,471.8 - 50,000,000,000 is 1,697,293,471.8 and some noise, which is no reason to round it inward."""
+    cells = {"r": ["a", "b"], "value": [47709628516.8, 47709628516.8]}
+    table = Table.from_cells([Dimension.flat("r", ["a", "b"])], cells, recompute=True, decimals=1)
+    parts = [table.find(r="a"), table.find(r="b")]
+    problem = Problem.of(table, parts, known=(-np.inf, np.inf))
+    shown, reach = table.values.copy(), np.where(np.isin(np.arange(len(table)), parts), 5e10, 0.0)
+    shown[parts] = 51697293471.8, 43721963561.8
+    assert shown[parts[0]] - 5e10 != 1697293471.8
+    pattern = Perturbation.of(shown, reach)
+    found = audit(problem, pattern, intervals=True)
+    exact = exact_intervals(problem, pattern, cells=parts)
+    for cell, low, high in zip(found.cells.tolist(), found.low, found.high, strict=True):
+        assert (round(low * 10), round(high * 10)) == exact[cell]
+    assert found.low[found.cells == parts[0]] == 1697293471.8

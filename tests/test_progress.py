@@ -55,7 +55,7 @@ def test_a_second_interrupt_is_raised():
 
 @pytest.mark.parametrize("moment", range(1, 150))
 def test_an_interrupt_may_come_at_any_line(moment: int, monkeypatch: pytest.MonkeyPatch):
-    """Also within the waiting itself: it ends in the result or in the interrupt, and no thread is left with an error."""
+    """Also within the waiting itself: it ends in the result or the interrupt, and no thread is left with an error."""
     errors: list[object] = []
     monkeypatch.setattr(threading, "excepthook", errors.append)
     lines = 0

@@ -150,38 +150,63 @@ def in_turn(
         yield item
 
 
+class Background:
+    """Work in a thread of its own, which no interrupt of the main thread ends or leaves undone.
+
+    Threads and locks are those of `_thread`, whose calls are one step each: an interrupt within the Python code of
+    `threading.Thread.start` or `threading.Event.wait` can leave locks behind that break later threads.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work, self._begun, self._ended = work, list[bool](), list[bool]()
+        self._once, self._running = _thread.allocate_lock(), _thread.allocate_lock()
+        self._running.acquire()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the work is done."""
+        return bool(self._ended)
+
+    def wait(self, seconds: float) -> bool:
+        """Start the thread if it has not begun, wait for its end, at most so long; return whether it has ended."""
+        if not self._begun:
+            _thread.start_new_thread(copy_context().run, (self.run,))
+        if not self._ended and self._running.acquire(timeout=seconds):
+            self._running.release()  # for the next one who waits
+        return self.ended
+
+    def run(self) -> None:
+        """Do the work, unless another thread does: an interrupt within the start of the thread starts two."""
+        self._begun.append(True)
+        if self._once.acquire(blocking=False):
+            try:
+                self._work()
+            finally:
+                self._ended.append(True)
+                self._running.release()
+
+
 def uninterrupted(work: Callable[[], Found], wait: float = 0.1) -> tuple[Found, bool]:
     """The result of work that an interrupt does not end, and whether there was one; a second one is raised.
 
     The work has a thread of its own, since only the main thread is interrupted. One that is raised within the work, by
     the progress of a caller, has ended it: then it is done again. `wait`: seconds between two checks for signals, on
     systems where these do not end the wait for a thread.
-
-    Threads and locks are those of `_thread`, whose calls are one step each: an interrupt within `threading.Thread.start`
-    or `threading.Event.wait` can leave the locks of these, and all later threads, in a state that is not theirs.
     """
-    found, begun = list[Found | BaseException](), list[bool]()
-    once, running, interrupted = _thread.allocate_lock(), _thread.allocate_lock(), False
+    found, interrupted = list[Found | BaseException](), False
 
-    def run() -> None:
-        begun.append(True)
-        if not once.acquire(blocking=False):  # an interrupt within the start of the thread has started two
-            return
+    def keep() -> None:
         try:
             found.append(work())
         except BaseException as error:
             found.append(error)
-        finally:
-            running.release()
 
-    running.acquire()
+    background = Background(keep)
     if threading.current_thread() is not threading.main_thread():
-        run()
-    while not found:
+        background.run()
+    while not background.ended:
         try:
-            if not begun:
-                _thread.start_new_thread(copy_context().run, (run,))
-            running.acquire(timeout=wait)
+            background.wait(wait)
         except KeyboardInterrupt:
             if interrupted:
                 raise

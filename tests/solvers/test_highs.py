@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csc_array
 from scipy.sparse import random as random_matrix
 
+from tablecloak.progress import Background
 from tablecloak.solvers.highs import HighsSettings
 from tablecloak.solvers.highs import running as highs
 from tablecloak.solvers.highs.linear_programs import highs_model
@@ -68,20 +69,19 @@ def test_an_interrupt_ends_the_solve_and_is_raised(whole, monkeypatch):
     """The main thread is interrupted while it waits; the solver ends at its next callback."""
     waits = []
 
-    class Ended(threading.Event().__class__):
-        def wait(self, timeout=None):
-            if threading.current_thread() is threading.main_thread() and timeout == HighsSettings.wait:
-                waits.append(timeout)
-                if len(waits) == 1:
-                    raise KeyboardInterrupt
-            return super().wait(timeout)
+    class Interrupted(Background):
+        def wait(self, seconds):
+            waits.append(self)
+            if len(waits) == 2:
+                raise KeyboardInterrupt
+            return super().wait(0.0 if len(waits) == 1 else seconds)
 
-    monkeypatch.setattr(highs.threading, "Event", Ended)
+    monkeypatch.setattr(highs, "Background", Interrupted)
     solver = loaded(covering(200, 600, whole=whole))
     with pytest.raises(KeyboardInterrupt):
         highs.run(solver, integer=whole, settings=HighsSettings(long_run=0))
     assert solver.getModelStatus() == highspy.HighsModelStatus.kInterrupt
-    assert not [thread for thread in threading.enumerate() if thread.name == highs.THREAD]
+    assert all(solving.ended for solving in waits)
     monkeypatch.undo()
     if not whole:
         assert highs.run(solver) == highspy.HighsModelStatus.kOptimal  # it can go on
@@ -110,11 +110,11 @@ def test_an_interrupted_integer_program_may_be_left_to_itself(monkeypatch: pytes
     monkeypatch.setattr(highs.atexit, "register", lambda work: None)
     with highs.watched(look), pytest.raises(KeyboardInterrupt):
         highs.run(Deaf(), integer=True, may_abandon=True)
-    (worker,) = highs._ABANDONED
-    assert worker.is_alive()
+    (solving,) = highs._ABANDONED
+    assert not solving.ended
     go_on.set()
     highs._join_abandoned(1.0)
-    assert not worker.is_alive()
+    assert solving.ended
 
 
 def test_a_program_that_does_not_keep_its_time_limit_is_left_to_itself(
@@ -142,10 +142,9 @@ def test_the_exit_of_the_process_does_not_wait_for_a_program_that_never_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     end = threading.Event()
-    endless = threading.Thread(target=end.wait, daemon=True)
-    endless.start()
+    endless = Background(end.wait)
     monkeypatch.setattr(highs, "_ABANDONED", [endless])
     highs._join_abandoned(0.0)
-    assert endless.is_alive()
+    assert not endless.ended
     end.set()
-    endless.join()
+    assert endless.wait(10.0)

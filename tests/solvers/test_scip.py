@@ -237,6 +237,31 @@ def test_exceptions_in_callbacks_come_out(failure, where, call, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("call", [1, 2, 5])
+def test_an_interrupt_before_the_first_line_of_a_callback_comes_out(call, capfd):
+    """Where Python raises it if a signal comes while SCIP works: nothing in the callback can keep it."""
+    instance, calls = hard(), []
+    hooks = sys.excepthook, sys.unraisablehook
+
+    def interrupting(frame, event, argument):
+        if frame.f_code.co_name == "guarded":
+            calls.append(frame)
+            if len(calls) == call:
+                raise KeyboardInterrupt("here")
+
+    before = sys.gettrace()
+    sys.settrace(interrupting)
+    try:
+        with pytest.raises(KeyboardInterrupt, match="here"):
+            instance.solve()
+    finally:
+        sys.settrace(before)
+    assert (sys.excepthook, sys.unraisablehook) == hooks
+    assert "Traceback" not in capfd.readouterr().err
+    again = hard().solve()
+    assert again.objective == pytest.approx(instance.optimum)
+
+
 def test_an_exception_at_a_whole_point_comes_out():
     instance = hard()
 

@@ -18,10 +18,7 @@ from tablecloak.arrays import Floats
 from tablecloak.attacker import Rational, in_integers, plain
 from tablecloak.auditing.audit import checked_view
 from tablecloak.model import (
-    Mixed,
     Pattern,
-    Perturbation,
-    Printed,
     Problem,
     RequiredLevels,
     Table,
@@ -111,23 +108,11 @@ class ExactProblem:
     def value(self, cell: int) -> Fraction:
         return int(self.problem.table.units[cell]) * self.unit
 
-    def _largest_level(self, name: str, cell: int) -> Fraction:
-        return Fraction(exact_number(getattr(self.problem.largest_levels, name)[cell]))
-
     def _amount(self, units: float | Floats) -> Fraction:
         return int(units) * self.unit
 
     def _end(self, units: float) -> Extended:
         return float(units) if math.isinf(units) else self._amount(units)
-
-    def _speaker(self, cell: int) -> Pattern | None:
-        """The pattern that applies to a cell; None where no part of a mixed one does (it is published)."""
-        pattern: Pattern | None = self.pattern
-        if isinstance(pattern, Printed):
-            pattern = pattern.pattern
-        while isinstance(pattern, Mixed):
-            pattern = next((part for where, part in pattern.parts if where[cell]), None)
-        return pattern
 
     def cell_bounds(self, attacker: int, cell: int) -> CellBounds:
         """Deviation bounds of a cell by statement and box."""
@@ -162,16 +147,8 @@ class ExactProblem:
 
     def too_close(self) -> list[int]:
         """Sensitive cells of a perturbation that are shown nearer to the truth than a level on that side."""
-        return [cell for cell in self.required_cells() if self._is_too_close(cell)]
-
-    def _is_too_close(self, cell: int) -> bool:
-        pattern = self._speaker(cell)
-        if not isinstance(pattern, Perturbation) or not self.problem.sensitive[cell]:
-            return False
-        off = exact_number(self.view.shown[cell]) - self.value(cell)
-        half = max(self._largest_level("sliding", cell), Fraction(exact_number(self.problem.table.unit))) / 2
-        up, down = (max(self._largest_level(name, cell), half) for name in ("upper", "lower"))
-        return off < up and -off < down
+        judge = getattr(self.pattern, "too_close", None)
+        return [] if judge is None else [int(cell) for cell in np.flatnonzero(judge(self.problem))]
 
     def against_marks(self) -> bool:
         """Whether a forced cell is touched, or a cell that must be hidden is published."""

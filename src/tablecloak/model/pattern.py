@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tablecloak.arrays import Bools, Floats, floats, frozen, mask
+from tablecloak.arrays import Bools, Floats, Ints, floats, frozen, mask
 from tablecloak.errors import InputError
 from tablecloak.model.problem import Problem
 from tablecloak.model.table import Table
+from tablecloak.model.units import amounts, exact_number, is_whole, nearest_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,14 +203,10 @@ class Perturbation:
         All attackers read the same number: the largest level against any of them counts.
         """
         _check_size("Perturbation", problem, self.shown)
-        a, levels = problem.table.values, problem.largest_levels
-        least = np.maximum(levels.sliding, problem.table.unit) / 2
-        up, down = self.shown - a, a - self.shown
-        return frozen(
-            problem.sensitive
-            & _nearer(up, np.maximum(levels.upper, least), a)
-            & _nearer(down, np.maximum(levels.lower, least), a)
-        )
+        cells = np.flatnonzero(problem.sensitive)
+        close = np.zeros(len(problem.table), dtype=bool)
+        close[cells] = _nearer(problem, cells, self.shown[cells])
+        return frozen(close)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +268,18 @@ def _around(pattern: str, problem: Problem, shown: Floats, reach: Floats) -> Vie
     _check_size(pattern, problem, shown)
     asserted = "an infinite reach asserts nothing: state how far values may be off"
     _check_cells(pattern, np.isfinite(reach), asserted)
-    return View(shown, shown - reach, shown + reach)
+    size = np.maximum(np.abs(shown), reach)
+    return View(
+        shown,
+        _without_noise(problem.table, shown - reach, size),
+        _without_noise(problem.table, shown + reach, size),
+    )
+
+
+def _without_noise(table: Table, ends: Floats, size: Floats) -> Floats:
+    """Ends that are whole data units but for the noise of the numbers they were computed from, of this size."""
+    near = nearest_units(ends, table.decimals)
+    return np.where(is_whole(ends, near, table.decimals, size), amounts(near, table.decimals), ends)
 
 
 def _statement(pattern: Pattern, problem: Problem) -> View:
@@ -301,9 +309,25 @@ def _price_of_change(problem: Problem, below: Floats, above: Floats, touched: Bo
     return prices.cost(below, above) + prices.touching(touched & ~problem.must_hide)
 
 
-def _nearer(distance: Floats, need: Floats, a: Floats) -> Bools:
-    """Whether a distance is less than needed, beyond rounding noise."""
-    return np.asarray(distance < need * (1 - 1e-9) - 1e-15 * np.abs(a))
+def _nearer(problem: Problem, cells: Ints, shown: Floats) -> Bools:
+    """Whether numbers are shown nearer to the truth of cells than a level or half a width on that side.
+
+    In whole data units, twice as many of them for the halves: exact where what is shown is a whole number of units. Of
+    other numbers the exact distance is compared.
+    """
+    table, levels = problem.table, problem.largest_levels
+    lower, upper, sliding = (
+        nearest_units(level[cells], table.decimals) for level in (levels.lower, levels.upper, levels.sliding)
+    )
+    width = np.maximum(sliding, 1.0)
+    up, down = np.maximum(2.0 * upper, width), np.maximum(2.0 * lower, width)
+    near = nearest_units(shown, table.decimals)
+    off = 2.0 * (near - table.units[cells])
+    close = (off < up) & (-off < down)
+    for place in np.flatnonzero(np.isfinite(shown) & ~is_whole(shown, near, table.decimals)).tolist():
+        exact = exact_number(float(shown[place])) * 10**table.decimals - int(table.units[cells[place]])
+        close[place] = 2 * exact < up[place] and -2 * exact < down[place]
+    return np.asarray(close)
 
 
 # ---------------------------------------------------------------------- faults

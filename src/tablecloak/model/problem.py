@@ -23,9 +23,9 @@ from tablecloak.model.attacker_levels import (
     with_integral_own_levels,
 )
 from tablecloak.model.emptiness import (
-    known_bounds,
     knowing_of_all,
     knowing_the_page,
+    known_bounds,
     with_public_knowledge,
 )
 from tablecloak.model.prices import Prices, PricesLike, price_faults, price_shape_faults, resolved_prices

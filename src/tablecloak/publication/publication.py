@@ -309,8 +309,8 @@ class Publication:
 def decimals_of(finest: int, *numbers: Floats) -> int:
     """As many decimals as it takes to write the numbers that are there.
 
-    Multiples of 10^-finest (the data unit) are counted in it, however many digits they have. Others, as ends of intervals
-    between two units, have the last decimal that their floats show.
+    Multiples of 10^-finest (the data unit) are counted in it, however many digits they have. Others, as ends of
+    intervals between two units, have the last decimal that their floats show.
     """
     every = np.concatenate(numbers)
     every = every[np.isfinite(every)]

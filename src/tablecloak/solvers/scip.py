@@ -9,6 +9,7 @@ to come; no restarts; exceptions inside callbacks, Ctrl-C among them, end the se
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -110,12 +111,38 @@ def branch_and_cut(
         timingmask=pyscipopt.SCIP_HEURTIMING.AFTERLPNODE,
     )
     try:
-        model.optimize()
-        if handler.failure is not None:
-            raise handler.failure
+        _optimize(model, handler)
         return _outcome(model, variables, scale, cutoff)
     finally:
         model.freeProb()  # model and handler refer to each other: else the tree stays until Python collects such cycles
+
+
+def _optimize(model: Any, handler: Any) -> None:
+    """Run SCIP, and raise what a callback has raised.
+
+    A signal that comes while SCIP works is raised by Python at the first step of the next callback, before any line of
+    it could keep the exception. PySCIPOpt prints such a one and fails; here it is caught on its way to be printed.
+    """
+    escaped: list[BaseException] = []
+    printed, ignored = sys.excepthook, sys.unraisablehook
+
+    def keep(unraisable: Any) -> None:
+        if unraisable.exc_value is not None and str(unraisable.object).startswith("pyscipopt"):
+            escaped.append(unraisable.exc_value)
+        else:
+            ignored(unraisable)
+
+    sys.excepthook, sys.unraisablehook = lambda *_: None, keep
+    try:
+        model.optimize()
+    except Exception:
+        if not escaped:
+            raise
+    finally:
+        sys.excepthook, sys.unraisablehook = printed, ignored
+    for failure in (handler.failure, *escaped):
+        if failure is not None:
+            raise failure
 
 
 def _set_params(model: Any, seconds: float, nodes: float) -> None:

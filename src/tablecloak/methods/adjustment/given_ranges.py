@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Bools, Floats, floats, frozen
 from tablecloak.errors import InputError
 from tablecloak.methods.adjustment.reach import Ranges
-from tablecloak.model import Problem, Table
+from tablecloak.model import OWN_NOISE_UNITS, Problem, Table
 from tablecloak.solvers import INTEGER_QUOTIENT
 
 CellNumbers = Sequence[float] | str | float
@@ -87,8 +87,9 @@ def given_ranges(
 
 def _ends(problem: Problem, deep: Floats, rise: Floats, reach: Floats) -> tuple[Bools, Bools]:
     """Sensitive cells that may be shown at the ceiling, and at the floor."""
-    levels, slack = problem.levels, INTEGER_QUOTIENT * np.maximum(problem.table.unit, reach)
-    half = np.maximum(levels.sliding, problem.table.unit) / 2
+    levels, unit = problem.levels, problem.table.unit
+    slack = np.minimum(INTEGER_QUOTIENT * np.maximum(unit, reach), OWN_NOISE_UNITS * unit)
+    half = np.maximum(levels.sliding, unit) / 2
     wide = problem.sensitive & (2 * reach >= levels.sliding - slack)
     above = (rise >= np.maximum(levels.upper, half) - slack) & (reach - rise >= levels.lower - slack)
     below = (deep >= np.maximum(levels.lower, half) - slack) & (reach - deep >= levels.upper - slack)

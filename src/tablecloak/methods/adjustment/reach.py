@@ -29,7 +29,7 @@ from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.errors import InputError
 from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
 from tablecloak.methods.rounding import check_none_hidden
-from tablecloak.model import Perturbation, Problem
+from tablecloak.model import Perturbation, Problem, units_above, units_below
 from tablecloak.solvers import INTEGER_QUOTIENT
 
 Range = tuple[Floats, Floats]
@@ -187,12 +187,12 @@ def _own_room(problem: Problem, own: Floats, rate: Floats, low: Floats, high: Fl
 
 def _up(distance: Floats, unit: float) -> Floats:
     """In data units, rounded up."""
-    return np.asarray(np.ceil(distance / unit * (1 - 1e-13) - INTEGER_QUOTIENT))
+    return units_above(distance, unit) + 0.0
 
 
 def _down(distance: Floats, unit: float) -> Floats:
     """In data units, rounded down."""
-    return np.asarray(np.floor(distance / unit * (1 + 1e-13) + INTEGER_QUOTIENT))
+    return units_below(distance, unit) + 0.0
 
 
 def shown_values(

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.progress import Deadline
+from tablecloak.progress import Background, Deadline
 from tablecloak.solvers.outcome import Outcome
 from tablecloak.solvers.tolerances import MIP_ABSOLUTE_GAP, MIP_FEASIBILITY
 
@@ -45,8 +45,6 @@ class SimplexStrategy(IntEnum):
 PRIMAL, DUAL = SimplexStrategy.PRIMAL, SimplexStrategy.DUAL
 UNLIMITED = int(np.iinfo(np.int32).max)
 """The value of integer options of HiGHS that sets no limit."""
-THREAD = "tablecloak-highs"
-"""Name of the thread of a long solve."""
 SILENT: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 0}
 WARM_SIMPLEX: dict[str, Any] = {"presolve": "off", "solver": "simplex"}
 EXACT_MIP: dict[str, Any] = {
@@ -133,8 +131,8 @@ class HighsSettings:
 
 
 DEFAULTS = HighsSettings()
-_ABANDONED: list[threading.Thread] = []
-"""Threads of abandoned programs."""
+_ABANDONED: list[Background] = []
+"""Abandoned programs, each in its thread."""
 _WATCH: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None)
 
 
@@ -230,59 +228,48 @@ def _run_interruptibly(highs: Any, seconds: float | None, patience: float, setti
         cb.HighsCallbackType.kCallbackMipInterrupt,
     )
     late = Deadline.after(None if seconds is None else seconds + settings.patience)
-    ended, stop = threading.Event(), threading.Event()
-
-    def solve() -> None:
-        try:
-            highs.run()
-        finally:
-            ended.set()
+    solving, stop = Background(highs.run), list[BaseException]()
 
     def interrupt(kind: Any, message: str, state: Any, reply: Any, data: Any) -> None:
-        if stop.is_set():
+        if stop:
             reply.user_interrupt = True
 
     highs.setCallback(interrupt, None)
     for kind in kinds:
         highs.startCallback(kind)
-    interrupted: BaseException | None = None
     watch = _WATCH.get()
-    worker = threading.Thread(target=solve, daemon=True, name=THREAD)
-    worker.start()
-    while not ended.is_set():
+    while not solving.ended:
         try:
-            ended.wait(settings.wait)
-            if watch is not None and not stop.is_set():
+            solving.wait(settings.wait)
+            if watch is not None and not stop:
                 watch()
             if late.passed():
                 raise Overrun
         except BaseException as signal:  # an interrupt, or an exception of the watch
-            interrupted = signal
-            stop.set()
-            if seconds is not None and not ended.wait(patience):
-                _abandon(worker, settings.exit_seconds)
+            stop.append(signal)
+            if seconds is not None and not solving.wait(patience):
+                _abandon(solving, settings.exit_seconds)
                 if isinstance(signal, KeyboardInterrupt):
                     raise Abandoned from signal
                 raise
-    worker.join()
     for kind in kinds:
         highs.stopCallback(kind)
-    if interrupted is not None and not isinstance(interrupted, Overrun):
-        raise interrupted
+    if stop and not isinstance(stop[-1], Overrun):
+        raise stop[-1]
 
 
-def _abandon(worker: threading.Thread, exit_seconds: float) -> None:
+def _abandon(solving: Background, exit_seconds: float) -> None:
     """Abandon a solve that was interrupted; the process waits a moment for it before it exits."""
     if not _ABANDONED:
         atexit.register(partial(_join_abandoned, exit_seconds))
-    _ABANDONED[:] = [thread for thread in _ABANDONED if thread.is_alive()] + [worker]
+    _ABANDONED[:] = [one for one in _ABANDONED if not one.ended] + [solving]
 
 
 def _join_abandoned(seconds: float) -> None:
     """Wait for abandoned programs, but not for those that never end: they end with the process."""
     until = Deadline.after(seconds)
-    for thread in _ABANDONED:
-        thread.join(until.left)
+    for solving in _ABANDONED:
+        solving.wait(until.left)
 
 
 # ---------------------------------------------------------------------- linear programs, retried
