@@ -227,8 +227,10 @@ class Modular:
         share = None if self.deadline.moment is None else self.settings.subtable_share * self.deadline.left
         limits = [limit for limit in (self.options.subtable_seconds, share) if limit is not None]
         seconds = min(limits, default=None)
-        nodes = None if is_network(problem) else self.settings.nodes
-        found = BranchAndCut(problem, ExactParams(seconds=seconds, nodes=nodes), self.rng, silent).run()
+        params = ExactParams(seconds=seconds)
+        if not is_network(problem):
+            params = replace(params, gap=self.settings.gap, nodes=self.settings.nodes)
+        found = BranchAndCut(problem, params, self.rng, silent).run()
         if found.status is Status.INTERRUPTED and self.deadline.interrupt is not None:
             self.deadline.interrupt.raised = True
         self.counts["solved without proof"] += found.status is not Status.OPTIMAL
