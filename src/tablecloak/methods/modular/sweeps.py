@@ -41,10 +41,10 @@ from tablecloak.progress import Deadline, Progress, silent
 class ModularOptions:
     """What may differ between subtables and runs."""
 
-    lower_margin: float = 0.9
-    upper_margin: float = 1.1
+    lower_margin: float = 1.0
+    upper_margin: float = 1.0
     """Cells that another subtable hides must be possible from the one to the other multiple of their value, at least
-    one data unit away from it: wide margins leave less open in the whole and hide more."""
+    one data unit away from it: wide margins leave less open in the whole and hide more. Benchmark page: modular."""
     subtable_seconds: float | None = None
     """Time limit for each subtable; None: none of its own."""
     max_weight: float | None = 20_000.0
@@ -60,6 +60,7 @@ class _Subtable:
     place: HierarchicalSubtable
     parent: Problem
     max_weight: float | None
+    margin_price: float
     solved: dict[bytes, _Solution] = field(default_factory=dict)
     """By what it inherited; the last one only."""
 
@@ -75,7 +76,8 @@ class _Subtable:
         margin: Bools = np.any(place.total, axis=1)
         sizes = np.maximum(np.array(place.sizes, dtype=np.float64), 1.0)
         parts = np.where(place.total, sizes, 1.0).prod(axis=1)
-        weights = own + np.where(margin, float(own[~margin].max(initial=0.0)) * parts, 0.0)
+        price = self.margin_price * float(own[~margin].max(initial=0.0))
+        weights = own + np.where(margin, price * parts, 0.0)
         largest = float(weights.max(initial=0.0))
         if self.max_weight is None or largest <= 0.0:
             return weights
@@ -132,7 +134,9 @@ class Modular:
         self.deadline, self.progress = deadline, progress
         self.options, self.settings = options, settings
         places = Subtables(problem.table).hierarchical()
-        self.subtables = [_Subtable(place, problem, options.max_weight) for place in places]
+        self.subtables = [
+            _Subtable(place, problem, options.max_weight, settings.margin_price) for place in places
+        ]
         self.counts = Counter[str]({"subtables": len(self.subtables)})
         size, self._given = len(problem.table), problem.must_hide
         self._kept = np.zeros(size, dtype=bool)
