@@ -61,7 +61,9 @@ def from_microdata(ways: int, seed: int) -> Problem:
         chosen = {branch for branch in branches if rng.random() < share}
         below = _below(trees["IndustryCode"], chosen)
         records = [
-            line for line, keep in zip(lines[1:], kept.tolist(), strict=True) if keep and line.split(",")[industry] in below
+            line
+            for line, keep in zip(lines[1:], kept.tolist(), strict=True)
+            if keep and line.split(",")[industry] in below
         ]
         pairs = [(child, parent) for child, parent in trees["IndustryCode"] if child in below]
         if not records:
@@ -78,7 +80,8 @@ def _pairs(name: str) -> list[tuple[str, str]]:
     file, prefix = TREES[name]
     with (DATA / "microdata" / file).open(encoding="utf-8", newline="") as lines:
         return [
-            (row["child"].removeprefix(prefix), row["parent"].removeprefix(prefix)) for row in csv.DictReader(lines)
+            (row["child"].removeprefix(prefix), row["parent"].removeprefix(prefix))
+            for row in csv.DictReader(lines)
         ]
 
 
@@ -119,7 +122,9 @@ def _ours(make: Make, method: str, seconds: float) -> Row:
     return {
         **_facts(problem, result.pattern.hidden, result.audit.open_cells.size),  # type: ignore[union-attr]
         "status": result.status.value,
-        "own_cells": counters.get("own cells", 0) - int(problem.must_hide.sum()) if "own cells" in counters else None,
+        "own_cells": counters.get("own cells", 0) - int(problem.must_hide.sum())
+        if "own cells" in counters
+        else None,
         "own_cost": counters.get("own cost"),
         "own_open": counters.get("own open cells"),
         "seconds": round(time.perf_counter() - start, 2),
@@ -136,7 +141,13 @@ def _theirs(make: Make, seconds: float) -> Row:
         return row
     found = audit(problem, Suppression.copy_of(run.hidden))
     facts = _facts(problem, run.hidden, found.open_cells.size)
-    return {**row, **facts, "own_cells": facts["complementary"], "own_cost": facts["cost"], "own_open": facts["open"]}
+    return {
+        **row,
+        **facts,
+        "own_cells": facts["complementary"],
+        "own_cost": facts["cost"],
+        "own_open": facts["open"],
+    }
 
 
 def _facts(problem: Problem, hidden: np.ndarray, open_cells: int) -> Row:
@@ -159,7 +170,16 @@ def cases(seconds: float | None) -> Iterator[Case]:
         yield Case(f"{name}, {PEER}", partial(_theirs, make, 3 * limit), 4 * limit, (kind,), told, group=name)
         for method in OURS:
             own = {**facts, "method": method}
-            yield Case(f"{name}, {method}", partial(_ours, make, method, limit), 3 * limit, (kind,), own, group=name)
+            yield Case(
+                f"{name}, {method}", partial(_ours, make, method, limit), 3 * limit, (kind,), own, group=name
+            )
 
 
-PARTS = (Part("modular", "the methods of tau-ARGUS, ours and pytauargus's modular, side by side", cases, needs_data=True),)
+PARTS = (
+    Part(
+        "modular",
+        "the methods of tau-ARGUS, ours and pytauargus's modular, side by side",
+        cases,
+        needs_data=True,
+    ),
+)

@@ -75,7 +75,9 @@ def _summary(by_name: dict[str, dict[str, Row]]) -> str:
 
 def _mean_ratio(pairs: Sequence[tuple[str | None, str | None]]) -> str:
     """The geometric mean of ratios as a percentage above or below one."""
-    ratios = [float(one) / float(other) for one, other in pairs if one and other and float(one) and float(other)]
+    ratios = [
+        float(one) / float(other) for one, other in pairs if one and other and float(one) and float(other)
+    ]
     if not ratios:
         return ""
     return f"{100.0 * (math.exp(mean(map(math.log, ratios))) - 1.0):+.2f} ({len(ratios)})"

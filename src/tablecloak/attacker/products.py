@@ -148,7 +148,7 @@ class BundleProducts:
         return HierarchicalSubtable(system, level, tuple(size.tolist()), frozen(total), frozen(codes))
 
     def _codes(self, system: Subsystem, rows: Ints, size: Ints) -> Ints:
-        """The code of each cell by dimension; by the lines of the subtable alone where two cells would have the same."""
+        """The code of each cell by dimension; by the lines of the subtable alone where two cells have the same ones."""
         code = self._codes_of_all[system.cells].copy()
         code[:, size == 0] = 0
         printed = code[~self._is_virtual[system.cells]]
@@ -163,7 +163,7 @@ class BundleProducts:
 
     @cached_property
     def _codes_of_all(self) -> Ints:
-        """The code of each cell of the table by dimension: cells that lines of the other dimensions join have the same."""
+        """The code of each cell of the table by dimension: cells joined by lines of the others have the same."""
         known = np.flatnonzero(self.directions.dimension >= 0)
         row, cell = self._entries(known)
         code = np.zeros((self._rows.shape[1], self.directions.count), dtype=np.int64)

@@ -242,7 +242,9 @@ class _State:
         if targets.size:
             order = np.argsort(-asked[targets], kind="stable")
             search = table.search(self.targets)
-            done = kernels.hide_hypercubes(search, targets[order].astype(np.int64), self.requests.deadline.passed)
+            done = kernels.hide_hypercubes(
+                search, targets[order].astype(np.int64), self.requests.deadline.passed
+            )
             for name, count in zip(COUNTED, done.tolist(), strict=True):
                 self.counts[name] += count
         after = self.hidden[table.cells]
