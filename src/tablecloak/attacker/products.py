@@ -175,7 +175,8 @@ class BundleProducts:
     def _entries(self, rows: Ints) -> tuple[Ints, Ints]:
         """The entries of some equations: the place of the equation, and the cell."""
         start, stop = self._rows.indptr[rows], self._rows.indptr[rows + 1]
-        return np.repeat(np.arange(rows.size), stop - start), self._rows.indices[ranges(start, stop)]
+        cells = self._rows.indices[ranges(start, stop)].astype(np.int64)
+        return np.repeat(np.arange(rows.size), stop - start), cells
 
     def _bundles_through(self, dimension: int) -> tuple[Ints, Ints]:
         """For each cell the bundles of a dimension that it is in: where they start, and the bundles."""
