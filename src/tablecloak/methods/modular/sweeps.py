@@ -218,7 +218,8 @@ class Modular:
         except InfeasibleProblem:
             self.counts["subtables with cells that they cannot protect"] += 1
             hidden = self._hidden_by(_without_open(problem))
-        largest = max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
+        given = [float(level.max(initial=0.0)) for _, level in subtable.view.levels.named()]
+        largest = max(given) or max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
         low, high = (
             self._left(subtable.view, hidden)
             if self.options.carry_bounds
