@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from reports import castro, exact, methods, readings, ways
+from reports import castro, exact, methods, modular, readings, ways
 from reports.layout import NOTHING, table
 from reports.limits import interrupts_section, limits_section
 from reports.reliability import reliability_section
@@ -22,6 +22,7 @@ SECTIONS = {
     "phase-3": phase_3,
     **ways.SECTIONS,
     **methods.SECTIONS,
+    **modular.SECTIONS,
     **exact.SECTIONS,
     **readings.SECTIONS,
 }

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +27,24 @@ SECONDS = 60.0
 SEEDS = 10
 CSPLIB = ("targus", "table8", "osorio", "cbs", "jjtabel3", "table7", "table1", "toy3dsarah")
 """Instances of the library that are one grid with hierarchies: what the peer can read."""
-OURS = {
-    "suppress-modular": {"single_single": False, "single_multiple": False},
-    "suppress-hypercube": {"singletons": False},
-    "suppress-gauss": {"singletons": False},
+NO_SINGLES = {"single_single": False, "single_multiple": False}
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "suppress-modular": ("suppress-modular", NO_SINGLES),
+    "suppress-modular, margins 0.99 and 1.01": (
+        "suppress-modular",
+        {**NO_SINGLES, "lower_margin": 0.99, "upper_margin": 1.01},
+    ),
+    "suppress-hypercube": ("suppress-hypercube", {"singletons": False}),
+    "suppress-gauss": ("suppress-gauss", {"singletons": False}),
 }
+"""Methods with their parameters by what rows call them."""
 PEER = "pytauargus MOD"
 TREES = {"IndustryCode": ("industry.csv", "I"), "Size": ("size.csv", ""), "Region": ("region.csv", "")}
 PAIRS = (("IndustryCode", "Size"), ("IndustryCode", "Region"), ("Size", "Region"))
-CELLS = (3_000, 20_000)
+CELLS = {"": (3_000, 20_000), "small ": (1_200, 3_000)}
 """The sizes of tables from microdata."""
+SHARES = {("", 2): (1.0, 1.0), ("", 3): (0.1, 0.5), ("small ", 2): (0.1, 0.4), ("small ", 3): (0.05, 0.2)}
+"""The least and the largest probability of a branch of industries to be in a table."""
 
 
 def of_tau(names: tuple[str, ...]) -> Problem:
@@ -43,13 +52,12 @@ def of_tau(names: tuple[str, ...]) -> Problem:
     return _assessed(DATA / "microdata" / "tau_testW.csv", names, {name: _pairs(name) for name in names})
 
 
-def from_microdata(ways: int, seed: int) -> Problem:
-    """Records of some industries of that file, drawn at random: a table of two or three dimensions.
+def from_microdata(ways: int, seed: int, size: str = "") -> Problem:
+    """Records of some branches of industries of that file, drawn at random: a table of two or three dimensions.
 
-    With two dimensions all industries take part, each record with probability 1/2 to 1; with three so many branches of
-    the tree of industries that the table has 3,000 to 20,000 cells.
+    Each record takes part with a probability of 1/2 to 1; tables are drawn again until their sizes are in `CELLS`.
     """
-    rng = np.random.default_rng([2002, ways, seed])
+    rng = np.random.default_rng([2002, ways, seed, *([1] if size else [])])
     names = ("IndustryCode", "Region", "Size")[:ways]
     lines = (DATA / "microdata" / "tau_testW.csv").read_text(encoding="utf-8").splitlines()
     trees = {name: _pairs(name) for name in names}
@@ -57,11 +65,14 @@ def from_microdata(ways: int, seed: int) -> Problem:
     while True:
         kept = rng.random(len(lines) - 1) < rng.uniform(0.5, 1.0)
         branches = sorted(child for child, parent in trees["IndustryCode"] if parent == "Total")
-        share = 1.0 if ways == 2 else rng.uniform(0.1, 0.5)
+        least, largest = SHARES[size, ways]
+        share = least if least == largest else rng.uniform(least, largest)
         chosen = {branch for branch in branches if rng.random() < share}
         below = _below(trees["IndustryCode"], chosen)
         records = [
-            line for line, keep in zip(lines[1:], kept.tolist(), strict=True) if keep and line.split(",")[industry] in below
+            line
+            for line, keep in zip(lines[1:], kept.tolist(), strict=True)
+            if keep and line.split(",")[industry] in below
         ]
         pairs = [(child, parent) for child, parent in trees["IndustryCode"] if child in below]
         if not records:
@@ -70,7 +81,7 @@ def from_microdata(ways: int, seed: int) -> Problem:
             path = Path(folder) / "records.csv"
             path.write_text("\n".join([lines[0], *records]) + "\n", encoding="utf-8")
             problem = _assessed(path, names, {**trees, "IndustryCode": pairs})
-        if CELLS[0] <= len(problem.table) <= CELLS[1]:
+        if CELLS[size][0] <= len(problem.table) <= CELLS[size][1]:
             return problem
 
 
@@ -78,7 +89,8 @@ def _pairs(name: str) -> list[tuple[str, str]]:
     file, prefix = TREES[name]
     with (DATA / "microdata" / file).open(encoding="utf-8", newline="") as lines:
         return [
-            (row["child"].removeprefix(prefix), row["parent"].removeprefix(prefix)) for row in csv.DictReader(lines)
+            (row["child"].removeprefix(prefix), row["parent"].removeprefix(prefix))
+            for row in csv.DictReader(lines)
         ]
 
 
@@ -101,10 +113,11 @@ def instances() -> Iterator[tuple[str, str, Make]]:
     """Kind, name and problem."""
     for names in PAIRS:
         yield "tau_testW", " x ".join(names), partial(of_tau, names)
-    for ways in (2, 3):
-        for seed in range(SEEDS):
-            name = f"{ways}-way from microdata #{seed}"
-            yield f"{ways}-way from microdata", name, partial(from_microdata, ways, seed)
+    for size in CELLS:
+        for ways in (2, 3):
+            for seed in range(SEEDS):
+                kind = f"{size}{ways}-way from microdata"
+                yield kind, f"{kind} #{seed}", partial(from_microdata, ways, seed, size)
     for name in CSPLIB:
         yield "library", name, partial(csplib_problem, name)
     yield "tau_testW", "IndustryCode x Size x Region", tau_problem
@@ -114,12 +127,15 @@ def _ours(make: Make, method: str, seconds: float) -> Row:
     """One method, as its paper has it and repaired."""
     problem = make()
     start, worked = time.perf_counter(), time.process_time()
-    result = protect(problem, method, params={**OURS[method], "seconds": seconds})
+    name, params = OURS[method]
+    result = protect(problem, name, params={**params, "seconds": seconds})
     counters = result.report.counters
     return {
         **_facts(problem, result.pattern.hidden, result.audit.open_cells.size),  # type: ignore[union-attr]
         "status": result.status.value,
-        "own_cells": counters.get("own cells", 0) - int(problem.must_hide.sum()) if "own cells" in counters else None,
+        "own_cells": counters.get("own cells", 0) - int(problem.must_hide.sum())
+        if "own cells" in counters
+        else None,
         "own_cost": counters.get("own cost"),
         "own_open": counters.get("own open cells"),
         "seconds": round(time.perf_counter() - start, 2),
@@ -136,7 +152,13 @@ def _theirs(make: Make, seconds: float) -> Row:
         return row
     found = audit(problem, Suppression.copy_of(run.hidden))
     facts = _facts(problem, run.hidden, found.open_cells.size)
-    return {**row, **facts, "own_cells": facts["complementary"], "own_cost": facts["cost"], "own_open": facts["open"]}
+    return {
+        **row,
+        **facts,
+        "own_cells": facts["complementary"],
+        "own_cost": facts["cost"],
+        "own_open": facts["open"],
+    }
 
 
 def _facts(problem: Problem, hidden: np.ndarray, open_cells: int) -> Row:
@@ -159,7 +181,16 @@ def cases(seconds: float | None) -> Iterator[Case]:
         yield Case(f"{name}, {PEER}", partial(_theirs, make, 3 * limit), 4 * limit, (kind,), told, group=name)
         for method in OURS:
             own = {**facts, "method": method}
-            yield Case(f"{name}, {method}", partial(_ours, make, method, limit), 3 * limit, (kind,), own, group=name)
+            yield Case(
+                f"{name}, {method}", partial(_ours, make, method, limit), 3 * limit, (kind,), own, group=name
+            )
 
 
-PARTS = (Part("modular", "the methods of tau-ARGUS, ours and pytauargus's modular, side by side", cases, needs_data=True),)
+PARTS = (
+    Part(
+        "modular",
+        "the methods of tau-ARGUS, ours and pytauargus's modular, side by side",
+        cases,
+        needs_data=True,
+    ),
+)

@@ -119,7 +119,12 @@ def _write(problem: Problem, coded: CodedTable, folder: Path, singletons: bool) 
                 f'  <HIERCODELIST> "{folder / name}.hrc"',
                 '  <HIERLEADSTRING> "@"',
             ]
-    for name, kind in (("value", ""), ("cost", " <COSTVAR>"), ("lower", " <LOWERPL>"), ("upper", " <UPPERPL>")):
+    for name, kind in (
+        ("value", ""),
+        ("cost", " <COSTVAR>"),
+        ("lower", " <LOWERPL>"),
+        ("upper", " <UPPERPL>"),
+    ):
         described += [name, f"  <NUMERIC>{kind}", f"  <DECIMALS> {table.decimals}"]
     described += ["freq", "  <FREQUENCY>", "status", "  <STATUS>"]
     (folder / "table.rda").write_text("\n".join(described) + "\n")
@@ -133,7 +138,11 @@ def _write(problem: Problem, coded: CodedTable, folder: Path, singletons: bool) 
         status = "U" if sensitive else "P" if problem.forced[cell] else "S"
         lower, upper = (problem.levels.lower[cell], problem.levels.upper[cell]) if sensitive else (0.0, 0.0)
         figures = (table.values[cell], problem.weights[cell], lower, upper)
-        rows.append(";".join([*codes, *(repr(float(figure)) for figure in figures), str(max(int(known[cell]), 1)), status]))
+        rows.append(
+            ";".join(
+                [*codes, *(repr(float(figure)) for figure in figures), str(max(int(known[cell]), 1)), status]
+            )
+        )
     (folder / "table.tab").write_text("\n".join(rows) + "\n")
     rules = "1,1,1" if singletons else "0,0,0"
     explanatory = "".join(f'"{name}"' for name in names)

@@ -148,9 +148,7 @@ def test_the_first_hypercube_is_the_one_of_an_enumeration(shape, seed, singleton
             if singletons and singles:
                 wide = [
                     (key[1:], other)
-                    for key, other in by_rank(
-                        table, place, (expected, *arrays[1:]), 100.0, without=singles
-                    )
+                    for key, other in by_rank(table, place, (expected, *arrays[1:]), 100.0, without=singles)
                     if key[0] <= rank[0]
                 ]
                 assert counts[3:].tolist() == ([1, 0] if wide else [0, 1])

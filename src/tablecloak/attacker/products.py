@@ -148,7 +148,7 @@ class BundleProducts:
         return HierarchicalSubtable(system, level, tuple(size.tolist()), frozen(total), frozen(codes))
 
     def _codes(self, system: Subsystem, rows: Ints, size: Ints) -> Ints:
-        """The code of each cell by dimension; by the lines of the subtable alone where two cells would have the same."""
+        """The code of each cell by dimension; by the lines of the subtable alone where two cells have the same ones."""
         code = self._codes_of_all[system.cells].copy()
         code[:, size == 0] = 0
         printed = code[~self._is_virtual[system.cells]]
@@ -163,7 +163,7 @@ class BundleProducts:
 
     @cached_property
     def _codes_of_all(self) -> Ints:
-        """The code of each cell of the table by dimension: cells that lines of the other dimensions join have the same."""
+        """The code of each cell of the table by dimension: cells joined by lines of the others have the same."""
         known = np.flatnonzero(self.directions.dimension >= 0)
         row, cell = self._entries(known)
         code = np.zeros((self._rows.shape[1], self.directions.count), dtype=np.int64)
@@ -175,7 +175,8 @@ class BundleProducts:
     def _entries(self, rows: Ints) -> tuple[Ints, Ints]:
         """The entries of some equations: the place of the equation, and the cell."""
         start, stop = self._rows.indptr[rows], self._rows.indptr[rows + 1]
-        return np.repeat(np.arange(rows.size), stop - start), self._rows.indices[ranges(start, stop)]
+        cells = self._rows.indices[ranges(start, stop)].astype(np.int64)
+        return np.repeat(np.arange(rows.size), stop - start), cells
 
     def _bundles_through(self, dimension: int) -> tuple[Ints, Ints]:
         """For each cell the bundles of a dimension that it is in: where they start, and the bundles."""

@@ -34,7 +34,7 @@ class Subsystem:
     def of(cls, table: Table, rows: Ints) -> Subsystem:
         """The subsystem of some equations."""
         chosen = np.unique(rows)
-        return cls(frozen(chosen), frozen(np.unique(_entries(table, chosen)[0]).astype(np.int64)))
+        return cls(frozen(chosen), frozen(np.unique(_entries(table, chosen)[0])))
 
     def view(self, problem: Problem, weights: Floats | None = None) -> Problem:
         """The subsystem as a problem, with the parent's weights or others (an entry for each cell of the subsystem)."""
@@ -79,4 +79,4 @@ def _entries(table: Table, rows: Ints) -> tuple[Ints, Floats]:
     """The cells and coefficients of some equations, one after the other."""
     matrix = table.equations
     place = ranges(matrix.indptr[rows], matrix.indptr[rows + 1])
-    return matrix.indices[place], matrix.data[place]
+    return matrix.indices[place].astype(np.int64), np.asarray(matrix.data[place], dtype=np.float64)

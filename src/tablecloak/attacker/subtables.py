@@ -40,6 +40,8 @@ class Subtables:
         self._rows = csr_array(table.equations)
         self._columns = csc_array(self._rows)
         self._unions = self._virtual_rows()
+        chosen = csr_array(self._rows[self._unions])
+        self._of_unions = row_of_entry(chosen), chosen.indices.astype(np.int64)
 
     # ------------------------------------------------------------------ families
 
@@ -188,18 +190,12 @@ class Subtables:
         )
         return np.flatnonzero(hits > 0)
 
-    @cached_property
-    def _union_entries(self) -> tuple[Ints, Ints]:
-        """The entries of the equations of unions: the place of the equation, and the cell."""
-        chosen = csr_array(self._rows[self._unions])
-        return row_of_entry(chosen), chosen.indices.astype(np.int64)
-
     def _with_unions(self, rows: Ints) -> Subsystem:
         """The subsystem of some equations, and of the unions of its cells."""
         if self._unions.size:
             cells = self.table.is_virtual.copy()
             cells[self._rows.indices[ranges(self._rows.indptr[rows], self._rows.indptr[rows + 1])]] = True
-            row, inside = self._union_entries
+            row, inside = self._of_unions
             outside = np.bincount(row, weights=~cells[inside], minlength=self._unions.size)
             rows = np.concatenate([rows, self._unions[outside == 0]])
         return Subsystem.of(self.table, rows)

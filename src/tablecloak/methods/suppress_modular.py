@@ -38,10 +38,10 @@ class ModularParams(OneByOneParams):
     """Protect sums of two sensitive cells of which one has one respondent."""
     min_count: int = 0
     """Protect sums of cells that a frequency rule caught with no more respondents than this together; 0: none."""
-    lower_margin: float = 0.9
+    lower_margin: float = 1.0
     """Cells that other subtables hide must be possible down to this multiple of their value (LOWERMARG)."""
-    upper_margin: float = 1.1
-    """And up to this multiple (UPPERMARG); 1 and 1: one data unit away."""
+    upper_margin: float = 1.0
+    """And up to this multiple (UPPERMARG); 1 and 1: one data unit away. tau-ARGUS has 0.99 and 1.01."""
     subtable_seconds: float | None = None
     """Time limit in seconds for each subtable."""
     max_weight: float = 0.0

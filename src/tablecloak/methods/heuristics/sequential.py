@@ -11,8 +11,8 @@ A run that is stopped before step 3 is complete ends with a quick pattern that i
 time limit the paper's algorithm has a share of it; if it is cut short, the quick pattern takes the place of the repair:
 both together are safe, and the elimination has the rest of the time.
 
-With `repair=False` there are steps 1, 2 and 5 only: the pattern of the paper, safe or not. `protect` returns it with the
-audit that names what it leaves open, as for the methods that cannot always protect every cell.
+With `repair=False` there are steps 1, 2 and 5 only: the pattern of the paper, safe or not. `protect` returns it with
+the audit that names what it leaves open, as for the methods that cannot always protect every cell.
 
 References: the papers of the methods; Castro (2002), Figure 3, for the common frame.
 """

@@ -56,6 +56,7 @@ def _groups(problem: Problem, rules: SingletonRules) -> list[Ints]:
     wanted = real & problem.sensitive[lines.part]
     count = table.respondents.count
     found: dict[bytes, Ints] = {}
+    wanted &= np.bincount(lines.of[wanted], minlength=lines.total.size)[lines.of] > 1
     line, part = lines.of[wanted], lines.part[wanted]
     for cells in np.split(part, np.flatnonzero(np.diff(line)) + 1):
         single = count[cells] == 1
@@ -71,6 +72,8 @@ def _groups(problem: Problem, rules: SingletonRules) -> list[Ints]:
 def _few(problem: Problem, cells: Ints, min_count: int) -> Ints:
     """The cells that a frequency rule caught, if all sensitive cells together have few respondents."""
     assert problem.table.respondents is not None
+    if min_count == 0:
+        return np.zeros(0, dtype=np.int64)
     count = problem.table.respondents.count
     caught = [cell for cell in cells.tolist() if _by_frequency(problem, cell)]
     few = len(caught) > 1 and int(count[cells].sum()) <= min_count

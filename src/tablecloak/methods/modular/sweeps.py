@@ -41,10 +41,10 @@ from tablecloak.progress import Deadline, Progress, silent
 class ModularOptions:
     """What may differ between subtables and runs."""
 
-    lower_margin: float = 0.9
-    upper_margin: float = 1.1
+    lower_margin: float = 1.0
+    upper_margin: float = 1.0
     """Cells that another subtable hides must be possible from the one to the other multiple of their value, at least
-    one data unit away from it: wide margins leave less open in the whole and hide more."""
+    one data unit away from it: wide margins leave less open in the whole and hide more. Benchmark page: modular."""
     subtable_seconds: float | None = None
     """Time limit for each subtable; None: none of its own."""
     max_weight: float | None = 20_000.0
@@ -60,6 +60,7 @@ class _Subtable:
     place: HierarchicalSubtable
     parent: Problem
     max_weight: float | None
+    margin_price: float
     solved: dict[bytes, _Solution] = field(default_factory=dict)
     """By what it inherited; the last one only."""
 
@@ -75,7 +76,8 @@ class _Subtable:
         margin: Bools = np.any(place.total, axis=1)
         sizes = np.maximum(np.array(place.sizes, dtype=np.float64), 1.0)
         parts = np.where(place.total, sizes, 1.0).prod(axis=1)
-        weights = own + np.where(margin, float(own[~margin].max(initial=0.0)) * parts, 0.0)
+        price = self.margin_price * float(own[~margin].max(initial=0.0))
+        weights = own + np.where(margin, price * parts, 0.0)
         largest = float(weights.max(initial=0.0))
         if self.max_weight is None or largest <= 0.0:
             return weights
@@ -132,7 +134,9 @@ class Modular:
         self.deadline, self.progress = deadline, progress
         self.options, self.settings = options, settings
         places = Subtables(problem.table).hierarchical()
-        self.subtables = [_Subtable(place, problem, options.max_weight) for place in places]
+        self.subtables = [
+            _Subtable(place, problem, options.max_weight, settings.margin_price) for place in places
+        ]
         self.counts = Counter[str]({"subtables": len(self.subtables)})
         size, self._given = len(problem.table), problem.must_hide
         self._kept = np.zeros(size, dtype=bool)
@@ -214,7 +218,8 @@ class Modular:
         except InfeasibleProblem:
             self.counts["subtables with cells that they cannot protect"] += 1
             hidden = self._hidden_by(_without_open(problem))
-        largest = max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
+        given = [float(level.max(initial=0.0)) for _, level in subtable.view.levels.named()]
+        largest = max(given) or max(float(level.max(initial=0.0)) for _, level in problem.levels.named())
         low, high = (
             self._left(subtable.view, hidden)
             if self.options.carry_bounds
@@ -227,8 +232,10 @@ class Modular:
         share = None if self.deadline.moment is None else self.settings.subtable_share * self.deadline.left
         limits = [limit for limit in (self.options.subtable_seconds, share) if limit is not None]
         seconds = min(limits, default=None)
-        nodes = None if is_network(problem) else self.settings.nodes
-        found = BranchAndCut(problem, ExactParams(seconds=seconds, nodes=nodes), self.rng, silent).run()
+        params = ExactParams(seconds=seconds)
+        if not is_network(problem):
+            params = replace(params, gap=self.settings.gap, nodes=self.settings.nodes)
+        found = BranchAndCut(problem, params, self.rng, silent).run()
         if found.status is Status.INTERRUPTED and self.deadline.interrupt is not None:
             self.deadline.interrupt.raised = True
         self.counts["solved without proof"] += found.status is not Status.OPTIMAL
