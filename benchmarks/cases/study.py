@@ -37,8 +37,8 @@ AT_ONCE = GapLimitSettings(1e6, 2.0)
 """A gap so large that the incumbent's cost is the limit."""
 DOUBLING = GapLimitSettings(0.05, 2.0)
 UNSHIFTED = replace(TreeSettings().thorough, shifts=(NO_SHIFT,))
-NO_TABLES = NullSpaceSettings(max_table_entries=0)
-"""Warm linear programs, whatever the size of the null space."""
+NO_TABLES = NullSpaceSettings(max_table_entries=-1)
+"""Warm linear programs, whatever the size of the null space, also where nothing is free."""
 ALL = "all of it"
 
 
