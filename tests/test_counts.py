@@ -120,6 +120,32 @@ def test_bounds_given_by_the_caller_do_not_take_it_away() -> None:
     assert not audit(problem, old_pattern(table)).safe
 
 
+@pytest.mark.parametrize("empty", ["known", "cells"])
+def test_no_count_is_negative_whatever_the_caller_says(empty: str) -> None:
+    """1 = 1 + 0 + 0: the zeros are listed, or cells of empty combinations."""
+    given = {"r": ["N"] * 3, "s": ["a", "b", "c"], "value": [1, 0, 0]}
+    if empty == "cells":
+        given = {name: column[:1] for name, column in given.items()}
+    table = Table.from_cells(DIMENSIONS, given, recompute=True, counts=True, empty=empty)
+    zeros = [table.find(r=N, s=s) for s in ("b", "c")]
+    problem = Problem.of(table, zeros, known=(-np.inf, np.inf), widen=True)
+    assert (problem.outsider_low >= 0).all()
+    found = audit(problem, Suppression.of(table, zeros), intervals=True)
+    assert not found.safe and (found.low == 0).all() and (found.high == 0).all()
+
+
+def test_widening_keeps_what_the_page_says() -> None:
+    """Conditional levels of counts are cut as all others are: nobody takes a count that is there for none."""
+    table = persons()
+    one = table.find(r=N, s="a")
+    levels = Levels.of(len(table), conditional_lower=np.where(np.arange(len(table)) == one, 7.0, 0.0))
+    secret = [table.find(r=S, s="a")]
+    problem = Problem.of(table, secret, levels, known=(-5, 100), widen=True)
+    assert (problem.outsider_low >= 1).all() and problem.levels.conditional_lower[one] == 0
+    assert not audit(problem, old_pattern(table)).safe
+    assert Problem.of(table, secret, levels).outsider_low[one] == 1
+
+
 def test_two_is_x_and_x() -> None:
     table = two_way([[1, 1]])
     ones = [table.find(r="r0", c="c0"), table.find(r="r0", c="c1")]

@@ -57,7 +57,7 @@ STANDS_ON = {
 """The floors: what a package may import is what it stands on, and what that stands on. A file belongs to the longest of
 these names that its own begins with; of the files of `methods` itself those named in `METHODS` are recipes, the others
 are the base."""
-OPEN = {"methods", "solvers"}
+OPEN = {"formats", "job", "methods", "solvers"}
 """Packages whose subpackages are entered through their own `__init__`; of others the outermost one counts."""
 BESIDE_THE_DOOR = {
     ("weights", "model.weights"): "it is this file, as a public module",

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from types import FrameType
 
 import pytest
 
@@ -50,6 +51,36 @@ def test_a_second_interrupt_is_raised():
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(work)
     over.set()
+
+
+@pytest.mark.parametrize("moment", range(1, 150))
+def test_an_interrupt_may_come_at_any_line(moment: int, monkeypatch: pytest.MonkeyPatch):
+    """Also within the waiting itself: it ends in the result or in the interrupt, and no thread is left with an error."""
+    errors: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    lines = 0
+
+    def interrupting(frame: FrameType, event: str, argument: object) -> object:
+        nonlocal lines
+        lines += event == "line"
+        if lines == moment:
+            raise KeyboardInterrupt
+        return interrupting
+
+    def work() -> int:
+        time.sleep(0.02)
+        return 7
+
+    before = sys.gettrace()
+    sys.settrace(interrupting)
+    try:
+        found = uninterrupted(work, 0.005)
+    except KeyboardInterrupt:
+        found = (7, True)
+    finally:
+        sys.settrace(before)
+    time.sleep(0.03)
+    assert found[0] == 7 and not errors
 
 
 def test_an_interrupt_raised_within_the_work_has_it_done_again():

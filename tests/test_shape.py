@@ -35,9 +35,11 @@ EXCEPTIONS: dict[str, str] = {
 }
 """``file.Class.function: limit`` and why."""
 FACTS: dict[str, str] = {
+    "cli.argus": "mode of an executable file",
     "cli.exit_codes": "exit codes are what scripts rely on",
     "examples.make_business_survey": "the make-up of an invented survey",
     "formats": "versions, sizes and marks that file formats prescribe",
+    "job.argus": "statuses, exit codes and bounds of τ-ARGUS",
     "locks": "modes of private files",
     "publication.excel": "limits of the file format",
     "reports.comparison": "dashes of lines",

@@ -6,10 +6,11 @@ programs. Both ways of booking what a flow proves: the paper's, and ours. suppre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import Any
 
 from cases.base import Make, Part, tidy
 from cases.castro import Watch, auto_row, cost_row, warm_up
@@ -73,10 +74,13 @@ def three_way() -> list[Instance]:
     return found
 
 
-def heuristic_row(make: Make, heuristic: int, booking: str, seconds: float) -> Row:
+def heuristic_row(
+    make: Make, heuristic: int, booking: str, seconds: float, more: Mapping[str, Any] | None = None
+) -> Row:
     """suppress-network-flow: what the heuristic hides and counts by itself, and what it costs after all.
 
-    As in the paper the second heuristic begins with cells that a linear program of a lower bound hides.
+    As in the paper the second heuristic begins with cells that a linear program of a lower bound hides. `more`: other
+    parameters.
     """
     warm_up()
     problem, watch = make(), Watch("protecting levels")
@@ -85,6 +89,7 @@ def heuristic_row(make: Make, heuristic: int, booking: str, seconds: float) -> R
         "booking": booking,
         "initial": "bound" if heuristic == 2 else "none",
         "seconds": seconds,
+        **(more or {}),
     }
     result = protect(problem, "suppress-network-flow", params=params, progress=watch)
     counters = result.report.counters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import math
 import threading
 import time
@@ -155,12 +156,15 @@ def uninterrupted(work: Callable[[], Found], wait: float = 0.1) -> tuple[Found, 
     The work has a thread of its own, since only the main thread is interrupted. One that is raised within the work, by
     the progress of a caller, has ended it: then it is done again. `wait`: seconds between two checks for signals, on
     systems where these do not end the wait for a thread.
+
+    Threads and locks are those of `_thread`, whose calls are one step each: an interrupt within `threading.Thread.start`
+    or `threading.Event.wait` can leave the locks of these, and all later threads, in a state that is not theirs.
     """
-    found: list[Found | BaseException] = []
-    begun, ended, once, interrupted = threading.Event(), threading.Event(), threading.Lock(), False
+    found, begun = list[Found | BaseException](), list[bool]()
+    once, running, interrupted = _thread.allocate_lock(), _thread.allocate_lock(), False
 
     def run() -> None:
-        begun.set()
+        begun.append(True)
         if not once.acquire(blocking=False):  # an interrupt within the start of the thread has started two
             return
         try:
@@ -168,15 +172,16 @@ def uninterrupted(work: Callable[[], Found], wait: float = 0.1) -> tuple[Found, 
         except BaseException as error:
             found.append(error)
         finally:
-            ended.set()
+            running.release()
 
+    running.acquire()
     if threading.current_thread() is not threading.main_thread():
         run()
-    while not ended.is_set():
+    while not found:
         try:
-            if not begun.is_set():
-                threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-            ended.wait(wait)
+            if not begun:
+                _thread.start_new_thread(copy_context().run, (run,))
+            running.acquire(timeout=wait)
         except KeyboardInterrupt:
             if interrupted:
                 raise

@@ -59,9 +59,9 @@ def protect(
 
     `method` is a name in `METHODS` or a `Method`; `params` its parameters by name (``seconds`` where time matters).
     The pattern is judged by the audit, which does not trust the method. An unsafe one is never returned, but by methods
-    that cannot always protect every cell (rounding, perturbation): then the audit of the result names the cells left
-    open, and `publish` refuses it unless told otherwise in writing. `executor` is handed to the audit; methods do
-    not divide their work.
+    that cannot always protect every cell (rounding, perturbation), and where `repair=False` calls for the pattern of a
+    paper as it is: then the audit of the result names the cells left open, and `publish` refuses it unless told
+    otherwise in writing. `executor` is handed to the audit; methods do not divide their work.
     """
     check_kind("Protection", "problem", problem, Problem, "Make one with assess(table, rules).")
     name, chosen = _chosen(method)

@@ -13,7 +13,8 @@ from tablecloak.attacker import Subtables
 from tablecloak.errors import InfeasibleProblem, InputError
 from tablecloak.methods.suppress_hypercube import HypercubeParams, _largest, _Product, suppress_hypercube
 from tablecloak.model import Suppression
-from tablecloak.progress import silent
+from tablecloak.progress import TimeUp, silent
+from tablecloak.solvers import kernels
 from tablecloak.testing import KINDS, random_problem
 from tablecloak.testing.instances import nested
 from tablecloak.testing.random_cases import flat, table_of_leaves
@@ -50,7 +51,8 @@ def products(problem):
 
 def cubes(table, cell):
     """The hypercubes of a cell by enumeration of the codes: corners with signs, or None where one is missing."""
-    at = table.at[cell]
+    at, place = table.at[cell], np.full(table.shape, -1)
+    place[tuple(table.at.T)] = np.arange(table.cells.size)
     for opposite in product(*(range(size) for size in table.shape)):
         if any(code == other for code, other in zip(at, opposite, strict=True)):
             continue
@@ -61,7 +63,7 @@ def cubes(table, cell):
             for axis, m in enumerate(moved):
                 if m and not (table.total[axis][opposite[axis]] or table.total[axis][at[axis]]):
                     sign = -sign
-            corners[int(table.place[code])] = sign
+            corners[int(place[code])] = sign
         yield None if -1 in corners else {int(table.cells[place]): sign for place, sign in corners.items()}
 
 
@@ -75,20 +77,99 @@ def test_hypercubes_are_deviations_of_their_subtable(shape):
             for row in range(matrix.shape[0])
             if np.isin(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]], table.cells).all()
         ]
-        corners = list(table.corners(0))
-        places = np.stack([place for place, _ in corners], axis=1)
-        signs = np.stack([sign for _, sign in corners], axis=1)
-        expected = [cube for cube in cubes(table, 0) if cube is not None]
-        found = [
-            {int(table.cells[place]): float(sign) for place, sign in zip(row, signs[k], strict=True)}
-            for k, row in enumerate(places)
-            if (row >= 0).all()
-        ]
-        assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
-        for cube in found:
+        assert len(inside) > 0
+        for cube in cubes(table, 0):
             deviation = np.zeros(len(problem.table))
             deviation[list(cube)] = list(cube.values())
             assert not (matrix[inside] @ deviation).any()
+
+
+DIVISORS = np.array([1.0, 2.0, 3.0, np.inf])
+
+
+def by_rank(table, place, arrays, margin_cost, without=()):
+    """The place in order and the corners of the hypercubes of a cell that can move, by their rank: an enumeration."""
+    hidden, movable, single, up, down, lower, upper, sliding, cost = arrays
+    own = int(table.cells[place])
+    margin = dict(zip(table.cells.tolist(), table.margin.tolist(), strict=True))
+    ranked = []
+    for cube in cubes(table, place):
+        if cube is None or not all(movable[cell] for cell in cube) or set(cube) & set(without):
+            continue
+        rise = min(up[cell] if sign > 0 else down[cell] for cell, sign in cube.items())
+        fall = min(down[cell] if sign > 0 else up[cell] for cell, sign in cube.items())
+        if rise + fall <= 0:
+            continue
+        divisor = next(
+            k
+            for k, by in enumerate(DIVISORS)
+            if rise + fall >= sliding[own] / by and rise >= upper[own] / by and fall >= lower[own] / by
+        )
+        new = [cell for cell in cube if not hidden[cell]]
+        alone = sum(bool(single[cell]) for cell in cube if cell != own)
+        price = sum(cost[cell] + margin_cost * margin[cell] for cell in new)
+        ranked.append(((divisor, bool(new), alone, len(new), price), frozenset(cube)))
+    return sorted(ranked, key=lambda each: each[0])
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("singletons", [False, True])
+def test_the_first_hypercube_is_the_one_of_an_enumeration(shape, seed, singletons):
+    problem = problem_over(SHAPES[shape], seed)
+    rng = np.random.default_rng(seed)
+    size = len(problem.table)
+    single = rng.random(size) < 0.2
+    up, down = np.floor(rng.uniform(0, 30, (2, size)))
+    lower, upper, sliding = rng.uniform(0, 25, (3, size)) * (rng.random((3, size)) < 0.5)
+    cost = rng.uniform(0, 10, size)
+    for table in products(problem):
+        movable, hidden = rng.random(size) < 0.9, rng.random(size) < 0.3
+        for place in range(table.cells.size):
+            own = int(table.cells[place])
+            before = hidden.copy()
+            before[own] = True
+            after = before.copy()
+            marks = tuple(each.view(np.uint8) for each in (after, movable, single))
+            targets = kernels.HypercubeTargets(
+                marks, (up, down), (lower, upper, sliding), cost, DIVISORS, 100.0, singletons
+            )
+            counts = kernels.hide_hypercubes(table.search(targets), np.array([place]), None)
+            arrays = (before, movable, single & singletons, up, down, lower, upper, sliding, cost)
+            ranked = by_rank(table, place, arrays, 100.0) if movable[own] else []
+            if not ranked:
+                assert counts.tolist() == [0, 1, 0, 0, 0]
+                assert (after == before).all()
+                continue
+            rank, cube = ranked[0]
+            expected = before.copy()
+            expected[list(cube)] = True
+            singles = [cell for cell in cube if cell != own and single[cell]]
+            if singletons and singles:
+                wide = [
+                    (key[1:], other)
+                    for key, other in by_rank(
+                        table, place, (expected, *arrays[1:]), 100.0, without=singles
+                    )
+                    if key[0] <= rank[0]
+                ]
+                assert counts[3:].tolist() == ([1, 0] if wide else [0, 1])
+                if wide:
+                    expected[list(min(wide, key=lambda each: each[0])[1])] = True
+            assert counts[2] == rank[0]
+            assert (after == expected).all()
+
+
+def test_a_search_in_a_large_table_stops_when_it_is_told():
+    problem = problem_over([flat("a", 60), flat("b", 60), flat("c", 60)], 0)
+    (table,) = products(problem)
+    size = len(problem.table)
+    marks = tuple(np.ones(size, dtype=np.uint8) * k for k in (0, 1, 0))
+    never = np.full(size, 1e9)
+    room = (np.ones(size), np.ones(size))
+    targets = kernels.HypercubeTargets(marks, room, (never, never, never), room[0], DIVISORS, 1.0, True)
+    with pytest.raises(TimeUp):
+        kernels.hide_hypercubes(table.search(targets), np.arange(200), lambda: True)
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))

@@ -411,7 +411,7 @@ def test_orders_change_the_pattern():
     assert len(set(costs.values())) > 1
 
 
-@pytest.mark.parametrize("levels", ["E", "K1", "K3", "K5"])
+@pytest.mark.parametrize("levels", ["E", "D", "K1", "K3", "K5"])
 def test_fewer_levels_are_asked_for_and_all_are_met(levels):
     problem = TwoWay(FIGURE_001).percent(SENSITIVE_001, 0.1)
     everything, some = shortest_path(problem), shortest_path(problem, levels=levels)

@@ -84,12 +84,14 @@ def test_four_ways_to_the_same_optimum(start):
     for seed in range(start, start + 40):
         grid, problem = small_problem(seed)
         cost = cheapest_by_cuts(grid, problem)
-        for method in ("suppress-three-phase", "suppress-optimal", "suppress-compact"):
+        flows = {"phase3": "flows"}
+        methods = {"suppress-three-phase": {}, "suppress-optimal": {}, "suppress-compact": {}}
+        for method, params in (*methods.items(), ("suppress-three-phase", flows)):
             if cost is None:
                 with pytest.raises(InfeasibleProblem):
-                    protect(problem, method)
+                    protect(problem, method, params=params)
             else:
-                result = protect(problem, method)
+                result = protect(problem, method, params=params)
                 assert result.status is Status.OPTIMAL
                 assert result.cost == pytest.approx(cost, abs=1e-6)
                 assert result.bound == pytest.approx(cost, abs=1e-6)
@@ -131,8 +133,8 @@ def test_larger_tables_with_zeros_and_forced_cells(start):
 @pytest.mark.parametrize("size", [6, 8, 10, 12])
 def test_the_classes_of_the_paper(size, unit_weights):
     for seed in (0, 1, 2):
-        agree(class_one(size, size, seed, unit_weights))
-        agree(class_two(size, size, seed, unit_weights))
+        for problem in (class_one(size, size, seed, unit_weights), class_two(size, size, seed, unit_weights)):
+            assert three_phase(problem, phase3="flows").cost == pytest.approx(agree(problem).cost)
 
 
 def test_levels_with_decimals_and_boxes():
@@ -169,7 +171,7 @@ def test_a_table_on_which_p_is_tight_takes_one_iteration():
     assert 0 < counters["levels left after preprocessing"] < 16
     assert counters["iterations"] == counters["proven at iteration 1"] == 1
     assert counters["value of (P)"] == relaxation_p(problem, integer=True).value == result.cost == 118
-    assert counters["gap at iteration 1 (%)"] == counters["levels with flows"] == 0
+    assert counters["gap at iteration 1 (%)"] == counters["listed levels"] == 0
 
 
 def test_a_table_on_which_p_is_not_tight_needs_flows():
@@ -180,7 +182,7 @@ def test_a_table_on_which_p_is_not_tight_needs_flows():
     assert counters["proven at iteration 1"] == 0
     assert counters["gap at iteration 1 (%)"] == pytest.approx(100 * (58 - 45) / 45)
     assert counters["iterations"] >= 2
-    assert counters["levels with flows"] >= 1
+    assert counters["listed levels"] >= 1
     assert not any(name.startswith("seconds of") for name in counters)  # no clock without a limit
     counters = protect(problem, "suppress-three-phase", params={"seconds": 600}).report.counters
     phases = ("preprocessing", "first pattern", "phase 1", "phase 2", "phase 3")
@@ -204,7 +206,7 @@ def test_a_total_that_a_line_cannot_do_without_is_fixed():
 
 
 def test_a_level_that_slips_through_the_solver_does_not_stop_the_loop(monkeypatch):
-    """Flow blocks that ask for next to nothing: the pattern itself is forbidden then, and the optimum found."""
+    """Without flows, or without their cuts, the pattern itself is forbidden, and the optimum found."""
 
     class Careless(FlowProgram):
         def solve(self, weights, rows, requirements, seconds):
@@ -212,9 +214,11 @@ def test_a_level_that_slips_through_the_solver_does_not_stop_the_loop(monkeypatc
 
     module = import_module("tablecloak.methods.suppress_three_phase")
     monkeypatch.setattr(module, "FlowProgram", Careless)
-    result = three_phase(TwoWay(FIGURE_000).problem([(1, 1)], 15, 15))
-    assert result.cost == pytest.approx(58)
-    assert result.status is Status.OPTIMAL
+    monkeypatch.setattr(module._Solver, "_minimum_cuts", lambda solver, x: [])
+    for phase3 in ("flows", "cuts"):
+        result = three_phase(TwoWay(FIGURE_000).problem([(1, 1)], 15, 15), phase3=phase3)
+        assert result.cost == pytest.approx(58)
+        assert result.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -326,6 +330,9 @@ def test_infeasible_levels_and_wrong_parameters():
     assert caught.value.cells == ("row=2, column=3",)
     with pytest.raises(InputError, match="secnds"):
         three_phase(problem, secnds=3)
+    with pytest.raises(InputError) as wrong:
+        three_phase(grid.problem([(2, 3)], 10, 12), phase3="cut", iterations=0)
+    assert len(wrong.value.faults) == 2
 
 
 def test_the_same_pattern_every_time_also_from_equations():

@@ -79,7 +79,7 @@ def test_other_tables_tell_nothing() -> None:
 
 
 def test_counts_of_cells_and_of_a_response() -> None:
-    assert known_bounds(cells([1, 0, 2], counts=True))[0].tolist() == [2, 1, -np.inf, 1]
+    assert known_bounds(cells([1, 0, 2], counts=True))[0].tolist() == [2, 1, 0, 1]
     households = {"r": ["N", "N", "S"], "size": [2, 1, 4]}
     table = tabulate(households, [ROWS], "size", counts=True)
     assert table.counts and known_bounds(table)[0].tolist() == [2, 1, 1]
@@ -273,7 +273,7 @@ def test_linking_two_kinds() -> None:
     both = link([known, open_ones])
     low, _ = known_bounds(both)
     assert low[both.find(r="N")] == 3  # common: the first table tells
-    assert low[both.find(r="N", age="old")] == -np.inf
+    assert low[both.find(r="N", age="old")] == 0  # it may be empty
     assert both.empty == "cells" and both.counts
 
 

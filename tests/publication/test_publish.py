@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -245,6 +246,35 @@ def test_decimals_are_those_of_what_is_printed() -> None:
     assert (table.decimals, publish(problem, protect(problem)).decimals) == (2, 0)
     assert published("tiny decimals").decimals == 7
     assert published("huge values").decimals == 0
+
+
+@pytest.mark.parametrize(
+    ("decimals", "leaves"),
+    [
+        (13, [84.4897491236448, 3.0000000000001, 12.5, 7.25]),
+        (2, [512345678901.23, 312345678901.27, 412345678901.11, 399999999999.98]),
+        (0, [1e15 + 1, 3.0, 5.0, 2e15 + 3]),
+    ],
+)
+def test_published_values_are_printed_whole_however_many_digits_they_have(
+    decimals: int, leaves: list[float]
+) -> None:
+    """Floats of 15 digits do not show their last decimal; the data unit is known."""
+    dimensions = [Dimension.flat("r", ["a", "b"]), Dimension.flat("c", ["x", "y"])]
+    cells = {"r": list("aabb"), "c": list("xyxy"), "value": leaves}
+    table = Table.from_cells(dimensions, cells, recompute=True, decimals=decimals)
+    problem = Problem.of(table, [])
+    nothing = Suppression.of(table, [])
+    publication = publish(problem, nothing, audit(problem, nothing))
+    rows = publication.render("a.csv").splitlines()[1:]  # type: ignore[union-attr, arg-type]
+    printed = {tuple(row.split(",")[:2]): Fraction(row.split(",")[2]) for row in rows}  # type: ignore[arg-type]
+    units = {
+        tuple(d.codes[c] for d, c in zip(dimensions, codes, strict=True)): int(unit)
+        for codes, unit in zip(table.codes, table.units, strict=True)
+    }
+    assert {codes: value * 10**decimals for codes, value in printed.items()} == units
+    part = publication.part(["c"], {"r": "a"})
+    assert part.shown.tolist() == [table.values[table.find(r="a", c=c)] for c in ("Total", "x", "y")]
 
 
 def test_noise_of_sums_is_not_printed() -> None:

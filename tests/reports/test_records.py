@@ -150,7 +150,7 @@ def test_an_exposure() -> None:
     assert list(record) == ["confidential", "sets", "algorithms", "left_open", "most_initial", "seconds"]
     assert record["sets"]["E"] == ["4"]
     assert record["sets"]["N"] == []
-    assert list(record["algorithms"]) == ["E", "K1", "K3", "K5"]
+    assert list(record["algorithms"]) == ["E", "D", "K1", "K3", "K5"]
     assert all(isinstance(cells, list) for cells in record["left_open"].values())
 
 

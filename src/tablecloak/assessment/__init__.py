@@ -1,6 +1,8 @@
 """Assessment: a problem from a table and rules, with sensitive cells, their levels and the attackers."""
 
 from tablecloak.assessment.assess import assess, summary
+from tablecloak.assessment.attackers import attacker_of, attacker_within
+from tablecloak.assessment.cell_rows import CellRows
 from tablecloak.assessment.concentration import Caught
 from tablecloak.assessment.insiders import Insiders
 from tablecloak.assessment.marks import Marks
@@ -19,6 +21,7 @@ from tablecloak.assessment.rules import (
 __all__ = [
     "RULES",
     "Caught",
+    "CellRows",
     "Dominance",
     "Frequency",
     "Insiders",
@@ -29,6 +32,8 @@ __all__ = [
     "Rule",
     "ZeroUnsafe",
     "assess",
+    "attacker_of",
+    "attacker_within",
     "rule_of",
     "summary",
 ]

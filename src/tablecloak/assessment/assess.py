@@ -17,8 +17,18 @@ from tablecloak.assessment.insiders import Insiders
 from tablecloak.assessment.marks import FORCED, HIDDEN, LEVELS, MARKS, SAFE, UNSAFE, Marks
 from tablecloak.assessment.rules import Rule
 from tablecloak.assessment.unions import unite
-from tablecloak.errors import InputError, check_kind, counted
-from tablecloak.model import Levels, Prices, PricesLike, Problem, Reason, Table, known_bounds, resolved_prices
+from tablecloak.errors import InputError, check_kind, counted, near
+from tablecloak.model import (
+    Attacker,
+    Levels,
+    Prices,
+    PricesLike,
+    Problem,
+    Reason,
+    Table,
+    known_bounds,
+    resolved_prices,
+)
 from tablecloak.model import weights as weighing
 
 ABOUT_LARGEST = ("dominance", "p-percent")
@@ -40,6 +50,8 @@ def assess(
     *,
     marks: Marks | None = None,
     insiders: Insiders | None = None,
+    attackers: Sequence[Attacker] = (),
+    conditional: Mapping[str, ArrayLike] | None = None,
     unions: bool | int = False,
     manual_percent: float = 20.0,
     missing_safe: Mapping[str, Iterable[str]] | None = None,
@@ -64,10 +76,12 @@ def assess(
     negative), unless `widen` widens the box. Levels of marks replace them. In tables of counts the frequency rule
     requires upper = minimum - V unless it has a percentage, and no level goes below one unit (docs/counts.md).
 
-    `insiders` adds attackers found among the contributors. `unions` protects sensitive cells that are caught
-    together although they protect each other (True, or of how many cells at most). `missing_safe` names codes,
-    by dimension, whose cells no rule makes sensitive. The rest is handed to `Problem.of`; masks and arrays have
-    one entry for each cell of `table`.
+    `insiders` adds attackers found among the contributors, after those given as `attackers`. `conditional` has levels
+    of cells that are not sensitive, required if they are touched: `width`, `lower` and `upper`, each a number or one
+    for each cell; sensitive cells have none, and they are cut to the outsider's box too.
+    `unions` protects sensitive cells that are caught together although they protect each other (True, or of how many
+    cells at most). `missing_safe` names codes, by dimension, whose cells no rule makes sensitive. The rest is handed to
+    `Problem.of`; masks and arrays have one entry for each cell of `table`.
     """
     check_kind("Assessment", "table", table, Table, "Make one with tabulate.")
     checked = _checked_rules(rules, manual_percent, unions)
@@ -81,6 +95,8 @@ def assess(
         judged = _Judged.of(united.table, checked, marks, safe, manual_percent, len(table))
         given = given.with_unions(united.members, *known_bounds(table, hide_zeros))
     levels, capped = judged.levels(given.low, given.high, widen)
+    if conditional is not None:
+        levels = _with_conditional(levels, conditional, judged, None if widen else (given.low, given.high))
     problem = Problem.of(
         judged.table,
         judged.sensitive,
@@ -89,9 +105,11 @@ def assess(
         hide_zeros=hide_zeros,
         widen=widen,
         most_touched=None if most_touched is None else most_touched + len(judged.table) - len(table),
+        attackers=attackers,
     )
     problem = replace(problem, reasons=judged.reasons(capped | mask(problem.cut, capped.size)))
-    return replace(problem, attackers=insiders.attackers(problem, judged.by_hand) if insiders else ())
+    found = insiders.attackers(problem, judged.by_hand) if insiders else ()
+    return replace(problem, attackers=(*problem.attackers, *found))
 
 
 def summary(problem: Problem) -> str:
@@ -343,6 +361,38 @@ def _sums(members: csr_array, bounds: Floats) -> Floats:
     """The sum of the bounds over the members of each union; bounds may be infinite."""
     union = np.repeat(np.arange(members.shape[0]), np.diff(members.indptr))
     return np.bincount(union, weights=bounds[members.indices], minlength=members.shape[0]).astype(np.float64)
+
+
+CONDITIONAL = ("width", "lower", "upper")
+"""Conditional levels: max - min, a - min and max - a of a cell that is touched."""
+
+
+def _with_conditional(
+    levels: Levels, given: Mapping[str, ArrayLike], judged: _Judged, box: tuple[Floats, Floats] | None
+) -> Levels:
+    """Levels with conditional ones of all cells but sensitive ones, as far as a box goes (None: as they are)."""
+    check_kind("Assessment", "conditional", given, Mapping, 'Write it like {"width": 20}.')
+    strange = [str(name) for name in given if name not in CONDITIONAL]
+    faults = [f"conditional: there is no level {name!r}{near(name, CONDITIONAL)}" for name in strange]
+    plain, more = judged.plain, len(judged.table) - judged.plain
+    found = {name: floats(given.get(name, 0.0), plain) for name in CONDITIONAL}
+    faults += [
+        f"conditional {name}: expected {plain} numbers, got shape {level.shape}"
+        for name, level in found.items()
+        if level.shape != (plain,)
+    ]
+    if faults:
+        raise InputError("Assessment", faults, advice=f"Conditional levels are {', '.join(CONDITIONAL)}.")
+    if box is not None:
+        value, low, high = (each[:plain] for each in (judged.table.values, *box))
+        below, above = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
+        most = {"width": below + above, "lower": below, "upper": above}
+        found = {
+            name: np.where(level > 0, np.minimum(level, most[name]), level) for name, level in found.items()
+        }
+    kept = (np.where(judged.sensitive[:plain], 0.0, found[name]) for name in CONDITIONAL)
+    conditional = (np.append(level, np.zeros(more)) for level in kept)
+    return Levels.of(len(judged.table), levels.lower, levels.upper, levels.sliding, *conditional)
 
 
 # ---------------------------------------------------------------------- faults

@@ -31,11 +31,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tablecloak.arrays import Bools, Codes, Floats, Ints, frozen
+from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.assessment.cell_rows import as_text, cells_of
 from tablecloak.errors import InputError
 from tablecloak.files import parse_numbers, read_rows, read_text
 from tablecloak.frames import columns_of
-from tablecloak.model import Dimension, Packing, Table
+from tablecloak.model import Table
 
 MARK = "mark"
 SAFE, UNSAFE, FORCED, HIDDEN = "safe", "unsafe", "forced", "hidden"
@@ -107,7 +108,7 @@ def _read_columns(table: Table, columns: Mapping[str, NDArray[Any]], where: str,
     """The entries in columns; `where` and `first` name the rows."""
     wanted = [dimension.name for dimension in table.dimensions]
     count = _checked_length(columns, wanted)
-    texts = {name: [_text(entry) for entry in column.tolist()] for name, column in columns.items()}
+    texts = {name: [as_text(entry) for entry in column.tolist()] for name, column in columns.items()}
     places = [f"{where} {first + row}" for row in range(count)]
     numbers, wrong = dict[str, Floats](), list[str]()
     for name in NUMBERS:
@@ -131,15 +132,6 @@ def _checked_length(columns: Mapping[str, NDArray[Any]], wanted: Sequence[str]) 
         advice = f"Columns: {', '.join(wanted)} for the codes, then {', '.join((MARK, *NUMBERS))}."
         raise InputError("Marks", faults, advice=advice)
     return lengths.pop() if lengths else 0
-
-
-def _text(entry: Any) -> str:
-    """A code, a word or a number as text; nothing and NaN are empty."""
-    if entry is None or (isinstance(entry, float) and np.isnan(entry)):
-        return ""
-    if isinstance(entry, float) and entry.is_integer():
-        return str(int(entry))
-    return str(entry).strip()
 
 
 # ---------------------------------------------------------------------- files
@@ -243,7 +235,7 @@ def _arguments(word: str, given: Sequence[str]) -> tuple[dict[str, float], str]:
 
 def _collected(table: Table, entries: _Entries, source: str) -> Marks:
     """One mark and one number of each kind a cell, or every fault with its row or line."""
-    cells, faults = _cells(table, entries)
+    cells, faults = cells_of(table, entries.codes, entries.places)
     faults = [*entries.faults, *faults]
     words = [_word(mark) for mark in entries.marks]
     unknown = [row for row, word in enumerate(words) if word and word not in MARKS]
@@ -268,38 +260,6 @@ def _collected(table: Table, entries: _Entries, source: str) -> Marks:
         raise InputError(source, faults, advice="Say everything about a cell once; see docs/rules.md.")
     masks = {name: frozen(marks == name) for name in MARKS}
     return Marks(**masks, **{name: frozen(column) for name, column in numbers.items()}, places=places)
-
-
-def _cells(table: Table, entries: _Entries) -> tuple[Ints, list[str]]:
-    """The cell of each entry, -1 where it has none, and why."""
-    count, faults = len(entries.codes), list[str]()
-    codes = np.zeros((count, len(table.dimensions)), dtype=np.int32)
-    for d, dimension in enumerate(table.dimensions):
-        given = [row[d] for row in entries.codes]
-        codes[:, d] = _positions(dimension, given)
-        for row in np.flatnonzero(codes[:, d] < 0).tolist():
-            what = f"unknown code {given[row]!r}" if given[row] else "an empty code, but there is no total"
-            faults.append(f"{entries.places[row]}: {what} in dimension {dimension.name!r}")
-    packing = Packing.of(table.dimensions)
-    keys = packing.keys(table.codes)
-    order = np.argsort(keys, kind="stable")
-    wanted = packing.keys(codes)
-    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)]
-    known = (codes >= 0).all(axis=1)
-    found = known & (keys[at] == wanted)
-    faults += [
-        f"{entries.places[row]}: the table has no such cell"
-        for row in np.flatnonzero(known & ~found).tolist()
-    ]
-    return np.where(found, at, -1), faults
-
-
-def _positions(dimension: Dimension, codes: Sequence[str]) -> Codes:
-    total = -1 if dimension.total is None else dimension.index[dimension.total]
-    known = {code: dimension.index.get(code, -1) for code in set(codes)} | {
-        "": dimension.index.get("", total)
-    }
-    return np.array([known[code] for code in codes], dtype=np.int32)
 
 
 def _number_faults(entries: _Entries) -> Iterator[str]:

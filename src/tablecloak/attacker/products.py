@@ -49,6 +49,7 @@ class BundleProducts:
     def __init__(self, table: Table, directions: Directions) -> None:
         self.directions = directions
         self._rows = csr_array(table.equations)
+        self._is_virtual = table.is_virtual
 
     @cached_property
     def lines(self) -> LineEquations:
@@ -147,18 +148,34 @@ class BundleProducts:
         return HierarchicalSubtable(system, level, tuple(size.tolist()), frozen(total), frozen(codes))
 
     def _codes(self, system: Subsystem, rows: Ints, size: Ints) -> Ints:
-        """The code of each cell by dimension: cells that lines of the other dimensions join have the same."""
-        from scipy.sparse.csgraph import connected_components
-
-        code = np.zeros((len(system), size.size), dtype=np.int64)
-        matrix, dimension = csr_array(self._rows[rows][:, system.cells]), self.directions.dimension[rows]
+        """The code of each cell by dimension; by the lines of the subtable alone where two cells would have the same."""
+        code = self._codes_of_all[system.cells].copy()
+        code[:, size == 0] = 0
+        printed = code[~self._is_virtual[system.cells]]
+        if np.unique(printed, axis=0).shape[0] == printed.shape[0]:
+            return code
+        row, cell = self._entries(rows)
+        ends = np.searchsorted(system.cells, cell)
         for d in np.flatnonzero(size):
-            other = csr_array(matrix[dimension != d])
-            ends = (len(system) + row_of_entry(other), other.indices)
-            graph = coo_array((np.ones(other.nnz), ends), shape=2 * (len(system) + other.shape[0],))
-            label = connected_components(graph, directed=False)[1][: len(system)]
-            code[:, d] = np.unique(label, return_inverse=True)[1].ravel()
+            other = self.directions.dimension[rows][row] != d
+            code[:, d] = _joined(row[other], ends[other], (rows.size, len(system)))
         return code
+
+    @cached_property
+    def _codes_of_all(self) -> Ints:
+        """The code of each cell of the table by dimension: cells that lines of the other dimensions join have the same."""
+        known = np.flatnonzero(self.directions.dimension >= 0)
+        row, cell = self._entries(known)
+        code = np.zeros((self._rows.shape[1], self.directions.count), dtype=np.int64)
+        for d in range(self.directions.count):
+            other = self.directions.dimension[known][row] != d
+            code[:, d] = _joined(row[other], cell[other], (known.size, self._rows.shape[1]))
+        return code
+
+    def _entries(self, rows: Ints) -> tuple[Ints, Ints]:
+        """The entries of some equations: the place of the equation, and the cell."""
+        start, stop = self._rows.indptr[rows], self._rows.indptr[rows + 1]
+        return np.repeat(np.arange(rows.size), stop - start), self._rows.indices[ranges(start, stop)]
 
     def _bundles_through(self, dimension: int) -> tuple[Ints, Ints]:
         """For each cell the bundles of a dimension that it is in: where they start, and the bundles."""
@@ -168,3 +185,11 @@ class BundleProducts:
         cell, bundle = np.unique(pairs, axis=1)
         start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=self._rows.shape[1]))])
         return start, bundle
+
+
+def _joined(row: Ints, cell: Ints, shape: tuple[int, int]) -> Ints:
+    """A number for each cell: cells that equations join have the same."""
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(row.size), (row, shape[0] + cell)), shape=2 * (sum(shape),))
+    return connected_components(graph, directed=False)[1][shape[0] :].astype(np.int64)

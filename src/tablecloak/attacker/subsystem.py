@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Floats, Ints, frozen, frozen_matrix
+from tablecloak.arrays import Floats, Ints, frozen, frozen_matrix, ranges
 from tablecloak.model import Dimension, Levels, Problem, Table
 
 
@@ -34,7 +34,7 @@ class Subsystem:
     def of(cls, table: Table, rows: Ints) -> Subsystem:
         """The subsystem of some equations."""
         chosen = np.unique(rows)
-        return cls(frozen(chosen), frozen(np.unique(table.equations[chosen].indices).astype(np.int64)))
+        return cls(frozen(chosen), frozen(np.unique(_entries(table, chosen)[0]).astype(np.int64)))
 
     def view(self, problem: Problem, weights: Floats | None = None) -> Problem:
         """The subsystem as a problem, with the parent's weights or others (an entry for each cell of the subsystem)."""
@@ -56,7 +56,9 @@ class Subsystem:
     def _table(self, table: Table) -> Table:
         """The cells with their units and the equations between them; cells are named by their numbers in the parent."""
         rows, cells = self.rows, self.cells
-        matrix = csr_array(csr_array(table.equations)[rows][:, cells])
+        inside, values = _entries(table, rows)
+        ends = np.concatenate([[0], np.cumsum(np.diff(table.equations.indptr)[rows])])
+        matrix = csr_array((values, np.searchsorted(cells, inside), ends), shape=(rows.size, cells.size))
         steps = table.cell_decimals
         return Table(
             dimensions=(Dimension.names("cell", map(str, cells.tolist())),),
@@ -71,3 +73,10 @@ class Subsystem:
 
     def __len__(self) -> int:
         return self.cells.size
+
+
+def _entries(table: Table, rows: Ints) -> tuple[Ints, Floats]:
+    """The cells and coefficients of some equations, one after the other."""
+    matrix = table.equations
+    place = ranges(matrix.indptr[rows], matrix.indptr[rows + 1])
+    return matrix.indices[place], matrix.data[place]

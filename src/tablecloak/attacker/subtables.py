@@ -23,7 +23,7 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
-from tablecloak.arrays import Bools, Ints, frozen
+from tablecloak.arrays import Bools, Ints, frozen, ranges
 from tablecloak.attacker.directions import Directions, directions_of
 from tablecloak.attacker.grid import row_of_entry
 from tablecloak.attacker.products import BundleProducts, HierarchicalSubtable
@@ -188,10 +188,18 @@ class Subtables:
         )
         return np.flatnonzero(hits > 0)
 
+    @cached_property
+    def _union_entries(self) -> tuple[Ints, Ints]:
+        """The entries of the equations of unions: the place of the equation, and the cell."""
+        chosen = csr_array(self._rows[self._unions])
+        return row_of_entry(chosen), chosen.indices.astype(np.int64)
+
     def _with_unions(self, rows: Ints) -> Subsystem:
         """The subsystem of some equations, and of the unions of its cells."""
         if self._unions.size:
             cells = self.table.is_virtual.copy()
-            cells[self._rows[rows].indices] = True
-            rows = np.concatenate([rows, self._unions[self._inside(self._unions, cells)]])
+            cells[self._rows.indices[ranges(self._rows.indptr[rows], self._rows.indptr[rows + 1])]] = True
+            row, inside = self._union_entries
+            outside = np.bincount(row, weights=~cells[inside], minlength=self._unions.size)
+            rows = np.concatenate([rows, self._unions[outside == 0]])
         return Subsystem.of(self.table, rows)

@@ -20,8 +20,12 @@ The attacker is the outsider. The paper's absolute limits lpl, upl are a - lower
 - *Sliding levels*: the range of a cell is the larger of lower + upper and sliding. K_pl compares ranges too;
   K_nv takes the range less lower for upper.
 
-An *algorithm* keeps the levels of some exposed cells; the others may or may not become safe with them. Only E
-is safe by itself. What was protected with K1, K3 or K5 must pass an audit of all sensitive cells.
+- *Dominated* (D, not in the paper) are exposed cells all of whose open levels follow from those of other cells in every
+  pattern (`implied`, a theorem).
+
+An *algorithm* keeps the levels of some exposed cells; the others may or may not become safe with them. Only E and D
+(E without the dominated cells) are safe by themselves. What was protected with K1, K3 or K5 must pass an audit of all
+sensitive cells.
 """
 
 from __future__ import annotations
@@ -36,8 +40,10 @@ from scipy.sparse import coo_array, csc_array, eye_array, hstack
 from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.attacker import Component, EquationBlock, NetworkAttack, orient, structure_of, tolerances
 from tablecloak.auditing.audit import audit
+from tablecloak.auditing.implied import implied_requirements
 from tablecloak.errors import SolverError, check_kind
 from tablecloak.model import (
+    Audit,
     Levels,
     Mark,
     Problem,
@@ -45,6 +51,7 @@ from tablecloak.model import (
     required_units,
     units_above,
     units_below,
+    unmet_requirements,
     whole_units,
 )
 from tablecloak.progress import Progress, silent
@@ -76,6 +83,7 @@ MEANING = {
     "K_nv": "upper limit beyond the values beside it",
     "K_s": "range or value over 3 times the values beside it",
     "K_n": "candidates that unpicking misses (= E_n)",
+    "D": "dominated: their levels follow from those of other cells",
 }
 """The sets and what they mean."""
 
@@ -91,9 +99,9 @@ class Exposure:
 
     sets: Mapping[str, Ints]
     algorithms: Mapping[str, Ints]
-    """E, K1, K3, K5: the cells whose levels each algorithm of the paper keeps."""
+    """E, D, K1, K3, K5: the cells whose levels each algorithm keeps; D is ours, the others are those of the paper."""
     left_open: Mapping[str, Ints]
-    """Exposed cells that an algorithm does not keep: they have no requirement."""
+    """Exposed cells that an algorithm neither keeps nor protects by what it keeps: they have no requirement."""
     most_initial: int
     cells: Ints
     low: Floats
@@ -113,9 +121,9 @@ class Exposure:
             saving = 1.0 - kept.size / total if total else 0.0
             lines.append(f"  {name:<13}{kept.size:>11}{saving:>10.1%}{self.left_open[name].size:>25}")
         lines.append(
-            "Only E is safe by itself. K1, K3 and K5 require nothing of what they leave to luck: a pattern"
+            "Only E and D are safe by themselves. K1, K3 and K5 require nothing of what they leave to luck: a"
         )
-        lines.append("made with their levels must be followed by an audit of all sensitive cells.")
+        lines.append("pattern made with their levels must be followed by an audit of all sensitive cells.")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -136,7 +144,8 @@ def exposure(
     check_kind("Exposure", "problem", problem, Problem, "Make one with assess(table, rules).")
     start = time.perf_counter()
     cells, hiding = np.flatnonzero(problem.sensitive), Suppression(problem.must_hide)
-    found = audit(_restricted(problem, problem.sensitive), hiding, intervals=intervals, progress=progress)
+    alone = _restricted(problem, problem.sensitive)
+    found = audit(alone, hiding, intervals=intervals, progress=progress)
     low, high, is_open = found.low.copy(), found.high.copy(), ~found.safe_rows
     if is_open.any() and not intervals:
         about = np.isin(np.arange(len(problem.table)), cells[is_open])
@@ -150,8 +159,10 @@ def exposure(
     exposed, fully = (np.isin(hidden.cells, cells[which]) for which in (is_open, is_open & point))
     unpicked = _unpicked(hidden, exposed, settings.max_rounds)
     sets = _sets(hidden, exposed, fully, unpicked, _initially(hidden, exposed, progress))
+    sets["D"] = np.isin(hidden.cells, _dominated(alone, found))
     algorithms = {
         "E": sets["E"],
+        "D": sets["E"] & ~sets["D"],
         "K1": sets["K_1"] | (sets["K_s"] & sets["E"]),
         "K3": sets["K_1"] | sets["E_p"] | sets["K_n"],
         "K5": sets["K_1"] | ((sets["K_pl"] | sets["K_nv"]) & sets["E"]) | sets["K_n"],
@@ -159,7 +170,7 @@ def exposure(
     return Exposure(
         {name: hidden.numbers(which) for name, which in sets.items()},
         {name: hidden.numbers(which) for name, which in algorithms.items()},
-        {name: hidden.numbers(exposed & ~which) for name, which in algorithms.items()},
+        {name: hidden.numbers(exposed & ~which & (name != "D")) for name, which in algorithms.items()},
         most_initial(problem),
         frozen(cells),
         frozen(low),
@@ -167,6 +178,14 @@ def exposure(
         intervals,
         time.perf_counter() - start,
     )
+
+
+def _dominated(problem: Problem, found: Audit) -> Ints:
+    """Exposed cells all of whose open levels follow from levels of cells that have one of their own to keep."""
+    unmet = unmet_requirements(problem, found)
+    implied = implied_requirements(problem, unmet, ~problem.forced)
+    kept = {requirement.cell for requirement in unmet if requirement not in implied}
+    return np.array(sorted({requirement.cell for requirement in unmet} - kept), dtype=np.int64)
 
 
 def apparent_intervals(problem: Problem) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli.analyse import bounds, exposure
+from tablecloak.cli.argus import argus, lint
 from tablecloak.cli.assess import assess
 from tablecloak.cli.audit import audit
 from tablecloak.cli.compare import compare
@@ -58,6 +59,8 @@ init = app.command()(init)
 exposure = app.command()(exposure)
 bounds = app.command()(bounds)
 compare = app.command()(compare)
+argus = app.command()(argus)
+lint = app.command()(lint)
 
 
 @app.command()

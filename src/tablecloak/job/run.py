@@ -18,6 +18,7 @@ from tablecloak.formats import write_cloak, write_pattern
 from tablecloak.job.hierarchies import code_labels, is_csv, make_dimension, needs_codes, read_labels
 from tablecloak.job.inspect import codes_in, columns_in
 from tablecloak.job.job import Job
+from tablecloak.job.named_cells import named_attackers, named_conditional, named_ways
 from tablecloak.job.record import (
     changed_inputs,
     check_unchanged,
@@ -102,6 +103,7 @@ def run_job(
     problem, labels = prepared(job, progress)
     given = job.section("protect")
     params = {name: given[name] for name in ("seconds",) if name in given} | dict(given.get("params", {}))
+    params |= named_ways(job, problem.table)
     method = given.get("method", DEFAULT)
     result = protect(problem, method, params=params, seed=job.seed, progress=progress, executor=executor)
     if result.status is Status.INTERRUPTED:
@@ -178,6 +180,10 @@ def prepared(job: Job, progress: Progress = silent) -> tuple[Problem, Labels | N
         if not faults:
             raise
         faults += [f"{error.what}: {fault}" for fault in error.faults]
+    try:
+        named_ways(job, table)
+    except InputError as error:
+        faults += error.faults
     if faults:
         raise InputError(f"Job file {job.path}", faults)
     return problem, labels
@@ -278,6 +284,7 @@ def assessed(job: Job, table: Table) -> Problem:
         options["weights"] = chosen_weights(table, weights["by"], weights.get("power"))
     if prices := job.section("prices"):
         options["prices"] = prices
+    options |= named_attackers(job, table) | named_conditional(job, table)
     return assess(table, list(job.rules), marks=marks, insiders=job.insiders, **options)
 
 

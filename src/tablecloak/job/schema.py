@@ -83,6 +83,19 @@ COMBINATIONS = Kind(
     lambda value: _text(value) or _all(_all(_text))(value),
     'the name of a csv or parquet file, or a list of combinations of codes, [["North", "large"]]',
 )
+CODES_OF = Kind(
+    lambda value: (
+        isinstance(value, dict) and all(_text(each) or _all(_text)(each) for each in value.values())
+    ),
+    'a table of codes or lists of codes, { region = ["N1", "N2"] }',
+)
+DEPTHS = Kind(
+    lambda value: (
+        isinstance(value, dict) and all(_whole(each) or _all(_whole)(each) for each in value.values())
+    ),
+    "a table of depths or lists of depths, { region = 0, size = [1, 2] }",
+)
+WORDS = Kind(lambda value: _text(value) or _all(_text)(value), "text or a list of texts")
 NUMBER_OR_TEXT = Kind(lambda value: _text(value) or _number(value), "a number or text")
 
 
@@ -112,6 +125,14 @@ class Section:
 COLUMN, COLUMNS = Key(TEXT, role="column"), Key(TEXTS, role="column")
 FILE, OUTPUT = Key(TEXT, role="file"), Key(TEXT, role="output")
 SWITCHES = Key(SWITCH)
+
+SELECTED = {
+    "codes": Key(CODES_OF),
+    "depth": Key(DEPTHS),
+    "totals": Key(SWITCH),
+    "cells": Key(TEXT, role="file"),
+}
+"""Keys that select cells: those that fit all of them."""
 
 PUBLIC = (".csv", ".parquet", ".xlsx", ".html", ".sdmx.csv")
 """How the names of public files end."""
@@ -167,6 +188,16 @@ SECTIONS: dict[str, Section] = {
             **dict.fromkeys(("largest", "coalition", "most"), Key(WHOLE)),
             "p_percent": Key(POSITIVE),
         }
+    ),
+    "attacker": Section(
+        {"name": Key(TEXT, required=True), "file": FILE, "percent": Key(POSITIVE), **SELECTED}, many="yes"
+    ),
+    "conditional": Section(
+        {**dict.fromkeys(("width", "lower", "upper"), Key(POSITIVE)), "percent": SWITCHES, **SELECTED},
+        many="yes",
+    ),
+    "way": Section(
+        {"way": Key(TEXT, required=True), "base": Key(POSITIVE), "mark": Key(WORDS), **SELECTED}, many="yes"
     ),
     "assess": Section(
         {

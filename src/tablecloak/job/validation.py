@@ -15,7 +15,16 @@ from tablecloak.errors import InputError, public_name
 from tablecloak.files import check_writable, is_file, is_folder
 from tablecloak.job.hierarchies import make_hierarchy, needs_codes, read_digits
 from tablecloak.job.positions import Faults
-from tablecloak.job.schema import FOR_CELLS, FOR_MICRODATA, PUBLIC, SECTIONS, meant, named_files, tables_of
+from tablecloak.job.schema import (
+    FOR_CELLS,
+    FOR_MICRODATA,
+    PUBLIC,
+    SECTIONS,
+    SELECTED,
+    meant,
+    named_files,
+    tables_of,
+)
 from tablecloak.job.settings import LIMITS
 from tablecloak.model import CELLS
 
@@ -40,7 +49,8 @@ def check_meaning(
     _check_rules(document, rules, cells, faults)
     insiders = _insiders(document, cells, faults)
     _check_safe(document, faults)
-    _check_method(document.get("protect", {}), faults)
+    _check_named(document, faults)
+    _check_method(document, faults)
     _check_outputs(document, folder, faults)
     return tuple(rule for _, rule in rules), insiders
 
@@ -279,14 +289,56 @@ def _check_safe(document: Mapping[str, Any], faults: Faults) -> None:
 # ---------------------------------------------------------------------- methods and outputs
 
 
-def _check_method(protect: Mapping[str, Any], faults: Faults) -> None:
+def _check_named(document: Mapping[str, Any], faults: Faults) -> None:
+    """Attackers, conditional levels and the dimensions that selections of cells name."""
+    known, names = [str(table.get("name")) for _, table in tables_of(document, "dimension")], dict[str, str]()
+    for path, given in tables_of(document, "attacker"):
+        selects = [key for key in SELECTED if key in given]
+        if "file" in given and ("percent" in given or selects):
+            faults.add(
+                f"{path}.file", f"it says all about its cells: drop {', '.join([*selects, 'percent'])}"
+            )
+        if "file" not in given and "percent" not in given:
+            faults.add(path, "say what he knows: a file of cells, or percent = 20 for selected cells")
+        if (name := given.get("name")) in names:
+            faults.add(f"{path}.name", f"there is an attacker {name!r} already: {names[name]}")
+        names.setdefault(given.get("name", ""), path)
+    for path, given in tables_of(document, "conditional"):
+        if not any(name in given for name in ("width", "lower", "upper")):
+            faults.add(path, "it needs a level: width, lower or upper")
+    for section in ("attacker", "conditional", "way"):
+        for path, given in tables_of(document, section):
+            for key in ("codes", "depth"):
+                for name in given.get(key, {}):
+                    if name not in known:
+                        faults.add(f"{path}.{key}", f"there is no [[dimension]] {name!r}{meant(name, known)}")
+
+
+def _check_ways(document: Mapping[str, Any], params: type[Any], method: str, faults: Faults) -> None:
+    """The rules of [[way]], and whether the method takes any."""
+    rules = tables_of(document, "way")
+    if rules and "choose" not in [field.name for field in fields(params)]:
+        faults.add("way", f"{method} publishes all cells in one way; use mixed-joint")
+    elif rules and "choose" in document.get("protect", {}).get("params", {}):
+        faults.add("protect.params.choose", "it is set twice: [[way]] says the same")
+    elif rules:
+        from tablecloak.methods.mixed import rule_faults
+
+        for path, rule in rules:
+            for fault in rule_faults({key: value for key, value in rule.items() if key != "cells"}):
+                faults.add(path, fault)
+
+
+def _check_method(document: Mapping[str, Any], faults: Faults) -> None:
     from tablecloak.methods import METHODS
     from tablecloak.protection import DEFAULT
 
+    protect = document.get("protect", {})
     name = protect.get("method", DEFAULT)
     if name not in METHODS:
         faults.add("protect.method", f"there is no method {name!r}{meant(name, list(METHODS))}")
         return
+    _check_ways(document, METHODS[name].params, name, faults)
     params = dict(protect.get("params", {}))
     if "seconds" in params and "seconds" in protect:
         faults.add("protect.params.seconds", "it is set twice: protect.seconds says the same")

@@ -32,7 +32,8 @@ class Proposal:
     counters: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     may_leave_open: bool = False
-    """Rounding and perturbation cannot always protect every cell; what they leave open the audit names."""
+    """Rounding and perturbation cannot always protect every cell, and the pattern of a paper without repair need not;
+    what they leave open the audit names."""
     stopped_by: str = ""
     """What ended the run, where the status does not say it."""
     earlier: Proposal | None = None

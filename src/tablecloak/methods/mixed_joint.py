@@ -79,6 +79,10 @@ def mixed_joint(
     exact = search.exact(search.additive_numbers())
     printed, asymmetry = search.for_larger_levels(exact, rng)
     pattern = printed.joint.pattern(printed.x, on_grid(problem, printed.intervals, params.grid))
+    if not search.plan.keeps_bounds(pattern):
+        raise SolverError(
+            "the time was up before a publication within the bounds on touched cells was found; give it more seconds"
+        )
     notes = notes_of(search.plan, pattern, exact)
     if search.blurred.any() and asymmetry < params.asymmetry:
         notes.append(f"the levels could be made larger by an asymmetry of {asymmetry:g} only")

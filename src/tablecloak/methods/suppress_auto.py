@@ -50,6 +50,7 @@ from tablecloak.methods.heuristics import (
     LpConstruction,
     OneByOneParams,
     QuickPattern,
+    StrataSearch,
 )
 from tablecloak.methods.subtables import AdditiveBound, SubtableSettings
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
@@ -87,6 +88,11 @@ class AutoSettings:
     quick_exchanges: int = 1_000
     """Maximum number of hypercubes sought by exchanges with a time limit, before deviations are tried. Untested
     default."""
+    strata_share: float = 0.25
+    """With a time limit: the share of the time left for patterns by strata, where linear programs for each level take
+    less than all of it. Untested default."""
+    strata_steps: int = 12
+    """Without one: the number of steps of the search by strata. Untested default."""
     deviation_share: float = 0.5
     """With a time limit: the share of the time left for a pattern of few deviations, if there is another already.
     Untested default."""
@@ -156,6 +162,8 @@ class Strategy:
 
     hypercubes: bool
     """Whether a pattern of hypercubes comes first, unless few requirements are unmet."""
+    strata: bool
+    """Whether a pattern by strata comes next."""
     deviations: bool
     """Whether a pattern of few deviations comes next."""
     fast_methods: tuple[FastMethod, ...]
@@ -168,7 +176,11 @@ class Strategy:
 
     def __str__(self) -> str:
         fast = self.fast_methods[:1] if self.only_first else self.fast_methods
-        steps = {"hypercubes": self.hypercubes, "few deviations": self.deviations}
+        steps = {
+            "hypercubes": self.hypercubes,
+            "strata": self.strata,
+            "few deviations": self.deviations,
+        }
         chosen = [name for name, holds in steps.items() if holds] + [str(method) for method in fast]
         last = {"bound by subtables": self.subtables, "branch and cut": self.exact}
         return ", ".join([*chosen, *(name for name, holds in last.items() if holds)])
@@ -184,8 +196,10 @@ def choose_strategy(
     most_levels, most_work = settings.exact_levels, settings.exact_work
     if network:
         most_levels, most_work = settings.exact_levels_on_networks, settings.exact_work_on_networks
+    many = not network and share > _hypercube_share(seconds, settings)
     return Strategy(
-        hypercubes=not network and share > _hypercube_share(seconds, settings) and CubeSearch.fits(problem),
+        hypercubes=many and CubeSearch.fits(problem),
+        strata=not network and (limited or many) and StrataSearch.fits(problem),
         deviations=limited and not network and problem.is_monotone,
         fast_methods=_fast_methods(problem, share, settings),
         only_first=not limited and cells > settings.first_method_cells and not network,
@@ -355,7 +369,11 @@ class FastMethods:
     def run(self) -> None:
         """Run the steps one after the other, later methods only if the first was quick."""
         whole, strategy = self.deadline.left, self._strategy
-        if (strategy.hypercubes and self._hypercubes()) or (strategy.deviations and self._deviations()):
+        if strategy.hypercubes and self._hypercubes():
+            return
+        if strategy.strata and self._strata():
+            return
+        if strategy.deviations and self._deviations():
             return
         strategy = self._strategy
         for number, method in enumerate(strategy.fast_methods):
@@ -382,14 +400,30 @@ class FastMethods:
         with self.deadline.stoppable():
             search.build()
             hidden = self._completed(search, within)
-            if hidden is not None and too_long and not search.unmet:
+            if hidden is not None and too_long and not search.unmet and not self._strategy.strata:
                 most = self.settings.quick_exchanges if limited else self.settings.exchange_searches
                 search.exchange(most)
         if not search.unmet:  # else it was stopped within an exchange, or linear programs have added to it
             self.cubes, hidden = search, search.hidden
         if hidden is not None:
             self._adopt("hypercubes", hidden, within, {"exchanges": search.exchanged})
-        return (too_long and not limited and hidden is not None) or self.deadline.interrupted
+        done = too_long and not limited and hidden is not None and not self._strategy.strata
+        return done or self.deadline.interrupted
+
+    def _strata(self) -> bool:
+        """A pattern by strata; True if programs for each level would take too long, and all the time went to it."""
+        if self.allowed.any() and self.deadline.passed():
+            return True
+        settings, limited = self.settings, self.deadline.moment is not None
+        too_long = _program_share(self.problem, len(self.requirements), self.seconds_left, settings) > 1.0
+        within = self.deadline if too_long else self.deadline.share(settings.strata_share)
+        rng = self.rng.spawn(1)[0]
+        search = StrataSearch(self.problem, self.allowed, self.requirements, rng, self.progress, within)
+        search.build()
+        search.improve(np.inf if limited else settings.strata_steps)
+        if search.best is not None:
+            self._adopt("strata", search.best, within, {"strata steps": search.steps})
+        return (too_long and search.best is not None) or self.deadline.passed()
 
     def _deviations(self) -> bool:
         """A pattern of few deviations; True if programs for each level would take too long.

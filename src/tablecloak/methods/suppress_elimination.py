@@ -82,7 +82,7 @@ class EliminationParams:
     order: Literal["weight", "guided", "value", "given", "random"] = "weight"
     """Which cells are tried first: the heaviest, those that a linear program hides least, the largest values, as in the
     table, or by chance."""
-    levels: Literal["all", "E", "K1", "K3", "K5"] = "all"
+    levels: Literal["all", "E", "D", "K1", "K3", "K5"] = "all"
     """Whose levels the elimination keeps: all sensitive cells, or what a set of `exposure` keeps; then the rest is
     repaired."""
     starts: int = 1

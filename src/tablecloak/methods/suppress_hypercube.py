@@ -33,18 +33,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from math import prod
 from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Bools, Floats, Ints
+from tablecloak.arrays import Bools
 from tablecloak.attacker import DeviationBounds, HierarchicalSubtable, Subtables
 from tablecloak.methods.base import Proposal, refuse_non_monotone
 from tablecloak.methods.heuristics import OneByOneParams, Own, Requests, one_by_one
 from tablecloak.model import Problem
-from tablecloak.progress import Progress
+from tablecloak.progress import Progress, TimeUp
+from tablecloak.solvers import kernels
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class CubeChoiceSettings:
     """The cost of a margin, in multiples of the largest of another cell: margins only where nothing else does."""
     divisors: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, np.inf)
     """What the width that is asked is divided by, one after the other: those of tau-ARGUS."""
+    max_places: int = 50_000_000
+    """Maximum number of combinations of codes in a subtable, four bytes each; larger ones are left to the repair."""
 
 
 def suppress_hypercube(
@@ -94,21 +97,19 @@ def suppress_hypercube(
 def _build(params: HypercubeParams, requests: Requests) -> Own:
     """Visit subtables from the top down, again and again, until no cell is hidden any more."""
     state = _State(requests, params)
-    whole = requests.problem.table
-    places = [place for place in Subtables(whole).hierarchical() if any(place.sizes)]
-    tables = [_Product(place, whole.is_virtual) for place in _largest(places)]
-    state.counts["subtables"] = len(tables)
-    while not requests.deadline.passed():
-        before = int(state.hidden.sum())
-        state.counts["passes"] += 1
-        for number, table in enumerate(tables):
-            if requests.deadline.passed():
+    state.prepare()
+    try:
+        while not requests.deadline.passed():
+            before = int(state.hidden.sum())
+            state.counts["passes"] += 1
+            for number in range(len(state.tables)):
+                requests.progress("hypercubes", number, len(state.tables))
+                state.visit(number)
+            if int(state.hidden.sum()) == before:
                 break
-            requests.progress("hypercubes", number, len(tables))
-            state.visit(table, number)
-        if int(state.hidden.sum()) == before:
-            break
-    return Own(state.hidden.copy(), state.counts)
+    except TimeUp:
+        pass
+    return Own(state.hidden.copy(), {name: count for name, count in state.counts.items() if count})
 
 
 def _largest(tables: list[HierarchicalSubtable]) -> Iterator[HierarchicalSubtable]:
@@ -135,8 +136,6 @@ class _Product:
         codes = [np.unique(place.code[printed, d], return_inverse=True)[1].ravel() for d in varying]
         self.shape = tuple(int(code.max()) + 1 for code in codes)
         self.at = np.stack(codes, axis=1)
-        self.place = np.full(self.shape, -1, dtype=np.int64)
-        self.place[tuple(self.at.T)] = np.arange(self.cells.size)
         self.margin: Bools = np.any(total, axis=1)
         self.total = []
         """By axis whether a code is the total."""
@@ -145,39 +144,29 @@ class _Product:
             is_total[self.at[total[:, d], axis]] = True
             self.total.append(is_total)
 
-    def corners(self, cell: int) -> Iterator[tuple[Ints, Floats]]:
-        """For each set of axes the corners of all hypercubes of a cell that differ from it there, with their signs.
-
-        Corners are places of cells, -1 where there is none; an entry for each opposite cell.
-        """
-        own = self.at[cell]
-        others = [np.flatnonzero(np.arange(size) != code) for size, code in zip(self.shape, own, strict=True)]
-        signs = [
-            np.where(total[other] | total[code], 1.0, -1.0)
-            for total, other, code in zip(self.total, others, own, strict=True)
-        ]
-        axes = len(self.shape)
-        for moved in product((False, True), repeat=axes):
-            index, sign = [], np.ones((1,) * axes)
-            for axis, moves in enumerate(moved):
-                shape = tuple(-1 if axis == a else 1 for a in range(axes))
-                index.append((others[axis] if moves else own[axis : axis + 1]).reshape(shape))
-                if moves:
-                    sign = sign * signs[axis].reshape(shape)
-            everywhere = tuple(other.size for other in others)
-            yield (
-                np.broadcast_to(self.place[tuple(index)], everywhere).ravel(),
-                np.broadcast_to(sign, everywhere).ravel(),
-            )
+    def search(self, targets: kernels.HypercubeTargets) -> kernels.OppositeCells:
+        """The search for hypercubes in it."""
+        place = np.full(self.shape, -1, dtype=np.int32)
+        place[tuple(self.at.T)] = np.arange(self.cells.size)
+        return kernels.OppositeCells(
+            targets,
+            np.array(self.shape),
+            place.ravel(),
+            np.ascontiguousarray(self.at, dtype=np.int64),
+            np.concatenate(self.total).view(np.uint8),
+            self.cells.astype(np.int64),
+            self.margin.view(np.uint8),
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class _Cubes:
-    """The hypercubes of a cell in a subtable that can move: an entry each, corners as numbers of cells."""
-
-    corners: Ints
-    rise: Floats
-    fall: Floats
+COUNTED = (
+    "hypercubes",
+    "cells without a hypercube",
+    "widths lowered",
+    "second hypercubes",
+    "cells that a single respondent may find",
+)
+"""What the kernel counts."""
 
 
 class _State:
@@ -188,97 +177,76 @@ class _State:
     ):
         problem = requests.problem
         size = len(problem.table)
-        self.settings, self.singletons = settings, params.singletons
+        self.requests, self.settings = requests, settings
         self.hidden = requests.hidden.copy()
         self.origin = np.full(size, -1, dtype=np.int64)
         """The subtable that hid a cell; -1: sensitive, or hidden from the start."""
         self.counts = Counter[str]()
+        self.tables: list[_Product] = []
         self._seen: dict[int, bytes] = {}
         value = np.abs(problem.table.values)
-        self.down, self.up = (side.copy() for side in DeviationBounds(problem)[0])
+        down, up = (side.copy() for side in DeviationBounds(problem)[0])
         if params.a_priori is not None:
-            self.down = np.minimum(self.down, params.a_priori * value)
-            self.up = np.minimum(self.up, params.a_priori * value)
-        self.movable = requests.allowed & ((self.down > 0) | (self.up > 0))
+            down = np.minimum(down, params.a_priori * value)
+            up = np.minimum(up, params.a_priori * value)
+        movable: Bools = requests.allowed & ((down > 0) | (up > 0))
         lower, upper, sliding = problem.required(0, np.arange(size))
         if params.protection == "sliding":
             sliding = np.maximum(sliding, lower + upper)
             lower = upper = np.zeros(size)
         other = ~problem.must_hide
-        half = np.where(other, 0.5 * params.ratio * value, 0.0)
-        self.lower, self.upper = (np.where(other, 0.0, level) for level in (lower, upper))
+        inherited = np.where(other, params.ratio * value, 0.0)
+        lower, upper, sliding = (np.where(other, 0.0, level) for level in (lower, upper, sliding))
         if params.protection == "symmetric":
-            self.lower, self.upper = self.lower + half, self.upper + half
-            half = np.zeros(size)
-        self.sliding = np.where(other, 2.0 * half, sliding)
-        self.cost = np.log1p(problem.weights) if params.costs == "log" else problem.weights.copy()
-        self.dear = settings.margin_cost * float(self.cost.max(initial=1.0))
+            lower, upper = lower + 0.5 * inherited, upper + 0.5 * inherited
+        else:
+            sliding = sliding + inherited
+        self.asked = np.maximum(sliding, lower + upper)
+        cost = np.log1p(problem.weights) if params.costs == "log" else problem.weights.copy()
         respondents = problem.table.respondents
         alone = np.zeros(size, dtype=bool) if respondents is None else respondents.count == 1
-        self.single: Bools = problem.sensitive & alone
+        single: Bools = problem.sensitive & alone
+        self.targets = kernels.HypercubeTargets(
+            (self.hidden.view(np.uint8), movable.view(np.uint8), single.view(np.uint8)),
+            (up, down),
+            (lower, upper, sliding),
+            cost,
+            np.array(settings.divisors),
+            settings.margin_cost * float(cost.max(initial=1.0)),
+            params.singletons,
+        )
 
-    def visit(self, table: _Product, number: int) -> None:
+    def prepare(self) -> None:
+        """Find the subtables."""
+        whole = self.requests.problem.table
+        places = [place for place in Subtables(whole).hierarchical() if any(place.sizes)]
+        for place in _largest(places):
+            if self.requests.deadline.passed():
+                return
+            product = _Product(place, whole.is_virtual)
+            if len(product.shape) > kernels.LARGEST_PRODUCT or prod(product.shape) > self.settings.max_places:
+                self.counts["subtables that are too large"] += 1
+            else:
+                self.tables.append(product)
+        self.counts["subtables"] = len(self.tables)
+
+    def visit(self, number: int) -> None:
         """A hypercube for each target of a subtable that has none, the largest widths first."""
-        key = self.hidden[table.cells].tobytes()
+        table = self.tables[number]
+        before = self.hidden[table.cells]
+        key = before.tobytes()
         if self._seen.get(number) == key:
             return
-        asked = np.maximum(self.sliding, self.lower + self.upper)[table.cells]
-        targets = np.flatnonzero(self.hidden[table.cells] & (self.origin[table.cells] != number))
-        for cell in targets[np.argsort(-asked[targets], kind="stable")].tolist():
-            self._protect(table, cell, number)
-        self._seen[number] = self.hidden[table.cells].tobytes()
-
-    def _protect(self, table: _Product, cell: int, number: int) -> None:
-        cubes = self._cubes(table, cell)
-        if cubes is None:
-            self.counts["cells without a hypercube"] += 1
-            return
-        whole = int(table.cells[cell])
-        for divisor in self.settings.divisors:
-            wide = (cubes.rise + cubes.fall >= self.sliding[whole] / divisor) & (
-                (cubes.rise >= self.upper[whole] / divisor) & (cubes.fall >= self.lower[whole] / divisor)
+        asked = self.asked[table.cells]
+        targets = np.flatnonzero(before & (self.origin[table.cells] != number))
+        if targets.size:
+            order = np.argsort(-asked[targets], kind="stable")
+            search = table.search(self.targets)
+            done = kernels.hide_hypercubes(
+                search, targets[order].astype(np.int64), self.requests.deadline.passed
             )
-            if wide.any():
-                break
-            self.counts["widths lowered"] += 1
-        alone = self.single[cubes.corners] & (cubes.corners != whole)
-        first = self._hide(table, cubes, wide, alone, number)
-        if self.singletons and alone[first].any():
-            singles = cubes.corners[first][alone[first]]
-            without = wide & ~np.isin(cubes.corners, singles).any(axis=1)
-            if without.any():
-                self._hide(table, cubes, without, alone, number)
-                self.counts["second hypercubes"] += 1
-            else:
-                self.counts["cells that a single respondent may find"] += 1
-
-    def _cubes(self, table: _Product, cell: int) -> _Cubes | None:
-        corners, directions = [], []
-        for place, sign in table.corners(cell):
-            corners.append(np.where(place >= 0, table.cells[place], -1))
-            directions.append(sign)
-        cells, signs = np.stack(corners, axis=1), np.stack(directions, axis=1)
-        possible = ((cells >= 0) & self.movable[cells]).all(axis=1)
-        cells, signs = cells[possible], signs[possible]
-        rise = np.where(signs > 0, self.up[cells], self.down[cells]).min(axis=1, initial=np.inf)
-        fall = np.where(signs > 0, self.down[cells], self.up[cells]).min(axis=1, initial=np.inf)
-        moving = rise + fall > 0
-        return _Cubes(cells[moving], rise[moving], fall[moving]) if moving.any() else None
-
-    def _hide(self, table: _Product, cubes: _Cubes, wide: Bools, alone: Bools, number: int) -> int:
-        """Hide the first of the wide hypercubes by step 3, and say which it is."""
-        new = ~self.hidden[cubes.corners]
-        margin = table.margin[np.searchsorted(table.cells, cubes.corners)]
-        cost = (new * (self.cost[cubes.corners] + self.dear * margin)).sum(axis=1)
-        few = alone.sum(axis=1) if self.singletons else np.zeros(wide.size)
-        chosen = np.flatnonzero(wide)
-        free = chosen[~new[chosen].any(axis=1)]
-        if free.size:
-            chosen = free
-        order = np.lexsort((cost[chosen], new.sum(axis=1)[chosen], few[chosen]))
-        first = int(chosen[order[0]])
-        cells = cubes.corners[first][new[first]]
-        self.hidden[cells] = True
-        self.origin[cells] = number
-        self.counts["hypercubes"] += bool(cells.size)
-        return first
+            for name, count in zip(COUNTED, done.tolist(), strict=True):
+                self.counts[name] += count
+        after = self.hidden[table.cells]
+        self.origin[table.cells[after & ~before]] = number
+        self._seen[number] = after.tobytes()

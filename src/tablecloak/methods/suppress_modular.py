@@ -38,18 +38,16 @@ class ModularParams(OneByOneParams):
     """Protect sums of two sensitive cells of which one has one respondent."""
     min_count: int = 0
     """Protect sums of cells that a frequency rule caught with no more respondents than this together; 0: none."""
-    inherited_share: float = 0.1
-    """Levels of cells that other subtables hide, as a share of their value; 0: one data unit."""
+    lower_margin: float = 0.9
+    """Cells that other subtables hide must be possible down to this multiple of their value (LOWERMARG)."""
+    upper_margin: float = 1.1
+    """And up to this multiple (UPPERMARG); 1 and 1: one data unit away."""
     subtable_seconds: float | None = None
     """Time limit in seconds for each subtable."""
     max_weight: float = 0.0
     """Scale the weights of a subtable to whole numbers up to this, as tau-ARGUS does (20,000); 0: as they are."""
     carry_bounds: bool = False
     """What a subtable leaves of the cells it hides are their bounds in the subtables below."""
-    lower_margin: float = 0.99
-    """Carried intervals begin at this multiple of what is left."""
-    upper_margin: float = 1.01
-    """And end at this multiple."""
 
 
 def suppress_modular(
@@ -63,12 +61,11 @@ def suppress_modular(
     params.check(
         {
             "min_count must not be negative": params.min_count < 0,
-            "inherited_share must lie between 0 and 1": not 0 <= params.inherited_share <= 1,
             "max_weight must not be negative": params.max_weight < 0,
             "subtable_seconds must be positive": params.subtable_seconds is not None
             and params.subtable_seconds <= 0,
             "lower_margin must lie between 0 and 1": not 0 <= params.lower_margin <= 1,
-            "upper_margin must be at least 1": not params.upper_margin >= 1,
+            "upper_margin must be at least 1": not 1 <= params.upper_margin < np.inf,
         }
     )
     refuse_non_monotone(problem, "suppress-modular")
@@ -80,12 +77,11 @@ def _build(params: ModularParams, requests: Requests) -> Own:
     rules = SingletonRules(params.single_single, params.single_multiple, params.min_count)
     extended = with_singletons(requests.problem, rules)
     options = ModularOptions(
-        params.inherited_share,
+        params.lower_margin,
+        params.upper_margin,
         params.subtable_seconds,
         params.max_weight or None,
         params.carry_bounds,
-        params.lower_margin,
-        params.upper_margin,
     )
     modular = Modular(extended, requests.rng, requests.deadline, requests.progress, options)
     modular.run()

@@ -42,6 +42,7 @@ from tablecloak.methods.heuristics import (
     FlowSteps,
     OneByOneParams,
     Own,
+    Programs,
     ProgramSteps,
     Requests,
     SequentialSettings,
@@ -61,6 +62,11 @@ class NetworkFlowParams(OneByOneParams):
     """1: cycles of cells, chosen by strata (networks only); 2: cheapest flows, or linear programs."""
     flows: Literal["separate", "combined"] = "separate"
     """Heuristic 2: a flow for each side, or one for both that can be reversed."""
+    programs: Programs = "dual"
+    """Heuristic 2 outside networks, how its linear programs are solved: by the dual simplex method, by it from an
+    optimum of a network part (network), or by an interior-point method that ends at a vertex (interior) or amid all
+    optima (central). The cost of a deviation is the same; which of the cheapest ones it is, and so the pattern, is
+    not."""
     booking: Literal["proven", "paper"] = "proven"
     """What the cells of a flow count as protected by: what it proves, or as in the paper (the repair does the rest)."""
 
@@ -93,7 +99,9 @@ def suppress_network_flow(
             steps: Steps = (
                 FlowSteps(terrain, requests)
                 if network
-                else ProgramSteps(terrain, requests, settings.first.construction.deviation.highs)
+                else ProgramSteps(
+                    terrain, requests, params.programs, settings.first.construction.deviation.highs
+                )
             )
             work = _Flows(terrain, steps, params)
         for cell, lower, upper, _ in requests.in_turn(requests.levels, "protecting levels", every=16):

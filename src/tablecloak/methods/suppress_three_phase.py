@@ -7,7 +7,10 @@
 2. *Phase 2*: each level that S leaves unmet gets a cheapest deviation on top of S, by shortest augmenting paths on
    which S is free; the levels that opened a cell are listed. None: S is optimal. Otherwise the deviations, without
    redundant suppressions, are a safe pattern; if it costs no more than the bound it is optimal.
-3. *Phase 3*: the flows of the listed levels enter the program (`cuts.flow_model`), and phase 1 begins again.
+3. *Phase 3*: the listed levels enter the program, and phase 1 begins again. The paper gives each of them a flow of its
+   own (`cuts.flow_model`). By the theorem of maximum flow and minimum cut the flows say as much about the cells as
+   their minimum cuts (`cuts.capacity`), which are separated on demand here: the relaxation and its cuts stay as they
+   are between iterations, and reduced costs fix cells.
 
 Repairs to the paper: the paths of phases 0 and 2 run on the residual network, so that an unmet level is really unmet
 and the loop cannot repeat itself; a total has coefficient g in (5), for it may rise without limit. Beyond
@@ -22,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -44,6 +48,7 @@ from tablecloak.methods.cuts import (
 )
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import NetworkConstruction, floored_weights
+from tablecloak.methods.parameters import wrong_words
 from tablecloak.model import Problem, Requirement, Side, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import Outcome
@@ -58,6 +63,8 @@ class ThreePhaseParams:
     """Time limit in seconds; the best pattern so far and its proven bound are returned."""
     iterations: int | None = None
     """Maximum number of iterations; 1 gives the figures of the paper's tables about the first."""
+    phase3: Literal["cuts", "flows"] = "cuts"
+    """How phase 3 imposes the listed levels: minimum cuts on demand, or a flow for each as the paper prints it."""
 
 
 def suppress_three_phase(
@@ -70,9 +77,12 @@ def suppress_three_phase(
     """The cheapest safe pattern of a two-way table, or the best found in time with a proven bound."""
     _check(problem)
     run = Run(params.seconds)
+    faults = wrong_words(params)
     if params.iterations is not None and params.iterations < 1:
-        raise InputError("suppress-three-phase", ["iterations must be at least 1"])
-    solver = _Solver(problem, hide_everything(problem, progress), progress, run.deadline, params.iterations)
+        faults.append("iterations must be at least 1")
+    if faults:
+        raise InputError("suppress-three-phase", faults)
+    solver = _Solver(problem, hide_everything(problem, progress), progress, run.deadline, params)
     proven = False
     with run.stoppable():
         proven = solver.run()
@@ -106,7 +116,7 @@ def _check(problem: Problem) -> None:
 
 
 class _Solver:
-    """The state of one run: the best pattern, the program, the levels whose flows are in it."""
+    """The state of one run: the best pattern, the program, the levels that it imposes."""
 
     def __init__(
         self,
@@ -114,18 +124,18 @@ class _Solver:
         allowed: Bools,
         progress: Progress,
         deadline: Deadline,
-        iterations: int | None = None,
+        params: ThreePhaseParams,
     ) -> None:
         self.problem, self.allowed, self.report, self.deadline = problem, allowed, progress, deadline
-        self.most_iterations = np.inf if iterations is None else iterations
+        self.params, self.separator = params, NetworkSeparator(problem, allowed)
         self.free = allowed & ~problem.must_hide
         self.hidden: Bools = allowed.copy()
         self.requirements: list[Requirement] = []
         self.listed: list[Requirement] = []
         self.equations, bridgeless = EquationCuts(problem, allowed), BridgelessCuts(problem, allowed)
-        finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
+        self.finders = [bridgeless.separate, OneWayCuts(self.equations).separate]
         start = bridgeless.cheapest()
-        self.program = CutProgram(problem.weights, self.free, start, finders, deadline, self._tell)
+        self.program = CutProgram(problem.weights, self.free, start, self.finders, deadline, self._tell)
         self.search = NetworkConstruction(problem, allowed, progress, deadline)
         self.bound = 0.0
         self.counters: dict[str, float] = {}
@@ -156,7 +166,9 @@ class _Solver:
             if not fresh:  # safe, and no point of the program is cheaper
                 self._raise(self.cost)
             self._note_first()
-            ended = self.deadline.passed() or self.counters["iterations"] >= self.most_iterations
+            counted = self.params.iterations is not None
+            ended = counted and self.counters["iterations"] >= (self.params.iterations or 0)
+            ended = ended or self.deadline.passed()
             if self._proven() or ended:
                 break
             with self._timed("phase 3"):
@@ -289,20 +301,40 @@ class _Solver:
     # ------------------------------------------------------------------ phase 3
 
     def _third(self, x: Floats, fresh: Sequence[Requirement]) -> Floats | None:
-        """Add the flows of unmet levels and solve again.
+        """Impose the unmet levels and solve again.
 
-        None when nothing cheaper is left, or when the time is up; then the best point so far is completed if possible.
+        None when nothing cheaper is left, or when the time is up.
         """
         new = [requirement for requirement in fresh if requirement not in self.listed]
         self.listed += new
         if not new:
             self.program.relaxation.add(self._forbidding(x, fresh))
+        self.counters["iterations"] += 1
+        return self._with_flows(x) if self.params.phase3 == "flows" else self._with_cuts()
+
+    def _with_cuts(self) -> Floats | None:
+        """Phase 3 in the cells alone: minimum cuts of the listed levels, from the last relaxation on."""
+        self.program.separators = [*self.finders, self._minimum_cuts]
+        solved = self.program.solve_relaxation()
+        self._raise(self.program.rounded)
+        if not solved or self._proven():
+            return None
+        x = self.program.solve_integer(self.cost)
+        self._raise(self.program.rounded)
+        self._tell("phase 3", len(self.listed), len(self.requirements))
+        return x
+
+    def _minimum_cuts(self, x: Floats) -> list[Cut]:
+        """Capacity cuts of the listed levels that a point violates."""
+        return self.separator.separate(x, self.listed, most=len(self.listed), deadline=self.deadline)
+
+    def _with_flows(self, x: Floats) -> Floats | None:
+        """Phase 3 as printed; the best point at a time limit is completed if possible."""
         self.program.separate(x)
         pool = self.program.relaxation.pool
         cuts = self.program.relaxation.matrix(pool), np.array([cut.rhs for cut in pool])
         cells = self.program.cells_within(self.cost - self.program.unit)
         flows = FlowProgram(self.search.graph, self.search.boxes[0], self.problem.must_hide, cells)
-        self.counters["iterations"] += 1
         solution = flows.solve(self.problem.weights, cuts, self.listed, self.deadline.left)
         self._tell("phase 3", len(self.listed), len(self.requirements), bound=solution.bound)
         if solution.values.size == 0:
@@ -317,8 +349,7 @@ class _Solver:
     def _forbidding(self, x: Floats, requirements: Sequence[Requirement]) -> list[Cut]:
         """Cuts for a pattern that is unsafe within the solver's tolerance: it needs one cell more."""
         others = np.flatnonzero(self.free & (x < 0.5))
-        separator = NetworkSeparator(self.problem, self.allowed)
-        return separator.separate(x, requirements, most=len(requirements)) or [
+        return self.separator.separate(x, requirements, most=len(requirements)) or [
             Cut(others, np.ones(others.size), 1.0, "no good")
         ]
 
@@ -333,7 +364,7 @@ class _Solver:
             bound=self.cost if status is Status.OPTIMAL else self.bound,
             counters={
                 **self.counters,
-                "levels with flows": len(self.listed),
+                "listed levels": len(self.listed),
                 "rows": len(self.program.relaxation.pool),
                 **{f"seconds of {phase}": seconds for phase, seconds in self.clock.items()},
             },

@@ -42,6 +42,7 @@ from tablecloak.model.requirement import (
     unmet_requirements,
 )
 from tablecloak.model.result import EVERYTHING, Audit, Report, Result, Status
+from tablecloak.model.selection import select_cells
 from tablecloak.model.settings import MOST_CELLS, NO_UNIT
 from tablecloak.model.table import Table
 from tablecloak.model.tolerances import FLOAT_NOISE, LARGEST_UNITS, MOST_DECIMALS

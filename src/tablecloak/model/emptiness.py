@@ -4,6 +4,7 @@ A table of counts prints a combination without a unit as empty. So a cell that i
 one unit: with 11 = x + x + 9 both hidden counts are 1. In the words of the audit, for every attacker:
 
 - *present* cells, unweighted counts that are positive: low >= 1;
+- other *counted* cells: low >= 0, for no count is negative;
 - *absent* cells, which one of several linked tables prints as empty: low = high = 0.
 
 Sampling weights are not bounded by one. A table with ``empty="cells"`` (`tablecloak.model.emptiness`) has a cell
@@ -82,7 +83,8 @@ def known_bounds(table: Table, hide_zeros: bool = True) -> tuple[Floats, Floats]
     """
     known = Emptiness.of(table)
     present = known.present if hide_zeros else known.counted & (table.values > 0)
-    low = np.where(known.absent, 0.0, np.where(present, SMALLEST_COUNT, -np.inf))
+    counts = np.where(known.counted & (table.values >= 0), 0.0, -np.inf)
+    low = np.where(known.absent, 0.0, np.where(present, SMALLEST_COUNT, counts))
     if present.any():
         least = 0.0 if (table.values >= 0).all() else -np.inf
         implied = _implied(table, np.maximum(low, least))
@@ -125,14 +127,22 @@ def with_public_knowledge(problem: Problem, hide_zeros: bool) -> Problem:
     """The problem with public knowledge in the box, and levels that end there."""
     low, high = known_bounds(problem.table, hide_zeros)
     value, levels = problem.table.values, problem.levels
-    lower = np.minimum(levels.lower, np.maximum(value - low, 0.0))
-    upper = np.minimum(levels.upper, np.maximum(high - value, 0.0))
+    below, above = np.maximum(value - low, 0.0), np.maximum(high - value, 0.0)
+    room = {"lower": below, "upper": above, "conditional_lower": below, "conditional_upper": above}
+    lower, upper, *others = (frozen(np.minimum(getattr(levels, name), end)) for name, end in room.items())
+    return replace(
+        knowing_of_all(problem, low, high),
+        levels=replace(levels, **dict(zip(room, (lower, upper, *others), strict=True))),
+        cut=frozen(np.flatnonzero((lower < levels.lower) | (upper < levels.upper))),
+    )
+
+
+def knowing_of_all(problem: Problem, low: Floats, high: Floats) -> Problem:
+    """The problem with these bounds of every cell in the box of everybody."""
     return replace(
         problem,
-        levels=replace(levels, lower=frozen(lower), upper=frozen(upper)),
         outsider_low=frozen(np.maximum(problem.outsider_low, low)),
         outsider_high=frozen(np.minimum(problem.outsider_high, high)),
-        cut=frozen(np.flatnonzero((lower < levels.lower) | (upper < levels.upper))),
     )
 
 

@@ -22,7 +22,12 @@ from tablecloak.model.attacker_levels import (
     own_level_faults,
     with_integral_own_levels,
 )
-from tablecloak.model.emptiness import knowing_the_page, with_public_knowledge
+from tablecloak.model.emptiness import (
+    known_bounds,
+    knowing_of_all,
+    knowing_the_page,
+    with_public_knowledge,
+)
 from tablecloak.model.prices import Prices, PricesLike, price_faults, price_shape_faults, resolved_prices
 from tablecloak.model.requirement import required_amounts
 from tablecloak.model.table import Table
@@ -422,7 +427,8 @@ class Problem:
         if not unread:
             problem = with_public_knowledge(problem, hide_zeros)
             wanted, problem = problem.levels, with_integral_levels(problem)
-            problem = widened(problem) if widen else problem
+            if widen:
+                problem = knowing_of_all(widened(problem), *known_bounds(table, hide_zeros))
             faults += [*number_faults(problem, wanted), *bound_faults(problem)]
         if faults := [*unread, *faults, *attacker_faults(problem)]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")

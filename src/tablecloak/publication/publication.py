@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tablecloak.arrays import Bools, Codes, Floats, Ints, frozen
 from tablecloak.errors import InputError, check_kind
 from tablecloak.frames import make_frame
-from tablecloak.model import RESPONSE, infer_decimals, plain_number
+from tablecloak.model import LARGEST_UNITS, RESPONSE, infer_decimals, is_whole, nearest_units, plain_number
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -260,6 +260,9 @@ class Publication:
         gap = self.part_gaps.get(tuple(sorted(dimensions)), self.gap) if linked else self.gap
         return replace(part, response=fixed.get(RESPONSE, self.response), gap=gap)
 
+    def _fewest_decimals(self, *numbers: Floats) -> int:
+        return self.decimals if self.unit is not None else decimals_of(self.decimals, *numbers)
+
     def _selected(self, columns: list[int], cells: Ints) -> Publication:
         codes = self.codes[cells][:, columns]
         kept = [np.unique(codes[:, d]) for d in range(len(columns))]
@@ -271,7 +274,7 @@ class Publication:
         ranges = self.status[rows] == INTERVAL
         return replace(
             self,
-            decimals=decimals_of(shown, low[ranges], high[ranges]) if self.unit is None else self.decimals,
+            decimals=self._fewest_decimals(shown, low[ranges], high[ranges]),
             dimensions=tuple(parts),
             codes=frozen(np.stack(numbers, axis=1)[order].astype(np.int32)),
             status=frozen(self.status[rows]),
@@ -303,10 +306,20 @@ class Publication:
         return f"<Publication: {dims}, {len(self)} cells: {listed}>"
 
 
-def decimals_of(*numbers: Floats) -> int:
-    """As many decimals as it takes to write the numbers that are there."""
+def decimals_of(finest: int, *numbers: Floats) -> int:
+    """As many decimals as it takes to write the numbers that are there.
+
+    Multiples of 10^-finest (the data unit) are counted in it, however many digits they have. Others, as ends of intervals
+    between two units, have the last decimal that their floats show.
+    """
     every = np.concatenate(numbers)
-    return infer_decimals(every[np.isfinite(every)])
+    every = every[np.isfinite(every)]
+    units = nearest_units(every, finest)
+    whole = is_whole(every, units, finest) & (np.abs(units) < LARGEST_UNITS)
+    decimals, units = finest, units[whole]
+    while decimals and not (units % 10).any():
+        decimals, units = decimals - 1, units / 10
+    return max(decimals, infer_decimals(every[~whole]))
 
 
 def _shortened(dimension: PublicDimension, used: NDArray[Any]) -> PublicDimension:

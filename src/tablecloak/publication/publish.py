@@ -27,7 +27,9 @@ from tablecloak.model import (
     Rounding,
     Suppression,
     View,
+    amounts,
     gap_meaning,
+    nearest_units,
     part_gap_meanings,
     rounded_cells,
     stated_reach,
@@ -254,7 +256,8 @@ def _printed(problem: Problem, form: Pattern, view: View, labels: Labels) -> Pub
     ranges, around = status == INTERVAL, (status == ROUNDED) | (status == PERTURBED)
     exact = low if unit is None else view.shown[rows]
     shown = np.where(status == PUBLISHED, exact, np.where(around, view.shown[rows], np.nan))
-    decimals = decimals_of(shown, low[ranges], high[ranges]) if unit is None else unit.decimals
+    ends = low[ranges], high[ranges]
+    decimals = decimals_of(table.decimals, shown, *ends) if unit is None else unit.decimals
     reach = form.reach(problem) if isinstance(form, Printed) else _without_noise(stated_reach(form, view))
     within = np.where(around | ((status == PUBLISHED) & (low < high)), reach[rows], 0.0)
     return Publication(
@@ -290,7 +293,8 @@ def _statuses(view: View, rounded: Bools) -> NDArray[np.str_]:
 
 def _rounded(numbers: Floats, decimals: int) -> Floats:
     """Without the noise of sums in floating point, in which parts that are hidden could leave a trace."""
-    return np.asarray(np.round(numbers, decimals) + 0.0)
+    near = amounts(nearest_units(numbers, decimals), decimals)
+    return np.asarray(np.where(np.isfinite(numbers), near, numbers) + 0.0)
 
 
 def _without_noise(reach: Floats) -> Floats:

@@ -37,9 +37,26 @@ def class_problem(kind: str, m: int, n: int, number: int, unit_weights: bool = F
     return class_two(m, n, seed, unit_weights, grand_total=kind == "II+")
 
 
-def class_one(rows: int, columns: int, seed: int, unit_weights: bool = False) -> Problem:
-    """Class I: values 0..499, internal cells of 1 to 4 sensitive, levels u = a, l = a - 1."""
-    inner = np.random.default_rng(seed).integers(0, 500, size=(rows, columns))
+def class_one(
+    rows: int,
+    columns: int,
+    seed: int,
+    unit_weights: bool = False,
+    *,
+    largest: int = 499,
+    share: float | None = None,
+) -> Problem:
+    """Class I: values 0..499, internal cells of 1 to 4 sensitive, levels u = a, l = a - 1.
+
+    Other readings of the paper: another `largest` value; or cells sensitive with probability `share`, their values 1 to
+    4, the others 0 or 5..`largest`, all equally likely.
+    """
+    rng = np.random.default_rng(seed)
+    inner = rng.integers(0, largest + 1, size=(rows, columns))
+    if share is not None:
+        others = rng.choice(np.array([0, *range(5, largest + 1)]), size=inner.shape)
+        chosen = rng.random(inner.shape) < share
+        inner = np.where(chosen, rng.integers(1, 5, size=inner.shape), others)
     return _small_sensitive(two_way(inner), unit_weights)
 
 

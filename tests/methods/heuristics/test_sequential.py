@@ -10,12 +10,14 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.analysis.lower_bounds import relaxation_p
-from tablecloak.auditing import exposure
-from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable
+from tablecloak.auditing import audit, exposure
+from tablecloak.errors import InfeasibleProblem, InputError, NotApplicable, UnsafePublication
 from tablecloak.methods import Method
 from tablecloak.methods.heuristics import FIRST_KEPT, OneByOneParams, Own, one_by_one
+from tablecloak.methods.heuristics.sequential import NOT_REPAIRED, UNFINISHED
 from tablecloak.model import Status
 from tablecloak.protection import protect
+from tablecloak.publication import publish
 from tablecloak.testing import assert_protected, random_problem
 
 
@@ -70,7 +72,7 @@ def test_cells_come_in_the_order_that_was_asked_for():
     assert (np.diff(np.maximum(problem.levels.lower, problem.levels.upper)[asked(order="level")]) <= 0).all()
     for order in ("level", "value", "small", "given", "random"):
         assert sorted(asked(order=order)) == sorted(sensitive)
-    for name in ("E", "K1", "K3", "K5"):
+    for name in ("E", "D", "K1", "K3", "K5"):
         assert set(asked(levels=name)) == set(exposure(problem).algorithms[name])
 
 
@@ -168,3 +170,37 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     assert len(audited) == 1, "the one before the first attempt"
     assert "own open cells" not in stopped.report.counters
     assert_protected(problem, stopped.pattern)
+
+
+@pytest.mark.parametrize("build", [nothing, everything])
+@pytest.mark.parametrize("kind", ["two-way", "hierarchical", "linked"])
+def test_without_repair_the_own_pattern_comes_back_with_what_it_leaves_open(kind, build):
+    """It is judged like any other: unsafe is unsafe, and nothing is published from it by mistake."""
+    problem = random_problem(kind, np.random.default_rng(3))
+    result = protect(problem, method_of(build), params={"repair": False})
+    found = audit(problem, result.pattern)
+    assert result.audit.open_cells.tolist() == found.open_cells.tolist()
+    assert result.audit.safe == found.safe
+    assert NOT_REPAIRED in result.report.notes
+    assert result.report.counters["own cells"] == int(result.pattern.hidden.sum())
+    if build is nothing:
+        assert (result.pattern.hidden == problem.must_hide).all()
+        assert not result.audit.safe
+        assert "NOT SAFE" in result.summary(problem)
+        with pytest.raises(UnsafePublication):
+            publish(problem, result)
+    else:
+        assert result.audit.safe
+
+
+def test_without_repair_a_limit_is_a_status_and_a_note():
+    problem = random_problem("three-way", np.random.default_rng(3))
+
+    def slow(requests):
+        while not requests.deadline.passed():
+            pass
+        return nothing(requests)
+
+    result = protect(problem, method_of(slow), params={"repair": False, "seconds": 0.05})
+    assert result.status is Status.TIME_LIMIT
+    assert {NOT_REPAIRED, UNFINISHED} <= set(result.report.notes)

@@ -1,7 +1,8 @@
 """The cell suppression problem as a covering program over candidate cells: what is decided, at what price, for what.
 
-Requirements that the cells hidden anyway meet are dropped, for hiding more never narrows an interval. Cells that are
-hidden together or not at all are one variable (`cuts.aggregation`).
+Requirements that the cells hidden anyway meet are dropped, for hiding more never narrows an interval; so are those that
+follow from others in every pattern (`auditing.implied`). Cells that are hidden together or not at all are one variable
+(`cuts.aggregation`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import DeviationBounds, is_network
-from tablecloak.auditing import audit
+from tablecloak.auditing import audit, exposure, implied_requirements
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
 from tablecloak.methods.cuts import Aggregation, weight_unit
 from tablecloak.model import Problem, Requirement, Suppression, conditional_requirements, unmet_requirements
@@ -37,7 +38,11 @@ class SuppressionModel:
     unit: float
     """A number of which all prices are multiples; 0 if there is none."""
     requirements: Sequence[Requirement]
-    """By decreasing level; conditional ones included."""
+    """By decreasing level; conditional ones included, those that follow from others left out."""
+    first_active: Sequence[Requirement]
+    """The requirements that fractional points are separated for to begin with: all of them, or those of K5."""
+    implied: int
+    """Number of requirements that were left out because they follow from others."""
     deviation_bounds: DeviationBounds
     is_network: bool
     has_tied_weights: bool
@@ -57,6 +62,7 @@ class SuppressionModel:
         chosen = prices[representatives]
         unit = weight_unit(chosen)
         tied = network and problem.is_monotone and _are_tied(chosen, unit, settings)
+        requirements, implied = _requirements(problem, allowed, progress, settings)
         return cls(
             problem=problem,
             allowed=allowed,
@@ -65,7 +71,9 @@ class SuppressionModel:
             representatives=representatives,
             prices=prices,
             unit=unit,
-            requirements=_requirements(problem, free, progress),
+            requirements=requirements,
+            first_active=_first_active(problem, requirements, settings),
+            implied=implied,
             deviation_bounds=DeviationBounds(problem),
             is_network=network,
             has_tied_weights=tied,
@@ -117,8 +125,27 @@ def _are_tied(prices: Floats, unit: float, settings: ExactSettings) -> bool:
     )
 
 
-def _requirements(problem: Problem, free: Bools, progress: Progress) -> list[Requirement]:
-    """The requirements that the cells hidden anyway do not meet, and conditional ones, by decreasing level."""
+def _requirements(
+    problem: Problem, allowed: Bools, progress: Progress, settings: ExactSettings
+) -> tuple[list[Requirement], int]:
+    """The requirements that the cells hidden anyway do not meet, and conditional ones, by decreasing level.
+
+    Without those that follow from others, whose number is the second result.
+    """
     found = audit(problem, Suppression.copy_of(problem.must_hide), progress=progress)
-    requirements = [*unmet_requirements(problem, found), *conditional_requirements(problem, free)]
-    return sorted(requirements, key=lambda each: (-each.level, each.attacker, each.cell, each.side.value))
+    unmet = unmet_requirements(problem, found)
+    implied = implied_requirements(problem, unmet, allowed) if settings.drop_implied else {}
+    requirements = [one for one in unmet if one not in implied]
+    requirements += conditional_requirements(problem, allowed & ~problem.must_hide)
+    order = sorted(requirements, key=lambda each: (-each.level, each.attacker, each.cell, each.side.value))
+    return order, len(implied)
+
+
+def _first_active(
+    problem: Problem, requirements: list[Requirement], settings: ExactSettings
+) -> list[Requirement]:
+    """All requirements, or those of the outsider that the algorithm K5 of Serpell et al. (2013) keeps."""
+    if settings.first_active == "all":
+        return requirements
+    kept = set(exposure(problem).algorithms[settings.first_active].tolist())
+    return [one for one in requirements if one.attacker == 0 and one.cell in kept]

@@ -34,6 +34,10 @@ class SolveStatistics:
     """Cuts that were dropped because a safe pattern violates them: 0, or a numerical error."""
     numerical_failures: int = 0
     """Relaxations that could not be solved."""
+    implied_levels: int = 0
+    """Requirements that were left out because they follow from others."""
+    active_levels: int = 0
+    """Requirements that fractional points were separated for."""
 
     def counters(self, levels: int, cuts: Mapping[str, int]) -> Mapping[str, float]:
         """All of them by name, with the number of requirements and of the cuts of each kind."""

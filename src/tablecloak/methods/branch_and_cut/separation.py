@@ -91,7 +91,7 @@ class ShiftedCapacity(PointSeparator):
             self.shifts = self.scope.shifts
         while True:
             shifted = self._shifted(x, self.shifts[0])
-            cuts = own.capacity.separate(shifted, own.model.requirements, most=limit, deadline=own.deadline)
+            cuts = own.capacity_cuts(shifted, limit)
             if cuts or not self.next_shift() or own.deadline.passed():
                 return own.safe_patterns.valid(cuts)
 
@@ -220,7 +220,25 @@ class Separation:
             CoverSeparator(capacity, model.requirements) if isinstance(capacity, NetworkSeparator) else None
         )
         """Engines of capacity cuts, of bridgeless inequalities and, on networks, of covers."""
+        self.active = list(model.first_active)
+        first = set(self.active)
+        self.waiting = [requirement for requirement in model.requirements if requirement not in first]
+        """Requirements that fractional points are separated for, and those that none has violated so far. Integral
+        points are always separated for all."""
         self._integral = Integral(self, incumbent, settings.recent_violations)
+
+    def capacity_cuts(self, x: Floats, limit: int) -> list[Cut]:
+        """Violated capacity cuts of active requirements; where there are none, of the others, which are active then."""
+        cuts = self.capacity.separate(x, self.active, most=limit, deadline=self.deadline)
+        if cuts or not self.waiting:
+            return cuts
+        still = []
+        for requirement in self.waiting:
+            found = self.capacity.separate(x, [requirement], most=1, deadline=self.deadline)
+            (self.active if found else still).append(requirement)
+            cuts += found
+        self.waiting = still
+        return cuts
 
     def at_root(self, shifts: Sequence[Shift], cover_kinds: int | None) -> SeparatorLists:
         """The separators of the root, over all variables."""

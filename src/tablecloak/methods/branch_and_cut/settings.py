@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tablecloak.methods.cuts import (
     BridgelessSettings,
@@ -235,9 +235,15 @@ class SmallSettings:
     """Larger tables are solved with sparse cuts, priced columns and a solver's tree. Untested default."""
     max_work: int = 60_000
     """Maximum number of cells times directions of requirements. Untested default."""
+    max_general_cells: int = 400
+    """The same on non-network tables. Untested default."""
+    max_general_work: int = 20_000
+    """The same on non-network tables. Untested default."""
     shifts: Sequence[float] = (0.1, 0.01)
     """Extents to which published cells are hidden at the separation points of the root, before the point itself.
     Untested default."""
+    general_shifts: Sequence[float] = ()
+    """The same on non-network tables, where larger supports take much longer. Untested default."""
     covers: Sequence[tuple[float, float]] = ((0.7, 0.4), (0.5, 0.2))
     """Kinds of covers at the root: cells hidden to more than this, and the first estimate of the rest in levels.
     Untested default."""
@@ -297,6 +303,12 @@ class ExactSettings:
     """Skip the initial construction if a start is given and a network has more candidate cells. Untested default."""
     covers: bool = True
     """Whether covers are separated by minimum cuts of their own (networks). Supported by benchmark part study."""
+    drop_implied: bool = True
+    """Whether requirements that follow from others in every pattern are left out (`auditing.implied`). Supported by
+    benchmark part implied."""
+    first_active: Literal["all", "K5"] = "all"
+    """Requirements that fractional points are separated for to begin with: all, or those of the set K5 of `exposure`,
+    the others as points without violated ones violate them. Benchmark part implied."""
     aggregate: bool = True
     """Whether cells tied by two-cell equations are one variable. Supported by benchmark part study."""
     tied_share: float = 0.5

@@ -46,7 +46,7 @@ from tablecloak.methods.branch_and_cut.root import RootLoop
 from tablecloak.methods.branch_and_cut.search import SearchContext, SolveStatistics
 from tablecloak.methods.branch_and_cut.separation import SEPARATORS, PointSeparator, Separation
 from tablecloak.methods.branch_and_cut.settings import ExactSettings
-from tablecloak.methods.branch_and_cut.small import SmallTree, is_small_network
+from tablecloak.methods.branch_and_cut.small import SmallTree, is_small
 from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
@@ -116,7 +116,9 @@ class BranchAndCut:
         self.model = SuppressionModel.of(problem, hide_everything(problem, progress), progress, settings)
         self.incumbent = Incumbent(self.model, self.limits.deadline, settings.safe_patterns)
         self.gap = Gap(self.incumbent, self.model.unit, params.gap)
-        self.statistics = SolveStatistics()
+        self.statistics = SolveStatistics(implied_levels=self.model.implied)
+        self.active: Sequence[Requirement] = ()
+        """The requirements that fractional points were separated for."""
         self.pool: Sequence[Cut] = ()
         """The cuts of the general recipe."""
         self.dense_cuts = 0
@@ -160,7 +162,7 @@ class BranchAndCut:
         """Whether dense rows and a tree of their own are tried first."""
         params = self.params
         chosen = params.engine != "auto" or params.nodes is not None or self.plugins != Plugins()
-        return not chosen and self.start.best is None and is_small_network(self.model, self.settings.small)
+        return not chosen and self.start.best is None and is_small(self.model, self.settings.small)
 
     def solve_small(self) -> bool:
         """Solve with dense rows; False if that leaves a gap."""
@@ -204,6 +206,7 @@ class BranchAndCut:
             self.settings,
             self.plugins.separators,
         )
+        self.active = separation.active
         ties = np.random.default_rng(0) if model.has_tied_weights else None
         columns = separation.bridgeless.cheapest(self.settings.root.first_columns, ties)
         pattern = self.incumbent.pattern
@@ -320,6 +323,7 @@ class BranchAndCut:
                 "the time was up before any pattern within the bound on touched cells was found"
             )
         self.statistics.cuts_against_safe_patterns = self.incumbent.safe_patterns.excluded
+        self.statistics.active_levels = len(self.active)
         early, cuts = status is not Status.OPTIMAL, Counter(cut.kind for cut in self.pool)
         if self.dense_cuts:
             cuts["dense"] = self.dense_cuts

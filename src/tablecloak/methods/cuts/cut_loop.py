@@ -218,15 +218,23 @@ class CutProgram:
             stalled = 0 if rising or priced else stalled + 1
             before = relaxation.value
 
-    def solve_integer(self) -> Floats | None:
-        """After `solve_relaxation`, the optimal binary point; None when the time is up."""
+    def solve_integer(self, incumbent: float = math.inf) -> Floats | None:
+        """After `solve_relaxation`, the optimal binary point.
+
+        None when the time is up, or when no point costs less than an incumbent: then the bound is its cost.
+        """
         if not self.free.any():
             return np.zeros(self.free.size)
         limits = GapLimits(self.relaxation.bound, self.unit, self.settings.gap_limits)
+        most = incumbent - self.unit
         while True:
-            x, done = self._solve_below(limits.next(self.relaxation.bound))
+            limit = min(limits.next(self.relaxation.bound), most)
+            x, done = self._solve_below(limit)
             if done:
                 return x
+            if limit == most:
+                self.bound = max(self.bound, incumbent)
+                return None
 
     def _solve_below(self, limit: float) -> tuple[Floats | None, bool]:
         """The optimum if it is below a limit. Then whether this is the end: optimal, or out of time."""

@@ -20,6 +20,7 @@ from tablecloak.methods.heuristics.deviation import (
     positive_weights,
 )
 from tablecloak.methods.heuristics.elimination import Elimination
+from tablecloak.methods.heuristics.gaussian import GaussianEquations
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import (
     FIRST_KEPT,
@@ -28,7 +29,7 @@ from tablecloak.methods.heuristics.initial_pattern import (
     SuppressionRun,
     first_pattern,
 )
-from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, ProgramSteps, Steps, Terrain
+from tablecloak.methods.heuristics.min_cost_deviation import FlowSteps, Programs, ProgramSteps, Steps, Terrain
 from tablecloak.methods.heuristics.repair import RoundSettings, lengthened, missing_deviations, repair
 from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
 from tablecloak.methods.heuristics.sequential import (
@@ -39,6 +40,7 @@ from tablecloak.methods.heuristics.sequential import (
     SequentialSettings,
     one_by_one,
 )
+from tablecloak.methods.heuristics.strata import StrataSearch
 from tablecloak.methods.heuristics.witnesses import (
     FlowWitnesses,
     NullSpaceWitnesses,

@@ -31,6 +31,8 @@ from tablecloak.solvers import (
     SimplexOptions,
 )
 
+BY_DUAL_SIMPLEX = SimplexOptions(strategy=DUAL, presolve=True)
+
 
 @dataclass(frozen=True)
 class DeviationSettings:
@@ -330,18 +332,22 @@ class DeviationFinder:
 class CheapestDeviationProgram:
     """The linear program over some cells, in units of the level: d+ and d- of each, twice for a sliding level.
 
-    `sliding`: the place of the cell with a sliding level; other levels are required by bounds alone.
+    `sliding`: the place of the cell with a sliding level; other levels are required by bounds alone. `options`: how it
+    is solved, by default by the dual simplex method.
     """
 
     def __init__(
-        self, matrix: Any, sliding: int | None = None, highs: HighsSettings = HighsSettings()
+        self,
+        matrix: Any,
+        sliding: int | None = None,
+        highs: HighsSettings = HighsSettings(),
+        options: SimplexOptions = BY_DUAL_SIMPLEX,
     ) -> None:
         self.count, self.copies = int(matrix.shape[1]), 1 if sliding is None else 2
         half = hstack([matrix, -matrix], format="csc")
         both = half if sliding is None else block_diag([half, half], format="csc")
         zero = np.zeros(2 * self.copies * self.count)
         self._all = np.arange(zero.size)
-        options = SimplexOptions(strategy=DUAL, presolve=True)
         self._session = LinearProgram(csc_array(both), zero, zero, options=options, settings=highs)
         if sliding is not None:
             places = sliding + self.count * np.arange(4)

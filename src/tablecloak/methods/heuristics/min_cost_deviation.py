@@ -10,16 +10,23 @@ Reference: Castro (2002), sections 3.3 and 5; Kelly, Golden & Assad (1992).
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, Protocol
 
 import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints, places_of
 from tablecloak.attacker import CellNetwork, DeviationBounds, tolerances, without_empty_rows, working_columns
 from tablecloak.methods.heuristics.deviation import CheapestDeviationProgram, floored_weights
+from tablecloak.methods.heuristics.network_start import NetworkStartProgram
 from tablecloak.methods.heuristics.sequential import Requests
-from tablecloak.solvers import HighsSettings
+from tablecloak.solvers import HighsSettings, SimplexOptions
 from tablecloak.solvers.graphs import MinCostNetwork
+
+Programs = Literal["dual", "network", "interior", "central"]
+"""How linear programs are solved: dual simplex, from an optimum of a network part, or interior point, with a vertex at
+its end or without."""
 
 
 class Terrain:
@@ -124,10 +131,23 @@ class FlowSteps:
 class ProgramSteps:
     """Linear programs over all cells at once: the flows with side constraints of non-network tables."""
 
-    def __init__(self, terrain: Terrain, requests: Requests, highs: HighsSettings = HighsSettings()) -> None:
+    def __init__(
+        self,
+        terrain: Terrain,
+        requests: Requests,
+        programs: Programs = "dual",
+        highs: HighsSettings = HighsSettings(),
+    ) -> None:
         self.terrain, self.deadline = terrain, requests.deadline
         matrix = without_empty_rows(working_columns(requests.problem.table)[:, terrain.cells])
-        self.program = CheapestDeviationProgram(matrix, highs=highs)
+        program = partial(CheapestDeviationProgram, matrix, highs=highs)
+        make: dict[str, Callable[[], CheapestDeviationProgram | NetworkStartProgram]] = {
+            "dual": program,
+            "network": lambda: NetworkStartProgram(matrix),
+            "interior": lambda: program(options=SimplexOptions(interior=True)),
+            "central": lambda: program(options=SimplexOptions(interior=True, crossover=False)),
+        }
+        self.program = make[programs]()
         self.counters: dict[str, float] = {"linear programs": 0}
 
     def cheapest(self, p: int, upward: bool, need: float, up: Floats, down: Floats) -> Floats | None:

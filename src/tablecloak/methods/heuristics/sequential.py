@@ -11,6 +11,9 @@ A run that is stopped before step 3 is complete ends with a quick pattern that i
 time limit the paper's algorithm has a share of it; if it is cut short, the quick pattern takes the place of the repair:
 both together are safe, and the elimination has the rest of the time.
 
+With `repair=False` there are steps 1, 2 and 5 only: the pattern of the paper, safe or not. `protect` returns it with the
+audit that names what it leaves open, as for the methods that cannot always protect every cell.
+
 References: the papers of the methods; Castro (2002), Figure 3, for the common frame.
 """
 
@@ -71,12 +74,14 @@ class OneByOneParams:
     """Time limit in seconds; then the best pattern so far is returned."""
     order: Literal["level", "value", "small", "given", "random"] = "level"
     """Whose turn is first: the largest level, the largest value, the smallest value, as in the table, or chance."""
-    levels: Literal["all", "E", "K1", "K3", "K5"] = "all"
+    levels: Literal["all", "E", "D", "K1", "K3", "K5"] = "all"
     """Whose levels the paper's algorithm protects: all sensitive cells, or what a set of `exposure` keeps."""
     initial: Literal["none", "bound"] = "none"
     """Cells hidden to begin with: none, or those that the linear program of a lower bound hides whole."""
     clean_up: bool = True
     """Try to publish complementary cells again at the end."""
+    repair: bool = True
+    """False: the paper's pattern as it is, without repair and clean-up; the audit names what it leaves open."""
     starts: int = 1
     """Number of attempts, all but the first in random orders; the cheapest pattern is kept."""
 
@@ -132,12 +137,16 @@ class Builder(Protocol):
 
 
 class SafeAttempt(NamedTuple):
-    """A safe pattern, its cost, and what is counted and noted about it."""
+    """A safe pattern (without repair the paper's), its cost, and what is counted and noted about it."""
 
     hidden: Bools
     cost: float
     counters: dict[str, float]
     notes: tuple[str, ...]
+
+
+NOT_REPAIRED = "the method's own pattern, not repaired: it is safe only where the audit says so"
+UNFINISHED = "the method was stopped before its own pattern was complete"
 
 
 def one_by_one(
@@ -165,7 +174,7 @@ def one_by_one(
                 break
     status = run.status(Status.FEASIBLE, complete=best is not None and not frame.cut_short)
     described = f"{engine} on {structure_of(problem.table).description}"
-    if best is None or (frame.cut_short and run.has_cheaper_first(best.cost)):
+    if best is None or (params.repair and frame.cut_short and run.has_cheaper_first(best.cost)):
         hidden, note = run.fallback
         return Proposal(Suppression.copy_of(hidden), status, described, bound=frame.bound, notes=(note,))
     return Proposal(
@@ -175,6 +184,7 @@ def one_by_one(
         bound=None if frame.bound is None else min(frame.bound, best.cost),
         counters=best.counters,
         notes=best.notes,
+        may_leave_open=not params.repair,
     )
 
 
@@ -198,7 +208,7 @@ class _Frame:
 
     def prepare(self) -> None:
         """What comes before the first attempt and can be interrupted."""
-        self.run.prepare(first=self.settings.quick_first)
+        self.run.prepare(first=self.settings.quick_first and self.params.repair)
         if self.params.initial == "bound":
             self._hide_by_bound()
         self.cells = self._cells()
@@ -242,23 +252,22 @@ class _Frame:
     def attempt(self, build: Builder, *, shuffled: bool) -> SafeAttempt | None:
         """The paper's pattern, safe against all attackers and without redundant suppressions. None: not in time."""
         problem, run, cells = self.problem, self.run, self._ordered(shuffled)
-        levels, within = problem.required(0, cells), self.deadline.share(self.settings.build_share)
+        levels, within = problem.required(0, cells), self.deadline
+        if self.params.repair:
+            within = within.share(self.settings.build_share)
         requests = Requests(
             problem, run.allowed, self.hidden, cells, *levels, within, self.progress, self.rng
         )
         own = build(requests)
         self.cut_short = self.cut_short or within.passed()
+        if not self.params.repair:
+            return self._original(own)
         if self.deadline.passed():
             return None
         if within.passed() and self.run.first is not None:
             return self._united(own)
         found = audit(problem, Suppression.copy_of(own.hidden), progress=self.progress)
-        counters = {
-            **own.counters,
-            "own cells": int(own.hidden.sum()),
-            "own cost": self.run.cost(own.hidden),
-            "own open cells": int(found.open_cells.size),
-        }
+        counters = {**self._own_counters(own), "own open cells": int(found.open_cells.size)}
         repaired = self._repaired(own.hidden, unmet_requirements(problem, found))
         if repaired is None:
             return None
@@ -270,6 +279,16 @@ class _Frame:
         hidden = repaired.hidden.copy()
         self.progress("attempt", 1, 1, self.run.cost(hidden), self.bound)
         return SafeAttempt(hidden, self.run.cost(hidden), counters, own.notes)
+
+    def _own_counters(self, own: Own) -> dict[str, float]:
+        """The builder's counters, and the size of its pattern."""
+        cells, cost = int(own.hidden.sum()), self.run.cost(own.hidden)
+        return {**own.counters, "own cells": cells, "own cost": cost}
+
+    def _original(self, own: Own) -> SafeAttempt:
+        """The builder's pattern as it is. What it leaves open the audit of the result names."""
+        notes = (*own.notes, NOT_REPAIRED, *((UNFINISHED,) if self.cut_short else ()))
+        return SafeAttempt(own.hidden, self.run.cost(own.hidden), self._own_counters(own), notes)
 
     def _united(self, own: Own) -> SafeAttempt:
         """The pattern of a builder that was cut short, together with the initial one: safe without an audit.

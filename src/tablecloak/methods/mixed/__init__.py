@@ -1,5 +1,6 @@
 """Parts of mixed-joint: the plan of ways, all of them as one formulation, and its cheapest publication."""
 
+from tablecloak.methods.mixed.choices import WAYS, rule_faults
 from tablecloak.methods.mixed.formulation import joint_formulation
 from tablecloak.methods.mixed.initial_solution import (
     AdditiveNumbers,
@@ -23,6 +24,7 @@ from tablecloak.methods.mixed.solution import (
 
 __all__ = [
     "UNDECIDED",
+    "WAYS",
     "AdditiveNumbers",
     "MixedModel",
     "MixedParams",
@@ -40,6 +42,7 @@ __all__ = [
     "of_true_cells",
     "plan_of",
     "proposal_of",
+    "rule_faults",
     "skewed_plan",
     "stated_wider",
 ]

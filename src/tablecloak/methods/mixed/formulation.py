@@ -74,7 +74,7 @@ class JointFormulation:
     plan: Plan
     formulation: Formulation
     free: Formulation
-    """The formulation without a bound on touched cells."""
+    """The formulation without bounds on touched cells."""
     value: Affine
     """What cells with numbers show."""
     reach: Floats
@@ -130,7 +130,7 @@ class JointFormulation:
         if self.ranges is None:
             return moved
         low, high = self.ranges.with_senses(moved > 0).ends()
-        still = ~plan.perturbed | ((self.formulation.touched.at(x) < 0.5) & (not self.problem.is_monotone))
+        still = ~plan.perturbed | ((self.formulation.touched.at(x) < 0.5) & plan.counted)
         low, high = np.where(plan.perturbed, low, moved), np.where(plan.perturbed, high, moved)
         low, high = np.where(still & plan.perturbed, 0.0, low), np.where(still & plan.perturbed, 0.0, high)
         sums = plan.summing()
@@ -170,9 +170,7 @@ def joint_formulation(plan: Plan, steps: int) -> JointFormulation:
         add(plan.interval, _interval_formulation(plan), None)
     if plan.rounded.any():
         base = np.where(plan.rounded, plan.base, 0.0)
-        shown = rounding_formulation(
-            problem, plan.rounded, base, steps, problem.applied_prices, not problem.is_monotone
-        )
+        shown = rounding_formulation(problem, plan.rounded, base, steps, problem.applied_prices, plan.counted)
         reach = shown.reach
         add(plan.rounded, shown.formulation, shown.value)
     if plan.perturbed.any():
@@ -184,6 +182,8 @@ def joint_formulation(plan: Plan, steps: int) -> JointFormulation:
         formulation = replace(formulation, switches=None)
     free = formulation.with_constraints(_adding_up(plan, value))
     formulation = free.at_most_touched(problem.most_touched)
+    for _, cells, most in plan.bounded():
+        formulation = formulation.at_most_touched(most, cells)
     return JointFormulation(plan, formulation, free, value, reach, steps, np.concatenate(vague), ranges)
 
 
@@ -224,7 +224,7 @@ def _within(problem: Problem) -> Problem:
 def _interval_formulation(plan: Plan) -> Formulation:
     problem, none = plan.problem, np.zeros(plan.exact.size, dtype=bool)
     prices = problem.applied_prices
-    if problem.is_monotone and prices.touch is None:
+    if not plan.counted and prices.touch is None:
         return interval_formulation(problem, plan.interval, none, prices)
     prices = Prices(prices.up, prices.down, np.where(problem.must_hide, 0.0, prices.touched))
     return combined_formulation(problem, plan.interval, none, prices, sufficient_deviation(problem))
@@ -236,7 +236,7 @@ def _perturbed(plan: Plan) -> tuple[Ranges, ShownFormulation]:
     marks = frozen(np.where(plan.perturbed, problem.marks, Mark.FORCED).astype(problem.marks.dtype))
     alone = replace(problem, marks=marks, most_touched=None)
     ranges = ranges_of("mixed-joint", alone, plan.rule)
-    shown = formulate(alone, ranges, not problem.is_monotone, additive=False)
+    shown = formulate(alone, ranges, plan.counted, additive=False)
     formulation = replace(shown.formulation, cost=shown.formulation.cost * price_unit(alone))
     return ranges, replace(shown, formulation=formulation)
 

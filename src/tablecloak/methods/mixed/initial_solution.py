@@ -28,7 +28,6 @@ from tablecloak.methods.rounding import (
     reach_of_hiding,
     takes_long,
 )
-from tablecloak.model import Problem
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import watched
 
@@ -81,7 +80,7 @@ def annealed_numbers(
     values, conditional levels, a bound on touched cells or prices of touching.
     """
     problem, bases = plan.problem, plan.base[plan.rounded]
-    kept = plan.perturbed.any() or (plan.exact & ~problem.forced).any() or counts_touched(problem)
+    kept = plan.perturbed.any() or (plan.exact & ~problem.forced).any() or counts_touched(plan)
     found = None if kept else anneal(problem, bases, rng, progress, deadline, settings)
     if found is None:
         return None
@@ -125,9 +124,9 @@ def skewed_plan(plan: Plan, blurred: Bools, asymmetry: float, share: int) -> Pla
     return replace(plan, problem=larger)
 
 
-def counts_touched(problem: Problem) -> bool:
+def counts_touched(plan: Plan) -> bool:
     """Whether it matters which cells are touched, so that numbers have further columns."""
-    return not problem.is_monotone or problem.applied_prices.touch is not None
+    return plan.counted or plan.problem.applied_prices.touch is not None
 
 
 def stated_wider(numbers: AdditiveNumbers) -> AdditiveNumbers:
@@ -136,7 +135,7 @@ def stated_wider(numbers: AdditiveNumbers) -> AdditiveNumbers:
     Numbers beside perturbed cells stay as they are: see `mixed_joint`.
     """
     joint, plan = numbers.joint, numbers.joint.plan
-    if not plan.rounded.any() or plan.perturbed.any() or counts_touched(plan.problem):
+    if not plan.rounded.any() or plan.perturbed.any() or counts_touched(plan):
         return numbers
     wider = joint_formulation(plan, max(joint.steps, reach_of_hiding(plan.problem, plan.base[plan.rounded])))
     shown = np.where(plan.rounded, joint.value.at(numbers.x), plan.problem.table.values)

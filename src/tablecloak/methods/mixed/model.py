@@ -186,5 +186,7 @@ class MixedModel:
 
     def passes(self, pattern: Mixed) -> bool:
         """Whether the audit finds no fault except open cells that may be so."""
+        if not self.joint.plan.keeps_bounds(pattern):
+            return False
         verdict = audit_within(self.joint.problem, pattern, self.deadline, self.progress)
         return verdict is not None and accepted_with(self.joint.plan, verdict, self.left_open)

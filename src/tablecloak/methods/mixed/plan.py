@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,12 +15,14 @@ from tablecloak.auditing import audit
 from tablecloak.errors import InfeasibleProblem, InputError, counted, listed, near
 from tablecloak.methods.adjustment import ReachRule
 from tablecloak.methods.feasibility import Obstacles, forced_in_the_way, not_explained
+from tablecloak.methods.mixed.choices import WAYS, chosen_ways
 from tablecloak.methods.rounding import are_multiples_of_unit, indivisible_cells
 from tablecloak.model import (
     Audit,
     Intervals,
     Mark,
     Mixed,
+    Pattern,
     Problem,
     Suppression,
     Table,
@@ -30,7 +32,8 @@ from tablecloak.model import (
 from tablecloak.progress import Progress
 from tablecloak.solvers import STATED_NOISE
 
-WAYS = ("exact", "suppress", "interval", "round", "perturb")
+BOUNDS = ("most_suppressed", "most_intervals", "most_rounded", "most_perturbed")
+"""Parameters that bound the touched cells of one way, in the order of `WAYS` after exact."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class MixedParams:
     """The way of cells that are totals in some dimension."""
     ways: Sequence[str] | None = None
     """A way for every cell, in the order of the table (or a text with commas); instead of the other two."""
+    choose: Sequence[Mapping[str, Any]] | None = None
+    """Rules with a `way` (and a `base`) for cells of some codes, depth, marks or mask; the last that fits counts."""
     base: float = 5.0
     """Rounded cells become multiples of it."""
     bases: Sequence[float] | None = None
@@ -55,6 +60,14 @@ class MixedParams:
     """The stated reach of a perturbed cell is at least this share of what is shown (below 1)."""
     least: float = 0.0
     """It is at least this much."""
+    most_suppressed: int | None = None
+    """Maximum number of cells that are suppressed, those that must be included; None: no bound."""
+    most_intervals: int | None = None
+    """Maximum number of cells that are published as intervals and not as their exact values."""
+    most_rounded: int | None = None
+    """Maximum number of rounded cells that show another number than the true one."""
+    most_perturbed: int | None = None
+    """Maximum number of perturbed cells that show another number than the true one."""
     published_low: Sequence[float] | None = None
     """Lower ends of what was published before, for each cell (NaN: nothing was); equal ends: the exact value was."""
     published_high: Sequence[float] | None = None
@@ -86,6 +99,8 @@ class Plan:
     high: Floats
     base: Floats
     rule: ReachRule
+    most: Mapping[str, int] = field(default_factory=dict)
+    """Maximum numbers of touched cells by the name of their parameter (`BOUNDS`), where there are any."""
 
     @classmethod
     def of(
@@ -120,6 +135,22 @@ class Plan:
         """Cells about which nothing is decided any more."""
         return self.exact | self.published
 
+    @property
+    def counted(self) -> bool:
+        """Whether it matters which cells are touched."""
+        return not self.problem.is_monotone or bool(self.most)
+
+    def bounded(self) -> Iterator[tuple[str, Bools, int]]:
+        """The bounds on touched cells of single ways: the name of each, its cells, and their maximum number."""
+        suppressed = (self.hidden & ~self.problem.table.is_virtual) | self.suppress
+        cells = dict(zip(BOUNDS, (suppressed, self.interval, self.rounded, self.perturbed), strict=True))
+        yield from ((name, cells[name], most) for name, most in self.most.items())
+
+    def keeps_bounds(self, pattern: Pattern) -> bool:
+        """Whether a pattern touches no more cells of any way than it may."""
+        touched = pattern.touched(self.problem)
+        return all(int((touched & cells).sum()) <= most for _, cells, most in self.bounded())
+
     def summing(self) -> csr_array:
         """The equations in which every cell shows a number by its way, and not all of them are true."""
         equations = self.problem.table.equations
@@ -137,8 +168,9 @@ class Plan:
 def plan_of(method: str, problem: Problem, params: MixedParams) -> Plan:
     """The plan; one `InputError` lists everything that is wrong with the parameters."""
     faults = [fault for fault, holds in _plain_faults(params).items() if holds]
-    ways = _ways(problem.table, params, faults)
-    base = _bases(problem.table, params, ways, faults)
+    ways, base = _bases(problem, params, _ways(problem.table, params, faults), faults)
+    most = {name: getattr(params, name) for name in BOUNDS if getattr(params, name) is not None}
+    faults += [f"{name} must not be negative" for name, number in most.items() if number < 0]
     low, high = _published(problem, params, faults)
     try:
         rule = ReachRule.checked(method, params.share, params.least)
@@ -147,7 +179,19 @@ def plan_of(method: str, problem: Problem, params: MixedParams) -> Plan:
     if faults:
         advice = f"Ways are {', '.join(WAYS)}; lists have one entry a cell, in the order of the table."
         raise InputError(method, faults, advice=advice)
-    return Plan.of(problem, ways, base, rule, low, high)
+    return _checked_bounds(method, replace(Plan.of(problem, ways, base, rule, low, high), most=most))
+
+
+def _checked_bounds(method: str, plan: Plan) -> Plan:
+    """The plan, if no bound is below what must be suppressed anyway."""
+    faults = [
+        f"{name}: {counted(int((plan.hidden & cells).sum()), 'cell')} must be suppressed"
+        for name, cells, most in plan.bounded()
+        if int((plan.hidden & cells).sum()) > most
+    ]
+    if faults:
+        raise InputError(method, faults, advice="Allow more cells, or choose another way for sensitive ones.")
+    return plan
 
 
 def _plain_faults(params: MixedParams) -> dict[str, bool]:
@@ -180,23 +224,29 @@ def _ways(table: Table, params: MixedParams, faults: list[str]) -> Ints:
     return np.array([WAYS.index(word) if word in WAYS else 0 for word in words], dtype=np.int64)
 
 
-def _bases(table: Table, params: MixedParams, ways: Ints, faults: list[str]) -> Floats:
-    """A base for every cell; those of cells that are not rounded do not matter."""
-    rounded = ways == WAYS.index("round")
+def _bases(problem: Problem, params: MixedParams, ways: Ints, faults: list[str]) -> tuple[Ints, Floats]:
+    """The ways after the rules, and a base for every cell; those of cells that are not rounded are zero."""
+    table, count = problem.table, len(faults)
     if params.bases is None:
         base = np.full(len(table), float(params.base))
-        if rounded.any() and not 0 < params.base < math.inf:
-            faults.append("base must be a finite number above zero")
-            return base
     else:
         base = _numbers("bases", params.bases, len(table), faults)
-        wrong = ~(np.isfinite(base) & (base >= 0)) & rounded
-        if base.size == wrong.size and wrong.any():
-            faults.append("bases: every rounded cell needs a finite number that is not negative")
-            return base
+    general = base
+    if params.choose is not None:
+        ways, base = chosen_ways(problem, params.choose, ways, base, faults)
+    rounded = ways == WAYS.index("round")
+    if len(faults) > count:
+        return ways, base
+    if params.bases is None:
+        if (rounded & (base == general)).any() and not 0 < params.base < math.inf:
+            faults.append("base must be a finite number above zero")
+            return ways, base
+    elif (rounded & ~(np.isfinite(base) & (base >= 0))).any():
+        faults.append("bases: every rounded cell needs a finite number that is not negative")
+        return ways, base
     if not are_multiples_of_unit(np.where(rounded, base, 0.0), table):
         faults.append(f"a base must be a multiple of the data unit, {table.unit:g}")
-    return frozen(np.where(rounded, base, 0.0))
+    return ways, frozen(np.where(rounded, base, 0.0))
 
 
 def _published(problem: Problem, params: MixedParams, faults: list[str]) -> tuple[Floats, Floats]:

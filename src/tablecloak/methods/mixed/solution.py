@@ -82,7 +82,7 @@ def notes_of(plan: Plan, pattern: Mixed, exact: MixedPublication) -> list[str]:
         moved = (view.shown - table.values)[plan.perturbed] / table.unit
         if (np.abs(moved - np.rint(moved)) > UNIT_NOISE).any():
             notes.append(FRACTIONS)
-    if (plan.suppress.any() or not plan.problem.is_monotone) and not is_network(plan.problem):
+    if (plan.suppress.any() or plan.counted) and not is_network(plan.problem):
         notes.append(
             f"proven for deviations of at most {FormulationSettings().max_deviation:g} levels in hidden cells"
         )
@@ -134,7 +134,9 @@ def proposal_of(
 def refusal_of(joint: JointFormulation, cells: list[str]) -> InfeasibleProblem:
     """The refusal where nothing meets the requirements; `cells` are known to be open even where all else is vague."""
     problem = joint.problem
-    most = "" if problem.most_touched is None else f" with at most {problem.most_touched} cells touched"
+    bounds = [f"at most {problem.most_touched} cells touched"] if problem.most_touched is not None else []
+    bounds += [f"{name} = {most}" for name, most in joint.plan.most.items()]
+    most = f" with {' and '.join(bounds)}" if bounds else ""
     if joint.plan.rounded.any():
         most += f" (rounded cells within {counted(joint.steps + 1, 'base')} of the truth)"
     least = f" Among others these cells are open:\n{listed(cells)}" if cells else ""

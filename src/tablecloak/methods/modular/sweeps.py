@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -40,17 +41,16 @@ from tablecloak.progress import Deadline, Progress, silent
 class ModularOptions:
     """What may differ between subtables and runs."""
 
-    inherited_share: float = 0.1
-    """Cells that another subtable hides have this share of their value as levels, at least one data unit: large levels
-    leave less open in the whole and hide more."""
+    lower_margin: float = 0.9
+    upper_margin: float = 1.1
+    """Cells that another subtable hides must be possible from the one to the other multiple of their value, at least
+    one data unit away from it: wide margins leave less open in the whole and hide more."""
     subtable_seconds: float | None = None
     """Time limit for each subtable; None: none of its own."""
     max_weight: float | None = 20_000.0
     """Weights of a subtable are scaled to whole numbers up to this; None: as they are."""
     carry_bounds: bool = False
-    lower_margin: float = 0.99
-    upper_margin: float = 1.01
-    """Carried intervals end at these multiples of what the subtable above leaves."""
+    """Whether what a subtable leaves of the cells it hides bounds them in the subtables below."""
 
 
 @dataclass(eq=False)
@@ -58,11 +58,29 @@ class _Subtable:
     """A subtable as a problem of its own, before it inherits anything."""
 
     place: HierarchicalSubtable
-    view: Problem
-    weights: Floats
-    """With what margins cost."""
+    parent: Problem
+    max_weight: float | None
     solved: dict[bytes, _Solution] = field(default_factory=dict)
     """By what it inherited; the last one only."""
+
+    @cached_property
+    def view(self) -> Problem:
+        """Made when there is something to protect."""
+        return self.place.system.view(self.parent)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weights with what margins cost, as whole numbers if that is required."""
+        place, own = self.place, self.view.weights
+        margin: Bools = np.any(place.total, axis=1)
+        sizes = np.maximum(np.array(place.sizes, dtype=np.float64), 1.0)
+        parts = np.where(place.total, sizes, 1.0).prod(axis=1)
+        weights = own + np.where(margin, float(own[~margin].max(initial=0.0)) * parts, 0.0)
+        largest = float(weights.max(initial=0.0))
+        if self.max_weight is None or largest <= 0.0:
+            return weights
+        scale = min(self.max_weight / largest, 1.0)
+        return np.where(weights > 0, np.maximum(np.rint(weights * scale), 1.0), 0.0)
 
     @property
     def cells(self) -> Ints:
@@ -86,13 +104,16 @@ class _Inherited:
     """What a subtable takes over: cells that others hide, with their levels, and the boxes that they leave."""
 
     cells: Bools
-    level: Floats
+    lower: Floats
+    upper: Floats
     low: Floats
     high: Floats
 
     @property
     def key(self) -> bytes:
-        return b"".join(array.tobytes() for array in (self.cells, self.level, self.low, self.high))
+        return b"".join(
+            array.tobytes() for array in (self.cells, self.lower, self.upper, self.low, self.high)
+        )
 
 
 class Modular:
@@ -110,12 +131,13 @@ class Modular:
         self.problem, self.rng = problem, rng
         self.deadline, self.progress = deadline, progress
         self.options, self.settings = options, settings
-        self.subtables = [self._prepared(place) for place in Subtables(problem.table).hierarchical()]
+        places = Subtables(problem.table).hierarchical()
+        self.subtables = [_Subtable(place, problem, options.max_weight) for place in places]
         self.counts = Counter[str]({"subtables": len(self.subtables)})
-        size = len(problem.table)
+        size, self._given = len(problem.table), problem.must_hide
         self._kept = np.zeros(size, dtype=bool)
         """Margins that were hidden: sensitive from the top on."""
-        self._level = np.zeros(size)
+        self._lower, self._upper = np.zeros(size), np.zeros(size)
         self._begin()
 
     def _begin(self) -> None:
@@ -126,7 +148,7 @@ class Modular:
     @property
     def hidden(self) -> Bools:
         """The cells that the last pass hides, the sensitive ones among them."""
-        return self._hidden | self.problem.must_hide
+        return self._hidden | self._given
 
     def run(self) -> None:
         """Pass after pass from the top until no further margin is hidden, or the deadline passes."""
@@ -153,34 +175,17 @@ class Modular:
 
     # ------------------------------------------------------------------ one subtable
 
-    def _prepared(self, place: HierarchicalSubtable) -> _Subtable:
-        view = place.system.view(self.problem)
-        return _Subtable(place, view, self._weights(view, place))
-
-    def _weights(self, view: Problem, place: HierarchicalSubtable) -> Floats:
-        """Weights with what margins cost, as whole numbers if that is asked."""
-        margin: Bools = np.any(place.total, axis=1)
-        sizes = np.maximum(np.array(place.sizes, dtype=np.float64), 1.0)
-        parts = np.where(place.total, sizes, 1.0).prod(axis=1)
-        largest = float(view.weights[~margin].max(initial=0.0))
-        weights = view.weights + np.where(margin, largest * parts, 0.0)
-        most, largest = self.options.max_weight, float(weights.max(initial=0.0))
-        if most is None or largest <= 0.0:
-            return weights
-        return np.where(weights > 0, np.maximum(np.rint(weights * min(most / largest, 1.0)), 1.0), 0.0)
-
     def _inherited(self, subtable: _Subtable) -> _Inherited:
         cells, view = subtable.cells, subtable.view
         taken = self._hidden[cells] & ~view.must_hide
-        return _Inherited(
-            taken, np.where(taken, self._level[cells], 0.0), self._low[cells].copy(), self._high[cells].copy()
-        )
+        lower, upper = (np.where(taken, level[cells], 0.0) for level in (self._lower, self._upper))
+        return _Inherited(taken, lower, upper, self._low[cells].copy(), self._high[cells].copy())
 
     def _solve(self, subtable: _Subtable) -> None:
         """The pattern of a subtable, and what follows from it for the others."""
-        inherited = self._inherited(subtable)
-        if not (subtable.view.must_hide.any() or inherited.cells.any()):
+        if not (self._hidden[subtable.cells].any() or self._given[subtable.cells].any()):
             return
+        inherited = self._inherited(subtable)
         known = subtable.solved.get(inherited.key)
         if known is None:
             known = self._solved(subtable, inherited)
@@ -189,10 +194,11 @@ class Modular:
             self.counts["taken from the pass before"] += 1
         new = known.hidden & ~subtable.view.must_hide & ~inherited.cells & ~subtable.view.table.is_virtual
         cells, margin = subtable.cells[new], np.any(subtable.place.total[new], axis=1)
-        value = np.abs(self.problem.table.values[cells])
-        level = np.minimum(self.options.inherited_share * value, known.largest_level)
-        unit = self.problem.table.unit
-        self._level[cells] = np.maximum(np.ceil(level / unit), 1.0) * unit
+        value, unit = np.abs(self.problem.table.values[cells]), self.problem.table.unit
+        shares = (1.0 - self.options.lower_margin, self.options.upper_margin - 1.0)
+        for levels, share in zip((self._lower, self._upper), shares, strict=True):
+            level = np.minimum(share * value, known.largest_level)
+            levels[cells] = np.maximum(np.ceil(np.round(level / unit, 6)), 1.0) * unit
         self._hidden[cells] = True
         self._kept[cells[margin]] = True
         self.counts["margins hidden"] += int(margin.sum())
@@ -229,7 +235,7 @@ class Modular:
         return found.pattern.touched(problem)
 
     def _left(self, view: Problem, hidden: Bools) -> tuple[Floats, Floats]:
-        """The boxes that a subtable leaves of the cells it hides, widened by the margins of the options."""
+        """The boxes that a subtable leaves of the cells it hides, widened to whole data units."""
         unit = view.table.unit
         marks = np.where(hidden, Mark.SENSITIVE, view.marks).astype(view.marks.dtype)
         asked = replace(
@@ -237,10 +243,8 @@ class Modular:
         )
         found = audit(asked, Suppression.copy_of(hidden), intervals=True)
         low, high = view.outsider_low.copy(), view.outsider_high.copy()
-        below = found.low - (1.0 - self.options.lower_margin) * np.abs(found.low)
-        above = found.high + (self.options.upper_margin - 1.0) * np.abs(found.high)
-        low[found.cells] = np.maximum(low[found.cells], np.floor(below / unit) * unit)
-        high[found.cells] = np.minimum(high[found.cells], np.ceil(above / unit) * unit)
+        low[found.cells] = np.maximum(low[found.cells], np.floor(found.low / unit) * unit)
+        high[found.cells] = np.minimum(high[found.cells], np.ceil(found.high / unit) * unit)
         return low, high
 
 
@@ -249,8 +253,8 @@ def _with_inherited(subtable: _Subtable, inherited: _Inherited) -> Problem:
     view, a = subtable.view, subtable.view.table.values
     low, high = inherited.low, inherited.high
     levels = view.levels
-    lower = np.minimum(np.where(inherited.cells, inherited.level, levels.lower), a - low)
-    upper = np.minimum(np.where(inherited.cells, inherited.level, levels.upper), high - a)
+    lower = np.minimum(np.where(inherited.cells, inherited.lower, levels.lower), a - low)
+    upper = np.minimum(np.where(inherited.cells, inherited.upper, levels.upper), high - a)
     sliding = np.minimum(levels.sliding, high - low)
     marks = np.where(inherited.cells, Mark.SENSITIVE, view.marks).astype(view.marks.dtype)
     return replace(

@@ -138,12 +138,13 @@ class Formulation:
         """The formulation with further constraints."""
         return replace(self, constraints=self.constraints.stacked(constraints))
 
-    def at_most_touched(self, most: int | None) -> Formulation:
-        """The formulation with a maximum number of touched cells (None: no limit)."""
+    def at_most_touched(self, most: int | None, cells: Bools | None = None) -> Formulation:
+        """The formulation with a maximum number of touched cells among some (None: no limit, all cells)."""
         if most is None:
             return self
-        count = csr_array(self.touched.matrix.sum(axis=0).reshape(1, -1))
-        left = most - float(self.touched.constant.sum())
+        among = np.ones(self.touched.constant.size) if cells is None else cells.astype(float)
+        count = csr_array((among @ self.touched.matrix).reshape(1, -1))
+        left = most - float(among @ self.touched.constant)
         return self.with_constraints(LinearConstraints(count, np.array([-np.inf]), np.array([left])))
 
 

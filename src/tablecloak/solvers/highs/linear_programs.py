@@ -167,6 +167,10 @@ class SimplexOptions:
     """Whether the program is known to be feasible: an infeasible status is then a numerical failure."""
     tolerance: float | None = None
     """Primal and dual feasibility tolerance, if not that of HiGHS (1e-7)."""
+    interior: bool = False
+    """Whether the interior-point method solves instead of the simplex method: always from scratch."""
+    crossover: bool = True
+    """Whether it goes on to a vertex."""
 
 
 class LinearProgram(HighsProgram):
@@ -184,6 +188,8 @@ class LinearProgram(HighsProgram):
         settings: HighsSettings = DEFAULTS,
     ) -> None:
         super().__init__(1.0, settings, **WARM_SIMPLEX, simplex_strategy=int(options.strategy))
+        if options.interior:
+            set_options(self._highs, solver="ipm", run_crossover="on" if options.crossover else "off")
         if (tolerance := options.tolerance) is not None:
             set_options(
                 self._highs, primal_feasibility_tolerance=tolerance, dual_feasibility_tolerance=tolerance
@@ -273,6 +279,10 @@ class LinearProgram(HighsProgram):
         self._check(
             self._highs.addRow(low, high, len(indices), indices, np.asarray(coefficients, dtype=float))
         )
+
+    def use(self, strategy: int) -> None:
+        """Solve by another simplex method from now on: `PRIMAL` or `DUAL`."""
+        set_options(self._highs, simplex_strategy=int(strategy))
 
     def solve(self, seconds: float = math.inf) -> Solution:
         """Solve from the present basis; numerical failures are retried from scratch, then with presolve.

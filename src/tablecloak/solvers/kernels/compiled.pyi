@@ -219,6 +219,33 @@ class CoveringArrays:
     def point(self) -> Floats: ...
     def reduced(self) -> Floats: ...
 
+class CombinationArrays:
+    size: int
+    unmet: int
+    def __init__(
+        self,
+        columns: tuple[Codes, Codes, Floats],
+        equations: int,
+        variable: Ints,
+        size: int,
+        boxes: tuple[Floats, Floats],
+        flows: tuple[Ints, Codes, Codes, Bytes],
+        levels: tuple[Floats, Floats],
+        limits: tuple[int, int, float],
+    ) -> None: ...
+    def separate(
+        self,
+        x: Floats,
+        point: Floats,
+        part: float,
+        above: float,
+        least: float,
+        integral: bool,
+        stop: Stop = None,
+    ) -> tuple[Floats, Floats]: ...
+    def meets_all(self, x: Floats, stop: Stop = None) -> bool: ...
+    def without_redundant(self, x: Floats, candidates: Ints, stop: Stop = None) -> None: ...
+
 class CapacityArrays:
     size: int
     def __init__(
@@ -285,6 +312,53 @@ def publishable(
     sensitive: Ints,
     stop: Stop,
 ) -> Bytes: ...
+
+class Elimination:
+    def __init__(self, cells: int, sensitive: int) -> None: ...
+
+def elimination_of(
+    start: Codes,
+    column: Codes,
+    coefficient: Ints,
+    rows: Ints,
+    height: Floats,
+    fixed: Bytes,
+    sensitive: Ints,
+    stop: Stop,
+) -> Elimination: ...
+def publish_together(states: list[Elimination], candidates: Ints, stop: Stop) -> Bytes: ...
+def remainders(state: Elimination, cells: Ints) -> tuple[Ints, Ints, Ints]: ...
+
+# opposite_cells.pxi
+
+LARGEST_PRODUCT: int
+"""Maximum number of dimensions of a table without hierarchies in which hypercubes are looked for."""
+
+class HypercubeTargets:
+    def __init__(
+        self,
+        marks: tuple[Bytes, Bytes, Bytes],
+        room: tuple[Floats, Floats],
+        levels: tuple[Floats, Floats, Floats],
+        cost: Floats,
+        divisors: Floats,
+        margin_cost: float,
+        singletons: bool,
+    ) -> None: ...
+
+class OppositeCells:
+    def __init__(
+        self,
+        all: HypercubeTargets,
+        shape: Ints,
+        place: Codes,
+        at: Ints,
+        is_total: Bytes,
+        cells: Ints,
+        margin: Bytes,
+    ) -> None: ...
+
+def hide_hypercubes(search: OppositeCells, targets: Ints, stop: Stop) -> Ints: ...
 
 # hypercubes.pxi
 

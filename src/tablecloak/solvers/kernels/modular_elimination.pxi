@@ -355,8 +355,7 @@ cdef void settle_candidates(
     const uint8_t[::1] forced,
     uint8_t[::1] published,
 ) noexcept nogil:
-    cdef Py_ssize_t number, entry
-    cdef int64_t cell, best
+    cdef Py_ssize_t number
     for number in range(candidates.shape[0]):
         if halted(state, watch):
             return
@@ -366,14 +365,113 @@ cdef void settle_candidates(
             published[candidates[number]] = 2
         elif forced[candidates[number]] or not gives_away(state):
             published[candidates[number]] = 1
-            best = state.touched.number[0]
+            take_out(state)
+        clear_work(state)
+
+
+cdef void take_out(Elimination state) noexcept nogil:
+    """The vector at work is zero from now on: that of its cells which is in the fewest remainders becomes dependent."""
+    cdef Py_ssize_t entry
+    cdef int64_t cell, best = state.touched.number[0]
+    for entry in range(state.touched.size):
+        cell = state.touched.number[entry]
+        if state.holders[cell].size < state.holders[best].size:
+            best = cell
+    express(state, best)
+    for entry in range(state.holders[best].size):
+        substitute(state, state.holders[best].number[entry], best)
+    free(state.holders[best].number)
+    state.holders[best] = Postings(0, 0, NULL)
+
+
+def elimination_of(
+    const int[::1] start,
+    const int[::1] column,
+    const int64_t[::1] coefficient,
+    const int64_t[::1] rows,
+    const double[::1] height,
+    const uint8_t[::1] fixed,
+    const int64_t[::1] sensitive,
+    stop,
+):
+    """The elimination in which the equations are settled, and these cells are known; see `publishable`."""
+    state, watch = Elimination(height.shape[0], sensitive.shape[0]), Watch(stop)
+    cdef const int64_t[::1] known = np.flatnonzero(fixed).astype(np.int64)
+    cdef uint8_t[::1] published = np.zeros(height.shape[0], np.uint8)
+    with nogil:
+        settle_equations(state, watch, start, column, coefficient, rows, height)
+        settle_sensitive(state, watch, sensitive)
+        settle_candidates(state, watch, height, known, fixed, published)
+    watch.end()
+    if state.failed:
+        raise MemoryError
+    return state
+
+
+def publish_together(list states, const int64_t[::1] candidates, stop):
+    """Publish candidates in their order as long as no sensitive cell of any state is determined: whether each is."""
+    watch = Watch(stop)
+    outcome = np.zeros(candidates.shape[0], np.uint8)
+    cdef uint8_t[::1] published = outcome
+    cdef Elimination state
+    cdef Py_ssize_t number
+    cdef bint needed
+    for number in range(candidates.shape[0]):
+        needed = False
+        for state in states:
+            if halted(state, watch):
+                break
+            put(state, candidates[number], 1)
+            reduce_work(state)
+            needed = state.touched.size > 0 and gives_away(state)
+            clear_work(state)
+            if needed:
+                break
+        if watch.over:
+            break
+        if needed:
+            continue
+        published[number] = 1
+        for state in states:
+            put(state, candidates[number], 1)
+            reduce_work(state)
+            if state.touched.size > 0:
+                take_out(state)
+            clear_work(state)
+    watch.end()
+    for state in states:
+        if state.failed:
+            raise MemoryError
+    return outcome
+
+
+def remainders(Elimination state, const int64_t[::1] cells):
+    """What is left of some cells, over the independent ones: where each ends, the cells, and the residues from -p/2."""
+    cdef Postings index = Postings(0, 0, NULL), value = Postings(0, 0, NULL)
+    ends = np.zeros(cells.shape[0] + 1, np.int64)
+    cdef int64_t[::1] end = ends
+    cdef int64_t[:, ::1] pairs
+    cdef Py_ssize_t number, entry
+    cdef int64_t cell, amount
+    with nogil:
+        for number in range(cells.shape[0]):
+            put(state, cells[number], 1)
+            reduce_work(state)
             for entry in range(state.touched.size):
                 cell = state.touched.number[entry]
-                if state.holders[cell].size < state.holders[best].size:
-                    best = cell
-            express(state, best)
-            for entry in range(state.holders[best].size):
-                substitute(state, state.holders[best].number[entry], best)
-            free(state.holders[best].number)
-            state.holders[best] = Postings(0, 0, NULL)
-        clear_work(state)
+                amount = state.work[cell]
+                if not append(&index, cell) or not append(&value, amount - PRIME if amount > PRIME // 2 else amount):
+                    state.failed = True
+            end[number + 1] = index.size
+            clear_work(state)
+    try:
+        if state.failed:
+            raise MemoryError
+        found = np.zeros((2, index.size), np.int64)
+        pairs = found
+        for number in range(index.size):
+            pairs[0, number], pairs[1, number] = index.number[number], value.number[number]
+        return ends, found[0], found[1]
+    finally:
+        free(index.number)
+        free(value.number)

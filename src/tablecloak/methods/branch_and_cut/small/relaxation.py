@@ -9,6 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.methods.branch_and_cut.settings import SmallSettings
+from tablecloak.methods.branch_and_cut.small.rows import Rows
 from tablecloak.solvers.kernels import Covering, CoveringArrays
 
 
@@ -27,11 +28,11 @@ class SmallRelaxation:
         self.reduced: Floats = prices
         """Reduced costs at that bound, rounded down."""
 
-    def add(self, rows: Floats, violation: Floats, right: float = 1.0) -> int:
+    def add(self, rows: Rows) -> int:
         """Add those of the rows that are new, the most violated ones; return their number."""
         chosen, most = [], self._settings.max_new_rows
-        for number in np.argsort(-violation, kind="stable").tolist():
-            key = rows[number].tobytes()
+        for number in np.argsort(-rows.violation, kind="stable").tolist():
+            key = rows.left[number].tobytes()
             if key not in self._known:
                 self._known.add(key)
                 self._keys.append(key)
@@ -39,7 +40,7 @@ class SmallRelaxation:
                 if len(chosen) == most:
                     break
         if chosen:
-            self._program.add(rows[chosen], np.full(len(chosen), right))
+            self._program.add(rows.left[chosen], rows.right[chosen])
             self.added += len(chosen)
         return len(chosen)
 

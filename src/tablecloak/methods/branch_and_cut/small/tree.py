@@ -21,19 +21,31 @@ from tablecloak.methods.branch_and_cut.incumbent import Gap, Incumbent
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.search import SolveStatistics
 from tablecloak.methods.branch_and_cut.settings import SmallSettings
-from tablecloak.methods.branch_and_cut.small.network_rows import NetworkRows
 from tablecloak.methods.branch_and_cut.small.relaxation import SmallRelaxation
+from tablecloak.methods.branch_and_cut.small.rows import rows_of
 from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import FRACTIONAL_SUPPORT, ROUNDING
 from tablecloak.solvers.kernels import Covering
 
 
-def is_small_network(model: SuppressionModel, settings: SmallSettings) -> bool:
-    """Whether a model is solved with dense rows first: a small network with fixed requirements and a known pattern."""
+def is_small(model: SuppressionModel, settings: SmallSettings) -> bool:
+    """Whether a model is solved with dense rows first: a small table with fixed requirements and a known pattern."""
     problem, cells = model.problem, model.free.size
-    flows = sum(len(requirement.directions) for requirement in model.requirements)
-    plain = problem.is_monotone and problem.most_touched is None and not problem.has_conditional
-    return model.is_network and plain and cells <= settings.max_cells and cells * flows <= settings.max_work
+    work = cells * sum(len(requirement.directions) for requirement in model.requirements)
+    if not problem.is_monotone or problem.most_touched is not None or problem.has_conditional:
+        return False
+    if model.is_network:
+        return cells <= settings.max_cells and work <= settings.max_work
+    coefficients = problem.table.equations.data
+    return (
+        cells <= settings.max_general_cells
+        and work <= settings.max_general_work
+        and bool((coefficients == np.rint(coefficients)).all())
+    )
+
+
+class Undecided(Exception):
+    """Neither proven to be safe nor to be unsafe: a pattern that floats cannot decide."""
 
 
 class Node(NamedTuple):
@@ -61,7 +73,7 @@ class SmallTree:
         self._model, self._incumbent, self._gap = model, incumbent, gap
         self._deadline, self._settings = deadline, settings
         self._statistics, self._report = statistics, report
-        self._rows = NetworkRows(model, settings)
+        self._rows = rows_of(model, settings)
         self._prices = model.prices[self._rows.variables]
         self._relaxation = SmallRelaxation(self._prices, settings)
         self._open: list[Node] = []
@@ -76,6 +88,14 @@ class SmallTree:
 
         A limit raises `TimeUp`. In any case incumbent and bound are those of the search.
         """
+        try:
+            return self._search()
+        except Undecided:
+            self._statistics.numerical_failures += 1
+            return self._is_closed
+
+    def _search(self) -> bool:
+        """The root and the tree."""
         size = self._prices.size
         root = Node(0.0, 0, np.zeros(size), np.ones(size))
         if not self._solve_root(root):
@@ -106,7 +126,7 @@ class SmallTree:
             if ending != Covering.SOLVED or self._is_closed:
                 return False
             x = relaxation.x
-            added = self._add_at_pattern(x) if _is_integral(x) else relaxation.add(*self._rows.at_root(x))
+            added = self._add_at_pattern(x) if _is_integral(x) else relaxation.add(self._rows.at_root(x))
             if added == 0 or self._is_closed:
                 break
             stalled = stalled + 1 if relaxation.bound < before * (1 + settings.tailing_off) else 0
@@ -162,7 +182,7 @@ class SmallTree:
                 cost = self._incumbent.cost
                 if self._add_at_pattern(x) == 0 and self._incumbent.cost == cost:
                     return ending
-            elif rounds == self._settings.node_rounds or relaxation.add(*self._rows.at_node(x)) == 0:
+            elif rounds == self._settings.node_rounds or relaxation.add(self._rows.at_node(x)) == 0:
                 return ending
             rounds += 1
             self._deadline.check()
@@ -206,18 +226,19 @@ class SmallTree:
     def _add_at_pattern(self, x: Floats) -> int:
         """Add cuts that an integral point violates; a safe one is offered. The number of new cuts."""
         point = np.rint(x)
-        rows, violation = self._rows.at_pattern(point)
-        if self._rows.is_safe(point):
+        is_safe, rows = self._rows.at_pattern(point)
+        if is_safe:
             self._offer(point)
-            return 0
-        weakest = (point < 0.5).astype(np.float64)[None, :]
-        return self._relaxation.add(np.concatenate([rows, weakest]), np.append(violation, 1.0))
+        elif not rows.violation.size:
+            raise Undecided
+        return self._relaxation.add(rows)
 
     def _offer(self, point: Floats) -> None:
-        """Offer a safe pattern as incumbent."""
+        """Offer a safe pattern as incumbent; the audit may know better on tables that are not networks."""
         model = self._model
         hidden = model.point(self._rows.variables, point) > 0.5
-        self._incumbent.offer((hidden & model.free) | model.problem.must_hide)
+        if self._incumbent.offer((hidden & model.free) | model.problem.must_hide):
+            raise Undecided
 
 
 def _is_integral(x: Floats) -> bool:
