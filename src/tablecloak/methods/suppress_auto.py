@@ -51,6 +51,7 @@ from tablecloak.methods.heuristics import (
     OneByOneParams,
     QuickPattern,
     StrataSearch,
+    StrataSettings,
 )
 from tablecloak.methods.subtables import AdditiveBound, SubtableSettings
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
@@ -125,6 +126,7 @@ class AutoSettings:
     """What counts as the time if there is no limit. Untested default."""
     first: FirstPatternSettings = FirstPatternSettings()
     """Hypercubes, deviations, and the construction that adds to them."""
+    strata: StrataSettings = StrataSettings()
     subtables: SubtableSettings = SubtableSettings()
     exact: ExactSettings = ExactSettings()
 
@@ -418,7 +420,8 @@ class FastMethods:
         too_long = _program_share(self.problem, len(self.requirements), self.seconds_left, settings) > 1.0
         within = self.deadline if too_long else self.deadline.share(settings.strata_share)
         rng = self.rng.spawn(1)[0]
-        search = StrataSearch(self.problem, self.allowed, self.requirements, rng, self.progress, within)
+        given = self.problem, self.allowed, self.requirements, rng, self.progress, within
+        search = StrataSearch(*given, settings.strata)
         search.build()
         search.improve(np.inf if limited else settings.strata_steps)
         if search.best is not None:
