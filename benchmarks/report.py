@@ -47,6 +47,10 @@ CORE = {
     ),
     "kernels": ("numba_us", "compiled_us", "ratio", "same_bytes"),
     "start": ("seconds", "cpu_s", "numpy_scipy_cpu_s", "ratio", "second_s", "megabytes"),
+    "rebuild": (
+        "status", "cost_before", "cost_now", "bound_before", "bound_now", "nodes_before", "nodes_now", "cpu_s_before",
+        "cpu_s_now", "ratio",
+    ),
 }  # fmt: skip
 
 

@@ -38,17 +38,19 @@ class Case:
     name: str
     measure: Callable[[], Row]
     seconds: float
-    """The limits of everything in it together; it is killed after half as much again and 30 s."""
+    """The limits of everything in it together; it is killed after half as much again and the slack."""
     stratum: tuple[Any, ...] = ()
     """Samples take their share of each stratum."""
     facts: Row = field(default_factory=dict)
     """Columns that are known before anything is measured; a row of a crash has them too."""
     group: str = ""
     """Samples take the cases of a group together (several programs on one instance)."""
+    slack: float = 30.0
+    """Seconds of everything around the measurement."""
 
     @property
     def kill_after(self) -> float:
-        return 1.5 * self.seconds + 30.0
+        return 1.5 * self.seconds + self.slack
 
 
 def code_facts() -> Row:

@@ -1,10 +1,11 @@
 """What each step of suppress-optimal brings: the method without one of its steps, on a few instances.
 
-A variant has other settings or other separators.
+A variant has other settings.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,7 @@ from cases.real_data import csplib_problem
 from runner import Case, Row
 from tablecloak import METHODS, Problem, Result, protect
 from tablecloak.attacker import NullSpaceSettings, OracleSettings
-from tablecloak.methods.branch_and_cut import ExactSettings, Plugins
-from tablecloak.methods.branch_and_cut.separation import Covers, ShiftedCapacity
+from tablecloak.methods.branch_and_cut import ExactSettings
 from tablecloak.methods.branch_and_cut.settings import (
     NO_SHIFT,
     DecompositionSettings,
@@ -25,7 +25,7 @@ from tablecloak.methods.branch_and_cut.settings import (
     RootSettings,
     TreeSettings,
 )
-from tablecloak.methods.cuts import CapacitySettings, GapLimitSettings
+from tablecloak.methods.cuts import BridgelessSettings, CapacitySettings, GapLimitSettings
 from tablecloak.methods.cuts.cut import StrengtheningSettings
 from tablecloak.methods.heuristics import ConstructionSettings, FirstPatternSettings
 from tablecloak.methods.heuristics.witnesses import WitnessSettings
@@ -37,8 +37,8 @@ AT_ONCE = GapLimitSettings(1e6, 2.0)
 """A gap so large that the incumbent's cost is the limit."""
 DOUBLING = GapLimitSettings(0.05, 2.0)
 UNSHIFTED = replace(TreeSettings().thorough, shifts=(NO_SHIFT,))
-NO_TABLES = NullSpaceSettings(max_table_entries=0)
-"""Warm linear programs, whatever the size of the null space."""
+NO_TABLES = NullSpaceSettings(max_table_entries=-1)
+"""Warm linear programs, whatever the size of the null space, also where nothing is free."""
 ALL = "all of it"
 
 
@@ -57,7 +57,6 @@ class Variant:
     """What is different from the method as it is."""
 
     settings: ExactSettings = field(default_factory=ExactSettings)
-    plugins: Plugins = field(default_factory=Plugins)
     engine: str = "scip"
     on_networks: bool = True
     """Whether it changes anything where the equations are those of a network."""
@@ -77,7 +76,9 @@ VARIANTS: dict[str, Variant] = {
         )
     ),
     "no separated covers": Variant(settings=ExactSettings(covers=False), elsewhere=False),
-    "no bridgeless inequalities": Variant(plugins=Plugins(separators=(ShiftedCapacity, Covers))),
+    "no bridgeless inequalities": Variant(
+        settings=ExactSettings(bridgeless=BridgelessSettings(min_violation=math.inf))
+    ),
     "no aggregated variables": Variant(settings=ExactSettings(aggregate=False), on_networks=False),
     "no decomposition": Variant(settings=ExactSettings(decomposition=DecompositionSettings(max_rounds=0))),
     "no neighbourhoods": Variant(
@@ -99,9 +100,7 @@ VARIANTS: dict[str, Variant] = {
     "no elimination by null spaces": Variant(
         settings=ExactSettings(first=first_with(NullSpaceSettings(max_entries=0))), on_networks=False
     ),
-    "no gap limits": Variant(
-        settings=ExactSettings(network_limits=AT_ONCE, general_limits=AT_ONCE)
-    ),
+    "no gap limits": Variant(settings=ExactSettings(network_limits=AT_ONCE, general_limits=AT_ONCE)),
     "doubling gap limits": Variant(settings=ExactSettings(general_limits=DOUBLING), on_networks=False),
     "cuts only at integral points": Variant(settings=ExactSettings(tree=TreeSettings(fractional=False))),
 }
@@ -143,7 +142,7 @@ def solve(problem: Problem, variant: str, seconds: float) -> tuple[Result, RootW
     """A variant of suppress-optimal on a problem."""
     chosen, watch = VARIANTS[variant], RootWatch()
     params = {"seconds": seconds, "engine": chosen.engine}
-    function = partial(suppress_optimal, settings=chosen.settings, plugins=chosen.plugins)
+    function = partial(suppress_optimal, settings=chosen.settings)
     method = replace(METHODS["suppress-optimal"], function=function)
     return protect(problem, method, params=params, progress=watch), watch
 

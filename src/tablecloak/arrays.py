@@ -18,7 +18,7 @@ Codes = NDArray[np.int32]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, marked read-only (a copy when it is a view of other data)."""
+    """An array marked read-only (a copy when it is a view of other data)."""
     owned = array if array.flags.owndata and array.flags.c_contiguous else array.copy()
     owned.flags.writeable = False
     return owned

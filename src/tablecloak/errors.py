@@ -136,7 +136,7 @@ class InfeasibleProblem(TablecloakError):
 
 
 class NotApplicable(TablecloakError):
-    """This method or option cannot take this problem. `needs` says what it needs, `instead` what can do it."""
+    """A method or option cannot take a problem. `needs` says what it needs, `instead` what can do it."""
 
     def __init__(self, what: str, *, needs: str, instead: Sequence[str] = ()) -> None:
         self.needs = needs

@@ -131,7 +131,7 @@ class Deadline:
 
 
 def done_again(work: Callable[[], Found]) -> tuple[Found, bool]:
-    """The same as `uninterrupted` for short work: it is done again where an interrupt ended it, without a thread."""
+    """What short work gives, done again where an interrupt ended it; without a thread, else as `uninterrupted`."""
     try:
         return work(), False
     except KeyboardInterrupt:

@@ -355,7 +355,7 @@ def test_general_programs_prove_the_same_as_elimination(engine, fixture, monkeyp
     """Systems too large for elimination use a general solver; so do those on which the kernel loses its way."""
     problem = FIXTURES[fixture]()
     usual = optimum_of(problem, engine)
-    none = NullSpaceSettings(max_table_entries=0)
+    none = NullSpaceSettings(max_table_entries=-1)
     construction = ConstructionSettings(witnesses=WitnessSettings(null_space=none))
     settings = ExactSettings(
         capacity=CapacitySettings(oracle=OracleSettings(none)),

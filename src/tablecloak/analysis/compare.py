@@ -63,7 +63,7 @@ class MethodOutcome:
     """The outcome of one method: its result and the measures of its pattern, or why there is none. Confidential."""
 
     name: str
-    """Its name in the comparison: the method, unless another name was given."""
+    """Name in the comparison: the method, unless another name was given."""
     method: str
     params: Mapping[str, Any]
     """The parameters that were given; a result's report has all of them."""
@@ -354,7 +354,10 @@ def _one_by_one(runs: list[_Run], progress: Progress) -> list[MethodOutcome]:
 
 
 def _side_by_side(runs: list[_Run], progress: Progress, executor: Executor) -> list[MethodOutcome]:
-    """The same by workers; after an interrupt those under way end with what they have, the others are not run."""
+    """The outcomes of all methods, run by workers.
+
+    After an interrupt those under way end with what they have; the others are not run.
+    """
     stop, futures = Stop(), list[Future[MethodOutcome]]()
     try:
         futures += [executor.submit(_in_worker, run, stop) for run in runs]

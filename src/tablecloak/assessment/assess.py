@@ -347,7 +347,7 @@ class _Given:
         )
 
     def with_prices(self, table: Table, prices: PricesLike | None) -> _Given:
-        """The same with these prices, as arrays."""
+        """A problem with prices, given as arrays."""
         return self if prices is None else replace(self, prices=resolved_prices(table, prices, self.weights))
 
     def options(self) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class IntegerAttack:
         return [np.arange(start, min(start + chunk, cells.size)) for start in range(0, cells.size, chunk)]
 
     def alone(self, number: int) -> Self:
-        """The same component, and a count of programs of its own."""
+        """An attack on the same component with its own count of programs."""
         part = copy(self)
         part.solves, part.flow = 0, None if self.flow is None else self.flow.alone(number)
         return part

@@ -108,7 +108,7 @@ class LinearAttack:
         return self._divided(self._powers(cells, size))
 
     def alone(self, number: int) -> Self:
-        """The same equations, the witnesses of the part, and programs of its own."""
+        """An attack on the same equations with the witnesses of one part and programs of its own."""
         part = copy(self)
         part.oracle = ExactOracle(self.system, self.low, self.high, self.settings.exact)
         part.session, part.solves, part.pools = None, 0, {0: list(self.pools.get(number, []))}

@@ -49,7 +49,7 @@ class NetworkAttack:
         return [np.arange(start, min(start + chunk, cells.size)) for start in range(0, cells.size, chunk)]
 
     def alone(self, number: int) -> Self:
-        """The same networks, and a count of flows of its own."""
+        """An attack on the same networks with its own count of flows."""
         self._undetermined()
         part = copy(self)
         part.solves = 0

@@ -52,7 +52,8 @@ PROPORTIONAL = 1e-9
 REQUIREMENT_MET_BY_PUBLICATION = 1e-7
 """A requirement is met by a publication if no more than this fraction of it is missing."""
 REQUIREMENT_MET_BY_PATTERN = 1e-8
-"""The same for a suppression pattern, an integral point; half a data unit if that is less."""
+"""Share of a level that may be missing where a suppression pattern, an integral point, meets it; half a data unit if
+that is less."""
 INTEGRALITY = 1e-7
 """Variables within this of an integer are integral; a cell above it is in the support of a point."""
 FLOW_NOISE = 1e-9

@@ -40,13 +40,13 @@ LEAST_EXPECTED = 4
 SIZES = {"S1": (1, 9), "S2": (10, 19), "S3": (20, 49), "S4": (50, 249), "S5": (250, 6000)}
 """Employees in each size class, from and to."""
 MOST_EMPLOYEES = 1500
-"""Of an enterprise that is no champion."""
+"""Maximum number of employees of an enterprise that is no champion."""
 SIZE_SHARES = {"small": (55, 26, 16, 2.8, 0.2), "mixed": (36, 27, 25, 11, 1), "large": (8, 12, 28, 42, 10)}
 """Shares of the size classes by kind of industry, in percent."""
 DENSE = {"S1": (3.5, 6.0), "S2": (2.4, 3.4), "S3": (1.4, 2.2), "S4": (1.0, 1.0), "S5": (1.0, 1.0)}
 """Sampling weights of a stratum of manufacturing and energy (sections A and B), from and to."""
 SPARSE = {"S1": (8.5, 12.0), "S2": (5.5, 8.5), "S3": (4.0, 6.0), "S4": (3.0, 4.2), "S5": (1.0, 1.0)}
-"""Those of the other sections; everywhere the largest class is asked in full."""
+"""Sampling of the other sections; the largest class is taken in full everywhere."""
 
 INDUSTRIES: Mapping[str, tuple[float, str, float, str]] = {
     "A11": (3.0, "mixed", 85, ""), "A12": (1.2, "large", 320, "N E3 W1 S1"), "A13": (2.0, "mixed", 210, "E W"),
@@ -100,7 +100,7 @@ class Enterprise:
     waiver: str = ""
 
     def row(self, number: int) -> tuple[str, ...]:
-        """Its fields as they stand in the file."""
+        """Fields of the record as they stand in the file."""
         figures = (self.employees, self.turnover, self.costs, self.turnover - self.costs)
         return (
             f"V{number:04}", self.region, self.industry, self.size, self.holding, f"{self.weight:.1f}",

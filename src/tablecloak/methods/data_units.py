@@ -44,7 +44,7 @@ def exactly(method: MethodFunction) -> MethodFunction:
 
 
 def in_data_units(problem: Problem) -> Problem:
-    """The same problem with the data unit as 1; as it is where all numbers are whole already."""
+    """A problem with the data unit as 1; as it is where all numbers are whole already."""
     table, unit = problem.table, problem.table.unit
     levels = Levels(*(frozen(units_above(level, unit)) for _, level in problem.levels.named()))
     units = table.units.astype(np.float64)

@@ -51,6 +51,7 @@ from tablecloak.methods.heuristics import (
     OneByOneParams,
     QuickPattern,
     StrataSearch,
+    StrataSettings,
 )
 from tablecloak.methods.subtables import AdditiveBound, SubtableSettings
 from tablecloak.methods.suppress_greedy import GreedyParams, suppress_greedy
@@ -78,15 +79,16 @@ class AutoSettings:
     """Non-network tables with more sensitive cells times attackers get no branch and cut. Supported by benchmark part
     methods."""
     exact_levels_on_networks: int = 3_000
-    """The same for networks. Supported by benchmark part methods."""
+    """Networks with more sensitive cells times attackers get no branch and cut. Supported by benchmark part methods."""
     exact_work: int = 2_000_000
     """Non-network tables with more such levels times cells get no branch and cut. Untested default."""
     exact_work_on_networks: int = 50_000_000
-    """The same for networks. Untested default."""
+    """Networks with more such levels times cells get no branch and cut. Untested default."""
     exchange_searches: int = 30_000
     """Maximum number of hypercubes sought by exchanges (15 s on 30,886 cells; all exchanges gain 0.3% more in 40 s)."""
     quick_exchanges: int = 1_000
-    """The same with a time limit, before deviations are tried. Untested default."""
+    """Maximum number of hypercubes sought by exchanges with a time limit, before deviations are tried. Untested
+    default."""
     strata_share: float = 0.25
     """With a time limit: the share of the time left for patterns by strata, where linear programs for each level take
     less than all of it. Untested default."""
@@ -101,7 +103,7 @@ class AutoSettings:
     later_share: float = 0.3
     """Maximum share of the time left for each fast method after the first. Untested default."""
     quick_share: float = 0.1
-    """They follow while no more than this share of the time has passed. Untested default."""
+    """Fast methods after the first follow while no more than this share of the time has passed. Untested default."""
     neighbourhoods: float = 1.0
     """On non-network tables, seconds of neighbourhood search for each second of the root of branch and cut. Untested
     default."""
@@ -115,8 +117,8 @@ class AutoSettings:
     program_share: float = 0.5
     """Hypercubes come first if programs take more than this share of `unlimited_seconds`. Untested default."""
     limited_program_share: float = 0.02
-    """The same with a time limit: on a busy machine linear programs take several times as long, and a pattern comes
-    before everything else. Untested default."""
+    """With a time limit, hypercubes come first if programs take more than this share of it: on a busy machine linear
+    programs take several times as long, and a pattern comes before everything else. Untested default."""
     bound_share: float = 0.25
     """With a time limit on non-network tables: the share of the time for the bound by subtables. Benchmark part:
     subtables."""
@@ -124,6 +126,7 @@ class AutoSettings:
     """What counts as the time if there is no limit. Untested default."""
     first: FirstPatternSettings = FirstPatternSettings()
     """Hypercubes, deviations, and the construction that adds to them."""
+    strata: StrataSettings = StrataSettings()
     subtables: SubtableSettings = SubtableSettings()
     exact: ExactSettings = ExactSettings()
 
@@ -417,7 +420,8 @@ class FastMethods:
         too_long = _program_share(self.problem, len(self.requirements), self.seconds_left, settings) > 1.0
         within = self.deadline if too_long else self.deadline.share(settings.strata_share)
         rng = self.rng.spawn(1)[0]
-        search = StrataSearch(self.problem, self.allowed, self.requirements, rng, self.progress, within)
+        given = self.problem, self.allowed, self.requirements, rng, self.progress, within
+        search = StrataSearch(*given, settings.strata)
         search.build()
         search.improve(np.inf if limited else settings.strata_steps)
         if search.best is not None:

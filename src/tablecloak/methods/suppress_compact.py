@@ -161,7 +161,7 @@ class _CompactSearch:
     hidden: Bools | None = None
     """The cells of a pattern that the audit accepts."""
     bound: float = -math.inf
-    """Of the weights of complementary cells."""
+    """Lower bound on the weights of complementary cells."""
     denied: bool = False
     """Whether the program for the bound has no solution."""
     proven: bool = False
@@ -205,7 +205,7 @@ class _CompactSearch:
         self.proven = found[-1].outcome is Outcome.OPTIMAL and self._closed()
 
     def _look_further(self) -> None:
-        """The same with a larger reach."""
+        """Solve the program again with a larger reach."""
         wider = replace(self, reach=self.reach * self.settings.wider)
         self.limit = self.cost
         solution = wider.model.solve(self.run.deadline, self.limit)

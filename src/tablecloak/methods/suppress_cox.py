@@ -51,7 +51,8 @@ class CoxParams(OneByOneParams):
     """Parameters of suppress-cox."""
 
     prefer: Literal["weight", "cells"] = "weight"
-    """Of two cycles of enough capacity the one whose new cells weigh less, or the one with fewer new cells."""
+    """Which of two cycles of enough capacity is taken: the one whose new cells weigh less, or the one with fewer new
+    cells."""
 
 
 def suppress_cox(

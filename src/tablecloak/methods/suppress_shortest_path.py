@@ -134,7 +134,12 @@ def suppress_shortest_path(
 class _Heuristic:
     """Castro's heuristic, once."""
 
-    def __init__(self, requests: Requests, params: ShortestPathParams, settings: DeviationSettings) -> None:
+    def __init__(
+        self,
+        requests: Requests,
+        params: ShortestPathParams,
+        settings: DeviationSettings = DeviationSettings(),
+    ) -> None:
         self.requests, self.params, self.left = requests, params, requests.deadline.left
         self.settings = settings
         problem = self.problem = requests.problem

@@ -53,7 +53,7 @@ class Contributions:
     units: NDArray[np.str_]
     """Names of the units that are known by number: all that are among the largest of some cell."""
     unit_weight: Floats
-    """Their weights."""
+    """Weights of these units."""
     unit_waived: Bools
     """Whether they have waived their protection."""
     shares: csr_array

@@ -38,7 +38,7 @@ class Prices:
 
     @classmethod
     def even(cls, weights: Floats, touch: Floats | None = None) -> Prices:
-        """The same on both sides."""
+        """Prices that are the same on both sides."""
         return cls(weights, weights, touch)
 
     @classmethod

@@ -88,7 +88,7 @@ class Publication:
     gap: str = "no such cell"
     """What a combination of codes without a cell means."""
     part_gaps: Mapping[tuple[str, ...], str] = field(default_factory=dict)
-    """The same in single tables of linked ones, by the names of their dimensions in order."""
+    """Gaps in single tables of linked ones, by the names of their dimensions in order."""
     frame_kind: str | None = None
     unit: float | None = None
     """Every number is a multiple of this printed unit; None: they are printed as they are."""

@@ -38,7 +38,7 @@ from tablecloak.testing.oracle import Oracle, deviation_box
 from tablecloak.testing.simplex import Number
 
 SCALES = ("counts", "zeros and ones", "decimals", "mixed", "huge")
-"""Of the values: up to 60; 0 and 1; one to six decimals; cells of 1 to 60 beside 1e8 to 1e12; up to 1e15."""
+"""Scales of the values: up to 60; 0 and 1; one to six decimals; cells of 1 to 60 beside 1e8 to 1e12; up to 1e15."""
 SHAPES = ("two-way", "three-way", "hierarchical", "non-nested", "linked", "equations")
 MOST_UNITS = 4 * 10**15
 """No table adds up to more units than this."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, floats, frozen
 from tablecloak.errors import InputError
-from tablecloak.methods.adjustment.reach import Ranges
+from tablecloak.methods.adjustment.reach import Ranges, refuse_hopeless
 from tablecloak.model import OWN_NOISE_UNITS, Problem, Table
 from tablecloak.solvers import INTEGER_QUOTIENT
 
@@ -59,16 +59,13 @@ def given_ranges(
         for side in (table.values - low, high - table.values)
     )
     rises, falls = _ends(problem, deep * unit, rise * unit, reach)
-    hopeless = np.flatnonzero(problem.sensitive & ~rises & ~falls)
-    if hopeless.size:
-        raise InputError(
-            method,
-            [
-                f"cell {label}: neither end is as far from its value as its levels"
-                for label in table.labels(hopeless)
-            ],
-            advice="Lower the floor or raise the ceiling of these cells (and `known`), or lower their levels.",
-        )
+    refuse_hopeless(
+        method,
+        problem,
+        (rises, falls),
+        "neither end is as far from its value as its levels",
+        "Lower the floor or raise the ceiling of these cells (and `known`), or lower their levels.",
+    )
     zero = np.zeros(len(table))
     return Ranges(
         KnownReach(frozen(np.where(fixed, 0.0, reach))),

@@ -25,7 +25,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, Ints, frozen
+from tablecloak.arrays import Bools, Floats, frozen
 from tablecloak.errors import InputError
 from tablecloak.methods.adjustment.settings import IntegerUnitsSettings
 from tablecloak.methods.rounding import check_none_hidden
@@ -143,16 +143,13 @@ def ranges_of(method: str, problem: Problem, rule: ReachRule) -> Ranges:
     down = np.maximum(_up(np.maximum(levels.lower, half), unit), _up(-inner_high, unit))
     highest, deepest = _down(inner_high, unit), _down(-inner_low, unit)
     rises, falls = problem.sensitive & (up <= highest), problem.sensitive & (down <= deepest)
-    hopeless: Ints = np.flatnonzero(problem.sensitive & ~rises & ~falls)
-    if hopeless.size:
-        raise InputError(
-            method,
-            [
-                f"cell {label}: its levels, as whole data units, do not fit into the stated reach"
-                for label in table.labels(hopeless)
-            ],
-            advice="Raise `share` (a level of x times the value asks for 2x / (1 + x) at least) or `least`.",
-        )
+    refuse_hopeless(
+        method,
+        problem,
+        (rises, falls),
+        "its levels, as whole data units, do not fit into the stated reach",
+        "Raise `share` (a level of x times the value asks for 2x / (1 + x) at least) or `least`.",
+    )
     return Ranges(
         rule,
         frozen(-_down(-low, unit)),
@@ -183,6 +180,17 @@ def _own_room(problem: Problem, own: Floats, rate: Floats, low: Floats, high: Fl
     most = np.where((rate == 0) & (short > INTEGER_QUOTIENT * np.maximum(1.0, own)), -np.inf, most)
     sensitive = problem.sensitive
     return np.where(sensitive, least, low), np.where(sensitive, most, high)
+
+
+def refuse_hopeless(
+    method: str, problem: Problem, senses: tuple[Bools, Bools], why: str, advice: str
+) -> None:
+    """Refuse sensitive cells that can move in neither sense, rising or falling."""
+    hopeless = np.flatnonzero(problem.sensitive & ~senses[0] & ~senses[1])
+    if hopeless.size:
+        raise InputError(
+            method, [f"cell {label}: {why}" for label in problem.table.labels(hopeless)], advice=advice
+        )
 
 
 def _up(distance: Floats, unit: float) -> Floats:

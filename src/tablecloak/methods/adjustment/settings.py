@@ -166,9 +166,9 @@ class SearchSettings:
     small_choices: int = 150
     """Maximum number of cells with a choice for it."""
     medium_cells: int = 20_000
-    """The same with a time limit, after some block descent: cells."""
+    """Maximum number of cells of an integer program with a time limit, after some block descent."""
     medium_choices: int = 3000
-    """The same: cells with a choice."""
+    """Maximum number of cells with a choice of that program."""
     dive_share: float = 0.1
     """Share of the time left for a second start, from the relaxation."""
     first_descent_share: float = 0.2

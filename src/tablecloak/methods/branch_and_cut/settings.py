@@ -138,7 +138,7 @@ class NeighbourhoodSettings:
     network_wait: tuple[int, int] = (8, 16)
     """The first and the longest wait for a neighbourhood on networks, in nodes. Untested default."""
     general_wait: tuple[int, int] = (2, 16)
-    """The same on non-network tables. Untested default."""
+    """The first and the longest wait on non-network tables, in nodes. Untested default."""
     levels_per_node: int = 10
     """On non-network tables the longest wait is at least the number of requirements by this. Untested default."""
     early_per_percent: float = 4.0
@@ -152,7 +152,7 @@ class NeighbourhoodSettings:
     """Networks with more cells below the incumbent's cost have early neighbourhoods too: nodes take long there.
     Untested default."""
     early_per_percent_on_networks: float = 0.4
-    """The same as `early_per_percent`, on these. Untested default."""
+    """Neighbourhoods for each percent of the gap before the first gap limit, on large networks. Untested default."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ class ExactSettings:
     tied_share: float = 0.5
     """Weights count as tied if this share of the candidate cells has the same. Untested default."""
     tied_units: float = 10.0
-    """And if that weight is at most this number of units: the limits of tied weights are a unit apart, so with a unit
+    """Tied weights are at most this number of units: their limits are a unit apart, so with a unit
     that is tiny beside them there would be very many. Untested default."""
     safe_patterns: int = 200
     """Number of recent safe patterns that cuts are checked against. Untested default."""

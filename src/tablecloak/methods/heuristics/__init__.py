@@ -41,7 +41,7 @@ from tablecloak.methods.heuristics.sequential import (
     SequentialSettings,
     one_by_one,
 )
-from tablecloak.methods.heuristics.strata import StrataSearch
+from tablecloak.methods.heuristics.strata import StrataSearch, StrataSettings
 from tablecloak.methods.heuristics.witnesses import (
     FlowWitnesses,
     NullSpaceWitnesses,

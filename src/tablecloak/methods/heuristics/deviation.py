@@ -69,7 +69,7 @@ def positive_weights(weights: Floats, share: float = 1e-3) -> Floats:
 
 
 def by_decreasing_weight(cells: Bools, weights: Floats) -> Ints:
-    """These cells by decreasing weight, in the order of the table where weights are equal."""
+    """Cells by decreasing weight, in the order of the table where weights are equal."""
     free = np.flatnonzero(cells)
     return free[np.argsort(-weights[free], kind="stable")]
 

@@ -143,7 +143,7 @@ class ProgramSteps:
         program = partial(CheapestDeviationProgram, matrix, highs=highs)
         make: dict[str, Callable[[], CheapestDeviationProgram | NetworkStartProgram]] = {
             "dual": program,
-            "network": lambda: NetworkStartProgram(matrix),
+            "network": lambda: NetworkStartProgram(matrix, highs),
             "interior": lambda: program(options=SimplexOptions(interior=True)),
             "central": lambda: program(options=SimplexOptions(interior=True, crossover=False)),
         }

@@ -18,14 +18,14 @@ from scipy.sparse import csc_array, csr_array, hstack
 
 from tablecloak.arrays import Bools, Floats
 from tablecloak.attacker import tolerances
-from tablecloak.solvers import DUAL, PRIMAL, LinearProgram, Outcome, SimplexOptions
+from tablecloak.solvers import DUAL, PRIMAL, HighsSettings, LinearProgram, Outcome, SimplexOptions
 
 
 class NetworkStartProgram:
     """The linear program over some cells, in units of the level: d+ and d- of each."""
 
-    def __init__(self, matrix: Any) -> None:
-        rows = csr_array(matrix)
+    def __init__(self, matrix: Any, highs: HighsSettings = HighsSettings()) -> None:
+        self._highs, rows = highs, csr_array(matrix)
         part = network_part(rows)
         self.count = int(rows.shape[1])
         self._network, self._others = (
@@ -54,7 +54,8 @@ class NetworkStartProgram:
         low[forced] = high[forced] = 1.0
         high[fixed] = 0.0
         options = SimplexOptions(strategy=PRIMAL)
-        session = LinearProgram(csc_array(self._network), low, high, cost=np.tile(costs, 2), options=options)
+        given, prices = (csc_array(self._network), low, high), np.tile(costs, 2)
+        session = LinearProgram(*given, cost=prices, options=options, settings=self._highs)
         solution = session.solve(seconds)
         if solution.outcome is Outcome.OPTIMAL and self._others.shape[0]:
             zero = np.zeros(self._others.shape[0])

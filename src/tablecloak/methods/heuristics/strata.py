@@ -30,7 +30,7 @@ from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.cuts import Aggregation
 from tablecloak.methods.heuristics.deviation import floored_weights
 from tablecloak.methods.heuristics.gaussian import GaussianEquations, reach_of
-from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations
+from tablecloak.methods.heuristics.reversible_deviations import QuickDeviations, QuickSettings
 from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model import Levels, Mark, Problem, Requirement, Side, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
@@ -62,6 +62,8 @@ class StrataSettings:
     """Standard deviation of the logarithm of the random factors of weights, in turn. Untested default."""
     steps: int = 4
     """Number of steps of the search between two repairs. Untested default."""
+    deviations: QuickSettings = QuickSettings()
+    """The repairs."""
 
 
 class StrataSearch:
@@ -192,9 +194,8 @@ class StrataSearch:
             cells = np.unique([one.cell for one in missing])
             grown = np.minimum(self.settings.growth * self._share[cells], self.settings.largest_share)
             self._share[cells] = grown
-            quick = QuickDeviations(
-                self.problem, self.allowed, missing, self.progress, self.deadline, start=hidden
-            )
+            given = self.problem, self.allowed, missing, self.progress, self.deadline
+            quick = QuickDeviations(*given, start=hidden, settings=self.settings.deviations)
             quick.build()
             if quick.unmet:
                 return None

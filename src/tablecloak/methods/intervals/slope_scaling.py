@@ -45,7 +45,7 @@ class SlopeScalingSettings:
     """Maximum number of cells of tables on all cells of which slope scaling is run. More: better starts, against the
     time of programs over all cells. Untested default."""
     construction: ConstructionSettings = ConstructionSettings()
-    """Of the suppression pattern to begin with."""
+    """Construction of the suppression pattern to begin with."""
 
 
 def point_of(formulation: Formulation, below: Floats, above: Floats) -> Floats | None:

@@ -60,7 +60,7 @@ class InitialRoundingSettings:
     """Share of the time, and maximum number of seconds, that programs leave there: some end a moment after their
     limit."""
     kept_to_anneal: tuple[float, float] = (0.3, 2.0)
-    """The same where annealing is to be repeated with all its steps."""
+    """Time kept as above where annealing is to be repeated with all its steps."""
 
 
 @dataclass(frozen=True)

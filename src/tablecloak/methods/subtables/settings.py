@@ -15,7 +15,8 @@ class MemberSettings:
     """Maximum number of cells of a subsystem that is a network: suppress-optimal proves most of these within seconds.
     Benchmark part: subtables."""
     max_general_cells: int = 400
-    """The same for other subsystems, which take some tenths of a second at 169 cells. Benchmark part: subtables."""
+    """Maximum number of cells of non-network subsystems, which take some tenths of a second at 169 cells. Benchmark
+    part: subtables."""
     whole_cells: int = 60
     """Blocks up to this number of cells are solved whole. Untested default."""
     min_share: float = 0.01

@@ -57,7 +57,7 @@ class Affine:
         return np.asarray(self.constant + self.matrix @ x)
 
     def extended(self, variables: int) -> Affine:
-        """The same function of more variables: the new ones have no influence."""
+        """A function of more variables; the new ones have no influence."""
         wider = csr_array((self.matrix.shape[0], variables))
         return Affine(self.constant, csr_array(hstack([self.matrix, wider])))
 
@@ -85,7 +85,7 @@ class LinearConstraints:
         )
 
     def extended(self, variables: int) -> LinearConstraints:
-        """The same constraints over more variables, with zero coefficients for the new ones."""
+        """Constraints over more variables, with zero coefficients for the new ones."""
         wider = csr_array((self.matrix.shape[0], variables))
         return replace(self, matrix=csr_array(hstack([self.matrix, wider])))
 

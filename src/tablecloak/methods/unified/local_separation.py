@@ -81,7 +81,7 @@ class Neighbourhood:
         return wider if usable[self.cells_in(wider)].sum() <= most else own
 
     def matrix(self, equations: Ints, cells: Ints) -> csc_array:
-        """These equations over these cells."""
+        """The matrix of some equations over some cells."""
         start = self.rows.indptr[equations]
         count = self.rows.indptr[equations + 1] - start
         place = ranges(start, start + count)

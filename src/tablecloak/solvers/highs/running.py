@@ -99,10 +99,10 @@ class HighsSettings:
     """Seconds between the time limit and the moment at which a program that has not ended is abandoned: long enough for
     most programs to hand over their best point. Untested default."""
     interrupt_patience: float = 0.1
-    """The same after an interrupt, where the user waits for an audit as well, in seconds. Benchmark part: interrupts
-    (0.2 made perturb-cell on hier16 late)."""
+    """Seconds before abandonment after an interrupt, where the user waits for an audit as well. Benchmark part:
+    interrupts (0.2 made perturb-cell on hier16 late)."""
     short_patience: float = 0.02
-    """The same after an interrupt in programs whose point is of no use then, in seconds. Untested default."""
+    """Seconds before abandonment after an interrupt of programs whose point is of no use then. Untested default."""
     exit_seconds: float = 1.0
     """Maximum number of seconds for which the exit of the process waits for abandoned programs. Untested default."""
     wait: float = 0.1

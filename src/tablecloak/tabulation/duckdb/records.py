@@ -36,17 +36,17 @@ class UnitFlag(IntFlag):
     """Flags of a unit, as bits of an SQL integer."""
 
     WAIVED = 1
-    """It has waived its protection."""
+    """Flag of a unit that has waived its protection."""
     FIRST = 2
-    """It carries request code 1."""
+    """Flag of a unit that carries request code 1."""
     SECOND = 4
-    """It carries request code 2."""
+    """Flag of a unit that carries request code 2."""
     SHARED = 8
-    """It has several records."""
+    """Flag of a unit with several records."""
     SPANNING = 16
-    """It is in several leaf cells of the table at hand; set by the aggregation."""
+    """Flag of a unit in several leaf cells of the table at hand; set by the aggregation."""
     HELD = 32
-    """Its records name a holding."""
+    """Flag of a unit whose records name a holding."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 IMPROVEMENTS: tuple[type[Improvement], ...] = (GuidedConstruction, EdgeExchange, RestrictedPrograms)
-"""Those that run at a stage of their own. `NeighbourhoodSearch`, with iterated greedy search and CMSA, follows them,
-and also runs during the root and the tree."""
+"""Primal heuristics that run at a stage of their own. `NeighbourhoodSearch`, with iterated greedy search and CMSA,
+follows them, and also runs during the root and the tree."""
 
 
 class Improvements:

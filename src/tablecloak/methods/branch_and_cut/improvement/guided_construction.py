@@ -39,11 +39,11 @@ class GuidedConstruction:
 
     @staticmethod
     def supports(model: SuppressionModel) -> bool:
-        """It fits every model."""
+        """Every model: guided construction fits all."""
         return True
 
     def is_due(self, search: SearchContext) -> bool:
-        """It waits by itself."""
+        """Always: the heuristic waits by itself."""
         return True
 
     def run(self, search: SearchContext) -> None:

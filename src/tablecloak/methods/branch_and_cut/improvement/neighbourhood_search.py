@@ -43,7 +43,7 @@ class NeighbourhoodSearch:
 
     @staticmethod
     def supports(model: SuppressionModel) -> bool:
-        """It fits every model."""
+        """Every model: neighbourhood search fits all."""
         return True
 
     def is_due(self, search: SearchContext) -> bool:
