@@ -60,7 +60,8 @@ class StrataSettings:
     same_room: float = 0.02
     """Strata whose moving cells differ by no more than this share of the cells are one. Untested default."""
     steps: int = 8
-    """Number of orders between two repairs. Untested default."""
+    """Number of orders before the first repair of the search; twice as many after one that did not make the pattern
+    cheaper. Untested default."""
 
 
 class StrataSearch:
@@ -92,6 +93,8 @@ class StrataSearch:
         """The deviations by which repairs meet levels in the best pattern,"""
         self._factor = np.ones(allowed.size)
         """and the factors of the weights in its order."""
+        self._batch = settings.steps
+        """Number of orders before the next repair."""
         ties = Aggregation.of(problem, allowed)
         self._tied = ties.representative
         free = np.where(allowed & ~problem.must_hide, floored_weights(problem.weights), 0.0)
@@ -119,8 +122,10 @@ class StrataSearch:
         """Search from the best pattern, for a number of orders or until the time is up."""
         last = self.steps + steps
         while self.best is not None and self.steps < last and not self.deadline.passed():
+            before = self.cost
             with self.deadline.stoppable():
-                self._search(int(min(last - self.steps, self.settings.steps)))
+                self._search(int(min(last - self.steps, self._batch)))
+            self._batch = self.settings.steps if self.cost < before else 2 * self._batch
 
     def _search(self, steps: int) -> None:
         """Some orders without a look at what they leave open, then a repair of the cheapest."""
