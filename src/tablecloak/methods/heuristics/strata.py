@@ -1,8 +1,8 @@
 """A cheap pattern for large tables of any equations in seconds: publish by decreasing weight while levels keep room.
 
-Let level_p be the largest level that is required of p. Sensitive cells with share x level_p in (t / 2, t] are a
-*stratum*. In it a cell moves only if its deviation bounds, both ways, are at least t; all others count as known. A
-deviation of -1, 0 and 1 then moves its cells by t.
+Let level_p be the largest level that is required of p, and share a number: 1, and then 1/2. Sensitive cells with
+share x level_p in (t / 2, t] are a *stratum*. In it a cell moves only if its deviation bounds, both ways, are at
+least t; all others count as known. A deviation of -1, 0 and 1 then moves its cells by t.
 
 1. *Publishing*: everything is hidden to begin with. By decreasing weight (that of all cells tied to it by equations of
    two) each cell is published, unless that determines a sensitive cell in its stratum (`gaussian`): one elimination a
@@ -41,9 +41,10 @@ from tablecloak.solvers import kernels
 class StrataSettings:
     """Shares of the levels, and the work of the search."""
 
-    share: float = 0.5
-    """Room that cells need, as a share of the level: less leaves more to repair, more hides more. On tau_testW 40.5
-    million with 197 open levels, 38.9 with 717 at a quarter, 44.6 with none at 1."""
+    shares: tuple[float, ...] = (1.0, 0.5)
+    """Room that cells need, as shares of the level, one after the other: less leaves more to repair, more hides more.
+    Before repairs tau_testW costs 38.9 million at a quarter with 717 open levels, 40.5 with 197 at a half, 44.6 with
+    none at 1."""
     width: float = 2.0
     """Ratio of the ends of a stratum: narrower ones cost less and take longer. Untested default."""
     largest_residue: int = 1000
@@ -93,6 +94,7 @@ class StrataSearch:
         """The deviations by which repairs meet levels in the best pattern,"""
         self._factor = np.ones(allowed.size)
         """and the factors of the weights in its order."""
+        self._share = settings.shares[0]
         self._batch = settings.steps
         """Number of orders before the next repair."""
         ties = Aggregation.of(problem, allowed)
@@ -113,10 +115,18 @@ class StrataSearch:
     # ------------------------------------------------------------------ the two steps
 
     def build(self) -> None:
-        """The first pattern, repaired; none if the time is up before."""
-        with self.deadline.stoppable():
-            self.progress("strata", 0, 1)
-            self._adopt(*self._published(self._factor, []), self._factor, [])
+        """A repaired pattern for each share, of which the cheapest is kept; none if the time is up before the first."""
+        chosen = self._share
+        for number, share in enumerate(self.settings.shares):
+            before, self._share = self.cost, share
+            with self.deadline.stoppable():
+                self.progress("strata", number, len(self.settings.shares))
+                self._adopt(*self._published(self._factor, []), self._factor, [])
+            if self.cost < before:
+                chosen = share
+            if self.deadline.passed():
+                break
+        self._share = chosen
 
     def improve(self, steps: float = np.inf) -> None:
         """Search from the best pattern, for a number of orders or until the time is up."""
@@ -175,7 +185,7 @@ class StrataSearch:
 
     def _strata(self) -> list[kernels.Elimination]:
         """An elimination for each stratum that has cells."""
-        need, settings, states = self.settings.share * self._level, self.settings, []
+        need, settings, states = self._share * self._level, self.settings, []
         wanted, end = need > 0, float(need.max(initial=0.0))
         rooms = np.sort(self._room)
         places = np.searchsorted(rooms, need)
