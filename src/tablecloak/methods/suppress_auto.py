@@ -4,9 +4,10 @@
    tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
    else. The others follow only if little time has passed. The cheapest pattern is kept.
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
-   (`heuristics.hypercubes`), within seconds. With a time limit all non-network tables then get a pattern of few
-   deviations (`heuristics.initial_pattern`); if that shows that there is no time for the fast methods,
-   they are left out, and the hypercubes are improved where they are cheaper.
+   (`heuristics.hypercubes`), and tables of any equations one by strata (`heuristics.strata`), within seconds; where
+   programs would take all of the time, the search over orders of the strata has it. With a time limit all other
+   non-network tables then get a pattern of few deviations (`heuristics.initial_pattern`); if that shows that there is
+   no time for the fast methods, they are left out, and the strata or hypercubes are improved where they are cheaper.
 2. *Bound by subtables* (`subtables.additive_bound`), with a time limit on non-network tables, for a share of the time
    that the fast methods leave alone: it is proven long before the relaxation of a large table. The result states the
    better one of this bound and that of branch and cut.
