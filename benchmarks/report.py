@@ -11,13 +11,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from reports import castro, exact, methods, ways
+from reports import castro, exact, methods, strata, ways
 from reports.layout import NOTHING, table
 from reports.limits import interrupts_section, limits_section
 from reports.reliability import reliability_section
 from runner import RESULTS, Row, Store
 
-SECTIONS = {**ways.SECTIONS, **methods.SECTIONS, **exact.SECTIONS}
+SECTIONS = {**ways.SECTIONS, **methods.SECTIONS, **exact.SECTIONS, **strata.SECTIONS}
 PLOTTED = {**castro.PLOTTED, **methods.PLOTTED, **exact.PLOTTED}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)

@@ -45,6 +45,8 @@ class StrataSettings:
     """Room that cells need, as shares of the level, one after the other: less leaves more to repair, more hides more.
     Before repairs tau_testW costs 38.9 million at a quarter with 717 open levels, 40.5 with 197 at a half, 44.6 with
     none at 1."""
+    max_cells: int = 100_000
+    """Maximum number of cells of a table: eliminations grow faster than it. Tested with 30,886 cells."""
     width: float = 2.0
     """Ratio of the ends of a stratum: narrower ones cost less and take longer. Untested default."""
     largest_residue: int = 1000
@@ -103,9 +105,10 @@ class StrataSearch:
         self._weight: Floats = ties.summed(free)[self._tied]
 
     @staticmethod
-    def fits(problem: Problem) -> bool:
-        """Whether hiding more never breaks a level, and coefficients are whole numbers."""
-        return problem.is_monotone and GaussianEquations.fits(problem.table)
+    def fits(problem: Problem, settings: StrataSettings = StrataSettings()) -> bool:
+        """Whether hiding more never breaks a level, coefficients are whole numbers, and the table is not too large."""
+        few = len(problem.table) <= settings.max_cells
+        return few and problem.is_monotone and GaussianEquations.fits(problem.table)
 
     @property
     def cost(self) -> float:
