@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from reports import castro, exact, methods, modular, readings, ways
+from reports import castro, exact, methods, modular, readings, strata, ways
 from reports.layout import NOTHING, table
 from reports.limits import interrupts_section, limits_section
 from reports.reliability import reliability_section
@@ -25,6 +25,7 @@ SECTIONS = {
     **modular.SECTIONS,
     **exact.SECTIONS,
     **readings.SECTIONS,
+    **strata.SECTIONS,
 }
 PLOTTED = {**castro.PLOTTED, **methods.PLOTTED, **exact.PLOTTED}
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -99,17 +99,40 @@ def tau_problem(records: Path | None = None) -> Problem:
 
     Another file of records has its own numbers.
     """
-    folder = DATA / "microdata"
-    trees = [("IndustryCode", "industry.csv", "I"), ("Size", "size.csv", ""), ("Region", "region.csv", "")]
-    dimensions = []
-    for name, file, prefix in trees:
-        with (folder / file).open(encoding="utf-8", newline="") as lines:
-            pairs = [
+    dimensions = [Dimension.of(name, Hierarchy.from_pairs(pairs)) for name, pairs in _trees().items()]
+    file = records or DATA / "microdata" / "tau_testW.csv"
+    return assess(tabulate(file, dimensions, "Var2", top=2), PPercent(10))
+
+
+def _trees() -> dict[str, list[tuple[str, str]]]:
+    """Code and parent of the dimensions of the file."""
+    files = {"IndustryCode": ("industry.csv", "I"), "Size": ("size.csv", ""), "Region": ("region.csv", "")}
+    found = {}
+    for name, (file, prefix) in files.items():
+        with (DATA / "microdata" / file).open(encoding="utf-8", newline="") as lines:
+            found[name] = [
                 (row["child"].removeprefix(prefix), row["parent"].removeprefix(prefix))
                 for row in csv.DictReader(lines)
             ]
-        dimensions.append(Dimension.of(name, Hierarchy.from_pairs(pairs)))
-    return assess(tabulate(records or folder / "tau_testW.csv", dimensions, "Var2", top=2), PPercent(10))
+    return found
+
+
+def microdata_part(names: tuple[str, ...], share: float, seed: int) -> Problem:
+    """Some dimensions of the same table, from the records of a share of the industries of three digits."""
+    rng = np.random.default_rng([23, seed])
+    with (DATA / "microdata" / "tau_testW.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    groups = sorted({row["IndustryCode"][:3] for row in rows})
+    kept = set(rng.choice(groups, max(2, int(share * len(groups))), replace=False).tolist())
+    chosen = [row for row in rows if row["IndustryCode"][:3] in kept]
+    records: dict[str, list[str] | NDArray[np.float64]] = {
+        name: [row[name] for row in chosen] for name in names
+    }
+    records["Var2"] = np.array([float(row["Var2"]) for row in chosen])
+    trees = _trees()
+    trees["IndustryCode"] = [pair for pair in trees["IndustryCode"] if pair[0][:3] in kept]
+    dimensions = [Dimension.of(name, Hierarchy.from_pairs(trees[name])) for name in names]
+    return assess(tabulate(records, dimensions, "Var2", top=2), PPercent(10))
 
 
 def resampled(number: int) -> Problem:

@@ -119,5 +119,6 @@ def test_the_strategy_is_chosen_by_size_and_time():
     ending = "bound by subtables, branch and cut"
     assert str(choose_strategy(grid)) == f"{flows}, {programs}, branch and cut"
     assert str(choose_strategy(grid, 60.0)) == f"few deviations, {flows}, {programs}, {ending}"
+    assert str(choose_strategy(grid, 1e-3)) == f"hypercubes, strata, few deviations, {programs}, {ending}"
     slow = AutoSettings(program_seconds=1e9, first_method_cells=0, exact_levels=0)
-    assert str(choose_strategy(grid, settings=slow)) == "hypercubes, suppress-greedy"
+    assert str(choose_strategy(grid, settings=slow)) == "hypercubes, strata, suppress-greedy"

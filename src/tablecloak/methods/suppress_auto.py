@@ -4,9 +4,10 @@
    tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
    else. The others follow only if little time has passed. The cheapest pattern is kept.
    Other grids where linear programs, one for each level, would take most of the time have a pattern of hypercubes first
-   (`heuristics.hypercubes`), within seconds. With a time limit all non-network tables then get a pattern of few
-   deviations (`heuristics.initial_pattern`); if that shows that there is no time for the fast methods,
-   they are left out, and the hypercubes are improved where they are cheaper.
+   (`heuristics.hypercubes`), and tables of any equations one by strata (`heuristics.strata`), within seconds; where
+   programs would take all of the time, the search over orders of the strata has it. With a time limit all other
+   non-network tables then get a pattern of few deviations (`heuristics.initial_pattern`); if that shows that there is
+   no time for the fast methods, they are left out, and the strata or hypercubes are improved where they are cheaper.
 2. *Bound by subtables* (`subtables.additive_bound`), with a time limit on non-network tables, for a share of the time
    that the fast methods leave alone: it is proven long before the relaxation of a large table. The result states the
    better one of this bound and that of branch and cut.
@@ -89,9 +90,12 @@ class AutoSettings:
     quick_exchanges: int = 1_000
     """Maximum number of hypercubes sought by exchanges with a time limit, before deviations are tried. Untested
     default."""
+    strata_from: float = 0.05
+    """With a time limit, patterns by strata are sought if programs take more than this share of it; without one as
+    hypercubes. Untested default."""
     strata_share: float = 0.25
-    """With a time limit: the share of the time left for patterns by strata, where linear programs for each level take
-    less than all of it. Untested default."""
+    """With a time limit: the share of the time left for a pattern by strata, and for the search from it if it is the
+    cheapest; all of it where programs for each level would take longer. Untested default."""
     strata_steps: int = 12
     """Without one: the number of steps of the search by strata. Untested default."""
     deviation_share: float = 0.5
@@ -198,10 +202,9 @@ def choose_strategy(
     most_levels, most_work = settings.exact_levels, settings.exact_work
     if network:
         most_levels, most_work = settings.exact_levels_on_networks, settings.exact_work_on_networks
-    many = not network and share > _hypercube_share(seconds, settings)
     return Strategy(
-        hypercubes=many and CubeSearch.fits(problem),
-        strata=not network and (limited or many) and StrataSearch.fits(problem),
+        hypercubes=not network and share > _hypercube_share(seconds, settings) and CubeSearch.fits(problem),
+        strata=not network and share > _strata_share(seconds, settings) and StrataSearch.fits(problem),
         deviations=limited and not network and problem.is_monotone,
         fast_methods=_fast_methods(problem, share, settings),
         only_first=not limited and cells > settings.first_method_cells and not network,
@@ -229,6 +232,11 @@ def _program_share(problem: Problem, levels: int, seconds: float | None, setting
 def _hypercube_share(seconds: float | None, settings: AutoSettings) -> float:
     """The share of the time from which on hypercubes come before linear programs."""
     return settings.program_share if seconds is None else settings.limited_program_share
+
+
+def _strata_share(seconds: float | None, settings: AutoSettings) -> float:
+    """The share of the time from which on patterns by strata come before linear programs."""
+    return settings.program_share if seconds is None else settings.strata_from
 
 
 def _levels(problem: Problem) -> int:
@@ -355,6 +363,8 @@ class FastMethods:
         self.tried: dict[str, float] = {}
         self.cubes: CubeSearch | None = None
         """Hypercubes that meet all levels."""
+        self.strata: StrataSearch | None = None
+        """Patterns by strata."""
         self.others: list[Bools] = []
         """The patterns of all methods that came to their end."""
 
@@ -376,7 +386,9 @@ class FastMethods:
         if strategy.strata and self._strata():
             return
         if strategy.deviations and self._deviations():
+            self._search_strata(1.0)
             return
+        self._search_strata(self.settings.strata_share)
         strategy = self._strategy
         for number, method in enumerate(strategy.fast_methods):
             self._try(method, self.settings.later_share if number else 1.0)
@@ -416,17 +428,28 @@ class FastMethods:
         """A pattern by strata; True if programs for each level would take too long, and all the time went to it."""
         if self.allowed.any() and self.deadline.passed():
             return True
-        settings, limited = self.settings, self.deadline.moment is not None
-        too_long = _program_share(self.problem, len(self.requirements), self.seconds_left, settings) > 1.0
-        within = self.deadline if too_long else self.deadline.share(settings.strata_share)
+        expected = _program_share(self.problem, len(self.requirements), self.seconds_left, self.settings)
         rng = self.rng.spawn(1)[0]
+        within = self.deadline if expected > 1.0 else self.deadline.share(self.settings.strata_share)
         given = self.problem, self.allowed, self.requirements, rng, self.progress, within
-        search = StrataSearch(*given, settings.strata)
-        search.build()
-        search.improve(np.inf if limited else settings.strata_steps)
-        if search.best is not None:
-            self._adopt("strata", search.best, within, {"strata steps": search.steps})
-        return (too_long and search.best is not None) or self.deadline.passed()
+        self.strata = StrataSearch(*given, self.settings.strata)
+        self.strata.build()
+        if self.strata.best is None:
+            return self.deadline.passed()
+        self._adopt("strata", self.strata.best, within, {})
+        if expected > 1.0:
+            self._search_strata(1.0)
+        return expected > 1.0 or self.deadline.passed()
+
+    def _search_strata(self, share: float) -> None:
+        """Search on for a share of the time left, if no other pattern is cheaper than that by strata."""
+        search = self.strata
+        if search is None or self.best is None or search.cost > self.best.pattern.loss(self.problem):
+            return
+        search.deadline = self.deadline.share(share)
+        search.improve(np.inf if self.deadline.moment is not None else self.settings.strata_steps)
+        assert search.best is not None
+        self._adopt("strata", search.best, search.deadline, {"strata steps": search.steps})
 
     def _deviations(self) -> bool:
         """A pattern of few deviations; True if programs for each level would take too long.
@@ -443,9 +466,8 @@ class FastMethods:
             hidden = self._quick(within).by_deviations()
         if hidden is not None:
             self._adopt("deviations", hidden, within, {})
-        if self.cubes is not None and (
-            hidden is None or complementary_cost(self.problem, hidden) > self.cubes.cost
-        ):
+        cheapest = math.inf if self.best is None else self.best.pattern.loss(self.problem)
+        if self.cubes is not None and self.cubes.cost <= cheapest:
             self._improve(self.cubes, to_the_end=hidden is None)
         took = before - self.deadline.left
         return self.deadline.passed() or (

@@ -48,7 +48,8 @@ class GaussianEquations:
     @property
     def largest_exact(self) -> int:
         """Residues up to this are exact where all cells of a deviation have such ones."""
-        sums = np.abs(self._matrix).sum(axis=1)
+        row = np.repeat(np.arange(self._matrix.shape[0]), np.diff(self._matrix.indptr))
+        sums = np.bincount(row, weights=np.abs(self._matrix.data))
         return int((PRIME - 1) // max(float(sums.max(initial=1.0)), 1.0))
 
     @property

@@ -20,7 +20,7 @@ for crediting multiples; Kelly, Golden & Assad (1992) for the programs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -48,6 +48,8 @@ class QuickSettings:
     least_move: float = 1e-4
     """Cells that move by less than this share of the furthest one are not credited: solvers' tolerances are relative
     to the largest numbers of a program."""
+    hidden_price: float = 0.0
+    """Price of complementary cells that are hidden already, as a share of their weights: deviations of fewer cells."""
     single: DeviationSettings = DeviationSettings()
     """Programs of deviations whose reverse is not possible."""
     reversible: DeviationSettings = DeviationSettings(first_cells=200)
@@ -63,6 +65,8 @@ class HeldDeviation:
     moves: Floats
     along: float = 0.0
     against: float = 0.0
+    serves: list[Requirement] = field(default_factory=list)
+    """The requirements that it meets, alone or with others."""
 
 
 def spanned(count: int, held: Iterable[HeldDeviation]) -> tuple[Floats, Floats]:
@@ -148,7 +152,8 @@ class QuickDeviations:
                 return
 
     def _price(self) -> Floats:
-        return np.where(self.hidden, 0.0, self._weights)
+        again = np.where(self.problem.must_hide, 0.0, self.settings.hidden_price * self._weights)
+        return np.where(self.hidden, again, self._weights)
 
     def _reverse(self, requirement: Requirement) -> None:
         """One deviation for all requirements of a cell against one attacker, where there is one."""
@@ -181,7 +186,7 @@ class QuickDeviations:
         for moves in (found.forward, found.backward):
             if moves is not None:
                 self.hidden[found.cells] = True
-                self.held.append(HeldDeviation(found.cells, moves, along=1.0))
+                self.held.append(HeldDeviation(found.cells, moves, along=1.0, serves=[requirement]))
         self._queue.settle(requirement)
 
     def _hold(self, cells: Ints, moves: Floats) -> None:
@@ -199,6 +204,7 @@ class QuickDeviations:
                 used = self._used(requirement, move, multiples[requirement.attacker])
                 if used is not None:
                     held.along, held.against = max(held.along, used[0]), max(held.against, used[1])
+                    held.serves.append(requirement)
                     self._queue.settle(requirement)
         if held.along or held.against:
             self.held.append(held)
