@@ -244,8 +244,11 @@ class SmallSettings:
     max_nodes: int = 1000
     """Maximum number of nodes: what is not proven by then is hard and left to the general recipe. Untested
     default."""
-    node_rounds: int = 1
+    node_rounds: int = 20
     """Maximum number of rounds at a node whose point is fractional. Untested default."""
+    node_gain: float = 0.04
+    """A further round follows one that raised the bound by this share of the distance to the cutoff. Untested
+    default."""
     min_violation: float = 1e-3
     """Violation from which a cut of right-hand side 1 is added, at fractional points. Untested default."""
     max_new_rows: int = 40
@@ -256,6 +259,11 @@ class SmallSettings:
     """Maximum number of stalled rounds in a row before branching. Untested default."""
     max_rows: int = 200
     """Rows that bind nothing are dropped when there are more than this number. Untested default."""
+    kept_columns: float = 0.9
+    """A smaller program takes the place of one of whose variables no more than this share can be 1. Untested
+    default."""
+    polish_period: int = 4
+    """Rounds at the root between patterns that are made of a fractional point. Untested default."""
     max_pivots: int = 2000
     """Maximum number of simplex steps of one program. Untested default."""
     min_rest: float = 1e-6
