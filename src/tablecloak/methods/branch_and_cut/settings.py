@@ -223,7 +223,7 @@ class EdgeExchangeSettings:
 
 @dataclass(frozen=True)
 class SmallSettings:
-    """Small networks, which are solved with dense rows and a tree of their own. Benchmark part `small`."""
+    """Small tables, which are solved with dense rows and a tree of their own. Benchmark part `small`."""
 
     max_cells: int = 600
     """Larger tables are solved with sparse cuts, priced columns and a solver's tree. Untested default."""
@@ -232,7 +232,7 @@ class SmallSettings:
     max_general_cells: int = 400
     """The same on non-network tables. Untested default."""
     max_general_work: int = 20_000
-    """The same on non-network tables. Untested default."""
+    """The same on non-network tables, whose equations have whole coefficients. Untested default."""
     shifts: Sequence[float] = (0.1, 0.01)
     """Extents to which published cells are hidden at the separation points of the root, before the point itself.
     Untested default."""
@@ -257,9 +257,9 @@ class SmallSettings:
     """A round at the root that raises the bound by less than this share has stalled. Untested default."""
     stalled_rounds: int = 3
     """Maximum number of stalled rounds in a row before branching. Untested default."""
-    max_rows: int = 200
+    max_rows: int = 300
     """Rows that bind nothing are dropped when there are more than this number. Untested default."""
-    kept_columns: float = 0.9
+    kept_columns: float = 0.6
     """A smaller program takes the place of one of whose variables no more than this share can be 1. Untested
     default."""
     polish_period: int = 4

@@ -1,4 +1,4 @@
-"""Branch and cut on small networks: dense cuts, a dense dual simplex method, and a tree of our own.
+"""Branch and cut on small tables: dense cuts, a dense dual simplex method, and a tree of our own.
 
 1. *Root*: cuts of shifted points first, then of the points of the relaxation, then covers.
 2. *Polishing*: the support of the last point is a safe pattern; redundant cells are published again, dear ones first.
@@ -124,6 +124,8 @@ class SmallTree:
     def _solve_root(self, root: Node) -> bool:
         """Rounds until no cut is violated or the bound tails off; False if the gap is closed or a program failed."""
         relaxation, settings, stalled, before = self._relaxation, self._settings, 0, 0.0
+        if not self._model.is_network:  # a pattern before everything else
+            self._polish(np.zeros(self._prices.size))
         while stalled < settings.stalled_rounds:
             self._deadline.check()
             ending = self._solve(root)
