@@ -488,7 +488,7 @@ def test_branch_and_cut_goes_on_where_the_relaxation_fails(
     fixture: str, working: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = FIXTURES[fixture]()
-    general = ExactSettings(small=SmallSettings(max_cells=0))  # whose relaxation it is
+    general = ExactSettings(small=SmallSettings(max_cells=0, max_general_cells=0))  # whose relaxation it is
     optimal = METHODS["suppress-optimal"]
     method = replace(optimal, function=partial(optimal.function, settings=general))
     wanted = protect(problem, method)

@@ -1,5 +1,8 @@
 """suppress-auto: a good pattern soon, a better one with every second, and the proof where there is time for it.
 
+Small tables are solved by branch and cut with dense rows (`branch_and_cut.small`), most of them in milliseconds.
+What that does not prove with a fixed amount of work has these steps:
+
 1. *Fast methods* that fit the table, one after the other: on networks shortest paths, by weight and by strata; on other
    tables linear programs in several ways. The first gets all the time if it needs it: a pattern comes before everything
    else. The others follow only if little time has passed. The cheapest pattern is kept.
@@ -74,6 +77,10 @@ class AutoSettings:
     Meant to end within about a minute on 30,000 cells (`benchmarks/run.py methods`, tau_testW).
     """
 
+    small_cells: int = 600
+    """Tables with no more cells are solved with dense rows first, if these fit. Untested default."""
+    small_share: float = 0.3
+    """Their share of the time, if there is a limit. Untested default."""
     first_method_cells: int = 5_000
     """Non-network tables with more cells get the first fast method only. Supported by benchmark part methods."""
     exact_levels: int = 300
@@ -272,13 +279,19 @@ def suppress_auto(
     )
     check_parameters(exact)  # wrong parameters are an error at once
     report, run = BestReport(progress), Run(params.seconds)
+    small = _small(problem, exact, rng, report, run, settings)
+    if small is not None and small.run_small(settings.small_share):
+        return small.proposal()
     reserved = settings.bound_share * run.deadline.left if _has_subtables(problem, run, settings) else 0.0
     fast = FastMethods(problem, run.deadline.earlier(reserved), rng, report, settings)
     with run.stoppable():
         fast.run()
-    bound = 0.0
+    if small is not None:
+        fast.adopt_small(small)
+    bound = 0.0 if small is None else small.gap.bound
     if reserved > 0.0 and fast.best is not None and not run.deadline.passed():
-        bound = _bound_by_subtables(problem, fast, run.deadline, reserved, report, settings.subtables)
+        found = _bound_by_subtables(problem, fast, run.deadline, reserved, report, settings.subtables)
+        bound = max(bound, found)
     late = run.deadline.passed()
     if fast.best is not None and (late or not choose_strategy(problem, fast.seconds_left, settings).exact):
         status = run.status(fast.best.status)
@@ -297,6 +310,22 @@ def suppress_auto(
     found = BranchAndCut(problem, exact, rng, report, Start(hidden, fast.others, run), settings.exact).run()
     found = replace(found, counters={**fast.tried, **found.counters})
     return _with_advice(_with_bound(found, problem, bound))
+
+
+def _small(
+    problem: Problem,
+    params: ExactParams,
+    rng: np.random.Generator,
+    report: Progress,
+    run: Run,
+    settings: AutoSettings,
+) -> BranchAndCut | None:
+    """Branch and cut for a problem that dense rows may solve; None if it is not small."""
+    if len(problem.table) > settings.small_cells or run.deadline.passed():
+        return None
+    own = replace(params, nodes=None, neighbourhoods=0.0)
+    solver = BranchAndCut(problem, own, rng, report, Start(run=run))
+    return solver if solver.is_small or solver.model.is_trivial else None
 
 
 def _has_subtables(problem: Problem, run: Run, settings: AutoSettings) -> bool:
@@ -395,6 +424,12 @@ class FastMethods:
             slow = strategy.only_first or self.deadline.left < (1 - self.settings.quick_share) * whole
             if slow or self.deadline.passed():
                 return
+
+    def adopt_small(self, solver: BranchAndCut) -> None:
+        """Keep the pattern that dense rows ended with, if it is one that they found."""
+        hidden = solver.incumbent.pattern
+        if hidden is not None and solver.incumbent.changes:
+            self._adopt("dense rows", hidden, self.deadline, {})
 
     def _hypercubes(self) -> bool:
         """A pattern of hypercubes; True if that is all there is time for."""

@@ -38,7 +38,7 @@ def test_restricted_programs_lose_no_optimum() -> None:
     settings = ExactSettings(
         neighbourhoods=NeighbourhoodSettings(large_network_cells=0),
         restricted=RestrictedSettings(first_cells=20),
-        small=SmallSettings(max_cells=0),
+        small=SmallSettings(max_cells=0, max_general_cells=0),
         root=RootSettings(star_cut_work=0),
         max_restart_cells=0,
     )

@@ -16,6 +16,7 @@ from tablecloak.methods.branch_and_cut.improvement.base import Stage
 from tablecloak.methods.branch_and_cut.model import SuppressionModel
 from tablecloak.methods.branch_and_cut.search import SearchContext
 from tablecloak.methods.branch_and_cut.separation import SeparationScope
+from tablecloak.methods.branch_and_cut.settings import ExactSettings, SmallSettings
 from tablecloak.methods.cuts import Cut
 from tablecloak.solvers import scip
 from tablecloak.testing import instances
@@ -80,7 +81,7 @@ def test_a_heuristic_from_outside_runs_at_its_stage(stage: Stage) -> None:
     refused: list[SearchContext] = []
     chosen = (*IMPROVEMENTS, heuristic(stage, calls), heuristic(stage, refused, fits=False))
     found = run_of(problem, plugins=Plugins(improvements=chosen)).run()
-    plain = run_of(problem).run()
+    plain = run_of(problem, settings=ExactSettings(small=SmallSettings(max_general_cells=0))).run()
     assert calls and not refused
     assert (found.status, found.bound, found.counters) == (plain.status, plain.bound, plain.counters)
     assert (found.pattern.touched(problem) == plain.pattern.touched(problem)).all()

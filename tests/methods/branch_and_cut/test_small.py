@@ -1,4 +1,4 @@
-"""Small networks: dense cuts and a tree of their own prove the optima of brute force and of the general recipe."""
+"""Small tables: dense cuts and a tree of their own prove the optima of brute force and of the general recipe."""
 
 from __future__ import annotations
 
@@ -9,19 +9,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tablecloak import Levels, Problem, Status
+from tablecloak import Levels, Problem, Status, Table
 from tablecloak.arrays import Floats
 from tablecloak.errors import InfeasibleProblem
 from tablecloak.methods.branch_and_cut import BranchAndCut, ExactParams, ExactSettings
 from tablecloak.methods.branch_and_cut.settings import SmallSettings
-from tablecloak.methods.branch_and_cut.small.network_rows import NetworkRows
+from tablecloak.methods.branch_and_cut.small.rows import GeneralRows, NetworkRows
+from tablecloak.methods.data_units import in_data_units
 from tablecloak.model import Suppression
 from tablecloak.progress import silent
 from tablecloak.testing import cheapest_by_enumeration, random_problem, safe_by_enumeration
+from tablecloak.testing.enumeration import safe_suppression_below
 from tablecloak.testing.instances import class_two, generator_one, three_way_generator_one
-from tablecloak.testing.random_cases import flat, table_of_leaves
+from tablecloak.testing.oracle import oracle_verdict
+from tablecloak.testing.random_cases import (
+    flat,
+    near_threshold,
+    random_case,
+    random_levels,
+    table_of_leaves,
+    with_own_levels,
+)
 
 KINDS = ("two-way", "hierarchical")
+GENERAL = ("three-way", "linked", "non-nested", "general")
 
 
 def solver(problem: Problem, params: ExactParams = ExactParams(), **small: Any) -> BranchAndCut:
@@ -92,13 +103,103 @@ def test_the_optimum_is_that_of_the_general_recipe_to_the_last_unit(seed: int) -
     assert found <= general.incumbent.cost * (1 + 1e-15)  # which proves up to 1e-9 of the cost
 
 
-def safe_points(problem: Problem, rows: NetworkRows, size: int) -> list[Floats]:
+def random_general(seed: int) -> Problem:
+    """A small table of other equations; every third one has mixed scales, decimals and levels near the reach."""
+    rng = np.random.default_rng([8, seed])
+    if seed % 3:
+        kind = GENERAL[seed % 4]
+        return random_problem(kind, rng, negative=seed % 5 == 4, insiders=seed % 3, sliding=seed % 7 == 1)
+    kind = ("three-way", "non-nested", "linked", "equations")[seed // 3 % 4]
+    case = random_case(rng, kind=kind, publishing="suppression", size="tiny")
+    problem = near_threshold(case, rng, conditional=False) if seed % 2 else random_levels(case.problem, rng)
+    return in_data_units(with_own_levels(problem, rng) if problem.attackers else problem)
+
+
+def one_sensitive(table: Table) -> Problem:
+    """The first cell is sensitive."""
+    return Problem.of(table, [0], Levels.at(len(table), [0], [0.5], [0.5]), widen=True)
+
+
+def test_optima_of_general_tables_are_those_of_brute_force() -> None:
+    compared = 0
+    for seed in range(90):
+        problem = random_general(seed)
+        if (~problem.forced & ~problem.must_hide).sum() > 12:
+            continue
+        try:
+            found = solver(problem)
+        except InfeasibleProblem:
+            continue
+        if found.model.is_network or found.model.is_trivial:
+            continue
+        assert found.is_small
+        cost = optimum(found)
+        best = Suppression.copy_of(found.incumbent.pattern)
+        assert oracle_verdict(problem, best).safe
+        assert safe_suppression_below(problem, cost) is None  # exact at any scale
+        compared += not found.pool
+    assert compared >= 10
+
+
+@pytest.mark.parametrize("seed", range(0, 90, 3))
+def test_optima_of_general_tables_are_those_of_the_general_recipe(seed: int) -> None:
+    problem = random_general(seed)
+    try:
+        small, general = solver(problem), solver(problem, max_cells=0, max_general_cells=0)
+    except InfeasibleProblem:
+        return
+    assert optimum(small) == pytest.approx(optimum(general), rel=1e-9)
+
+
+def test_three_way_tables_are_proven_by_dense_rows() -> None:
+    problem = three_way_generator_one(4, 4, 4, 4, 1)
+    small = solver(problem)
+    assert optimum(small) == optimum(solver(problem, max_general_cells=0))
+    assert not small.pool
+    assert solver(problem, max_nodes=0, stalled_rounds=1).run().status is Status.OPTIMAL
+
+
+def test_no_safe_pattern_violates_a_row_of_a_general_table_but_isolated_cells() -> None:
+    counted = 0
+    for seed in range(60):
+        problem = random_general(seed)
+        try:
+            model = solver(problem).model
+        except InfeasibleProblem:
+            continue
+        size = int(model.representatives.sum())
+        if (
+            model.is_network
+            or model.is_trivial
+            or not 2 <= size <= 7
+            or not model.aggregation.represents.all()
+        ):
+            continue
+        rows, rng = GeneralRows(model, SmallSettings()), np.random.default_rng(seed)
+        safe = np.array(safe_points(problem, rows, size)).reshape(-1, size).T
+        for _ in range(10):
+            x = np.where(rng.random(size) < 0.4, rng.random(size), rng.random(size) < 0.3).astype(float)
+            verdict = rows.at_pattern(np.rint(x))
+            for cuts, right, violation in (rows.at_node(x), rows.at_root(x), verdict.rows):
+                capacity = right == 1.0  # the others are optimality cuts
+                assert (cuts[capacity] @ safe >= 1.0 - 1e-12).all()
+                assert (violation > 0).all()
+            is_safe = any((np.rint(x) == point).all() for point in safe.T)
+            assert verdict.is_safe == is_safe == rows.is_safe(np.rint(x))
+            if is_safe:
+                kept = rows.without_redundant(np.rint(x), np.flatnonzero(np.rint(x) > 0.5))
+                assert any((kept == point).all() for point in safe.T)
+        counted += 1
+    assert counted >= 5
+
+
+def safe_points(problem: Problem, rows: NetworkRows | GeneralRows, size: int) -> list[Floats]:
     """All integral points that are safe, by exact audits."""
     points = []
     for bits in product((0.0, 1.0), repeat=size):
         hidden = problem.must_hide.copy()
         hidden[rows.variables[np.array(bits) > 0.5]] = True
-        if safe_by_enumeration(problem, Suppression.of(problem.table, hidden)):
+        if oracle_verdict(problem, Suppression.of(problem.table, hidden)).safe:
             points.append(np.array(bits))
     return points
 
@@ -117,8 +218,8 @@ def test_no_safe_pattern_violates_a_row(seed: int) -> None:
     safe = np.array(safe_points(problem, rows, size)).T
     for _ in range(20):
         x = np.where(rng.random(size) < 0.4, rng.random(size), rng.random(size) < 0.3).astype(float)
-        found = [rows.at_node(x), NetworkRows(model, SmallSettings()).at_root(x), rows.at_pattern(np.rint(x))]
-        for cuts, violation in found:
+        found = [rows.at_node(x), NetworkRows(model, SmallSettings()).at_root(x)]
+        for cuts, _, violation in (*found, rows.at_pattern(np.rint(x)).rows):
             assert (cuts @ safe >= 1.0 - 1e-12).all()
             assert (violation > 0).all()
         assert rows.is_safe(np.rint(x)) == any((np.rint(x) == point).all() for point in safe.T)
@@ -160,7 +261,12 @@ def test_the_general_recipe_is_chosen_for_other_tables_and_on_demand() -> None:
     assert solver(network).is_small
     assert not solver(network, ExactParams(engine="highs")).is_small
     assert not solver(network, ExactParams(nodes=10)).is_small
-    assert not solver(three_way_generator_one(3, 3, 3, 2, 0)).is_small
+    assert solver(three_way_generator_one(3, 3, 3, 2, 0)).is_small
+    assert not solver(three_way_generator_one(3, 3, 3, 2, 0), max_general_cells=20).is_small
+    thirds = Table.from_equations(
+        [3.0, 1.0, 1.5, 2.0], [[1.0, -1.5, -1.0, 0.0], [0.0, 1.0, 0.0, -0.5]], [0.0, 0.0]
+    )
+    assert not solver(one_sensitive(thirds)).is_small
     assert not solver(replace(network, most_touched=20)).is_small
 
 

@@ -229,7 +229,7 @@ class EdgeExchangeSettings:
 
 @dataclass(frozen=True)
 class SmallSettings:
-    """Small networks, which are solved with dense rows and a tree of their own. Benchmark part `small`."""
+    """Small tables, which are solved with dense rows and a tree of their own. Benchmark part `small`."""
 
     max_cells: int = 600
     """Larger tables are solved with sparse cuts, priced columns and a solver's tree. Untested default."""
@@ -238,7 +238,7 @@ class SmallSettings:
     max_general_cells: int = 400
     """The same on non-network tables. Untested default."""
     max_general_work: int = 20_000
-    """The same on non-network tables. Untested default."""
+    """The same on non-network tables, whose equations have whole coefficients. Untested default."""
     shifts: Sequence[float] = (0.1, 0.01)
     """Extents to which published cells are hidden at the separation points of the root, before the point itself.
     Untested default."""
@@ -250,8 +250,11 @@ class SmallSettings:
     max_nodes: int = 1000
     """Maximum number of nodes: what is not proven by then is hard and left to the general recipe. Untested
     default."""
-    node_rounds: int = 1
+    node_rounds: int = 20
     """Maximum number of rounds at a node whose point is fractional. Untested default."""
+    node_gain: float = 0.04
+    """A further round follows one that raised the bound by this share of the distance to the cutoff. Untested
+    default."""
     min_violation: float = 1e-3
     """Violation from which a cut of right-hand side 1 is added, at fractional points. Untested default."""
     max_new_rows: int = 40
@@ -260,8 +263,13 @@ class SmallSettings:
     """A round at the root that raises the bound by less than this share has stalled. Untested default."""
     stalled_rounds: int = 3
     """Maximum number of stalled rounds in a row before branching. Untested default."""
-    max_rows: int = 200
+    max_rows: int = 300
     """Rows that bind nothing are dropped when there are more than this number. Untested default."""
+    kept_columns: float = 0.6
+    """A smaller program takes the place of one of whose variables no more than this share can be 1. Untested
+    default."""
+    polish_period: int = 4
+    """Rounds at the root between patterns that are made of a fractional point. Untested default."""
     max_pivots: int = 2000
     """Maximum number of simplex steps of one program. Untested default."""
     min_rest: float = 1e-6

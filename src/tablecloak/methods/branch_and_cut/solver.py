@@ -51,7 +51,7 @@ from tablecloak.methods.cuts import Cut, GapLimits, Relaxation
 from tablecloak.methods.feasibility import hide_everything
 from tablecloak.methods.heuristics import first_pattern
 from tablecloak.model import Problem, Requirement, Status, Suppression
-from tablecloak.progress import Progress
+from tablecloak.progress import Deadline, Progress
 from tablecloak.solvers import OPTIMALITY, Outcome, scip
 
 
@@ -130,12 +130,22 @@ class BranchAndCut:
             self.solve()
         return self.proposal()
 
+    def run_small(self, share: float) -> bool:
+        """Solve with dense rows if the problem is small, in a share of the time; whether the optimum is proven."""
+        deadline = self.limits.deadline.share(share)
+        with deadline.stoppable():
+            if self.model.is_trivial:
+                self.gap.raise_bound(self.incumbent.cost)
+            elif self.is_small:
+                self.solve_small(deadline)
+        return self.gap.relative <= OPTIMALITY
+
     def solve(self) -> None:
         """The steps of the recipe, until the gap is closed or a limit is reached."""
         if self.model.is_trivial:
             self.gap.raise_bound(self.incumbent.cost)
             return
-        if self.is_small and self.solve_small():
+        if self.is_small and self.solve_small(self.limits.deadline):
             return
         self.construct()
         search = self.begin_search()
@@ -164,12 +174,10 @@ class BranchAndCut:
         chosen = params.engine != "auto" or params.nodes is not None or self.plugins != Plugins()
         return not chosen and self.start.best is None and is_small(self.model, self.settings.small)
 
-    def solve_small(self) -> bool:
+    def solve_small(self, deadline: Deadline) -> bool:
         """Solve with dense rows; False if that leaves a gap."""
-        deadline, statistics = self.limits.deadline, self.statistics
-        small = SmallTree(
-            self.model, self.incumbent, self.gap, deadline, self.settings.small, statistics, self.report
-        )
+        settings, statistics = self.settings.small, self.statistics
+        small = SmallTree(self.model, self.incumbent, self.gap, deadline, settings, statistics, self.report)
         try:
             return small.run()
         finally:

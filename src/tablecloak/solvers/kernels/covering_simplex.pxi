@@ -184,18 +184,37 @@ cdef double evaluate(CoveringArrays lp) noexcept nogil:
 
 
 cdef Py_ssize_t leaving_row(CoveringArrays lp, bint* below) noexcept nogil:
-    """The basic variable farthest outside its bounds; 0: there is none."""
+    """The row of the steepest edge: the largest distance outside the bounds, in units of the row; 0: there is none."""
     cdef Py_ssize_t n = lp.size, i, best = 0
-    cdef double most = BOUND_KEPT, outside
+    cdef double most = 0.0, outside, steepness
+    cdef bint is_below
     cdef int64_t v
     for i in range(1, lp.rows + 1):
         v = lp.basic[i]
         outside = (lp.low[v] if v < n else 0.0) - lp.value[i]
-        if outside > most:
-            most, best, below[0] = outside, i, True
-        if v < n and lp.value[i] - lp.high[v] > most:
-            most, best, below[0] = lp.value[i] - lp.high[v], i, False
+        is_below = True
+        if v < n and lp.value[i] - lp.high[v] > outside:
+            outside, is_below = lp.value[i] - lp.high[v], False
+        if outside <= BOUND_KEPT:
+            continue
+        steepness = outside * outside / row_norm(lp, i)
+        if steepness > most:
+            most, best, below[0] = steepness, i, is_below
     return best
+
+
+cdef double row_norm(CoveringArrays lp, Py_ssize_t row) noexcept nogil:
+    """The squared norm of a row with its basic variable."""
+    cdef Py_ssize_t j, whole = lp.size & ~3
+    cdef double first = 1.0, second = 0.0, third = 0.0, fourth = 0.0
+    for j in range(0, whole, 4):  # four sums, none of which waits for another
+        first += lp.table[row, j] * lp.table[row, j]
+        second += lp.table[row, j + 1] * lp.table[row, j + 1]
+        third += lp.table[row, j + 2] * lp.table[row, j + 2]
+        fourth += lp.table[row, j + 3] * lp.table[row, j + 3]
+    for j in range(whole, lp.size):
+        first += lp.table[row, j] * lp.table[row, j]
+    return (first + second) + (third + fourth)
 
 
 cdef Py_ssize_t entering_column(CoveringArrays lp, Py_ssize_t row, bint below, double* slope) noexcept nogil:

@@ -18,6 +18,8 @@ class SmallRelaxation:
 
     def __init__(self, prices: Floats, settings: SmallSettings) -> None:
         self._settings, self._program = settings, CoveringArrays(prices, settings.max_rows)
+        self._prices, self._columns = prices, np.arange(prices.size)
+        self._rows: list[tuple[Floats, float]] = []
         self._keys: list[bytes] = []
         self._known: set[bytes] = set()
         self.added = 0
@@ -36,11 +38,12 @@ class SmallRelaxation:
             if key not in self._known:
                 self._known.add(key)
                 self._keys.append(key)
+                self._rows.append((rows.left[number], float(rows.right[number])))
                 chosen.append(number)
                 if len(chosen) == most:
                     break
         if chosen:
-            self._program.add(rows.left[chosen], rows.right[chosen])
+            self._program.add(np.ascontiguousarray(rows.left[chosen][:, self._columns]), rows.right[chosen])
             self.added += len(chosen)
         return len(chosen)
 
@@ -49,16 +52,31 @@ class SmallRelaxation:
         if len(self._keys) > self._settings.max_rows:
             kept = self._program.drop_slack()
             self._keys = [self._keys[k] for k in kept.tolist()]
+            self._rows = [self._rows[k] for k in kept.tolist()]
             self._known = set(self._keys)
+
+    def drop_columns(self, high: Floats) -> None:
+        """If many variables are 0 from now on, the others make a smaller program, which begins anew."""
+        kept = np.flatnonzero(high > 0.0)
+        if kept.size > self._settings.kept_columns * self._columns.size:
+            return
+        self._columns, settings = kept, self._settings
+        self._program = CoveringArrays(self._prices[kept], settings.max_rows)
+        if self._rows:
+            left, right = (np.array(part) for part in zip(*self._rows, strict=True))
+            self._program.add(np.ascontiguousarray(left[:, kept]), right)
 
     def solve(self, low: Floats, high: Floats, cutoff: float) -> Covering:
         """Solve within these bounds of the variables, or until the bound exceeds the cutoff."""
-        program, most = self._program, self._settings.max_pivots
-        ending = program.solve(low, high, cutoff, most)
+        program, most, columns = self._program, self._settings.max_pivots, self._columns
+        inside = low[columns], high[columns]
+        ending = program.solve(*inside, cutoff, most)
         if ending == Covering.UNSOLVED:  # perhaps by rounding errors of the dictionary
             program.restart()
-            ending = program.solve(low, high, cutoff, most)
+            ending = program.solve(*inside, cutoff, most)
         self.bound = program.bound
         if ending == Covering.SOLVED:
-            self.x, self.reduced = np.clip(program.point(), low, high), program.reduced()
+            self.x, self.reduced = np.zeros((2, low.size))
+            self.x[columns] = np.clip(program.point(), *inside)
+            self.reduced[columns] = program.reduced()
         return Covering(ending)

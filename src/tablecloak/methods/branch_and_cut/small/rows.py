@@ -1,9 +1,9 @@
 """Cuts of small problems as dense rows: one compiled call separates all requirements at a point.
 
 The cuts are those of `cuts.capacity` and `cuts.cut`. `NetworkRows` has minimum cuts (kernel `capacity_rows`): an
-integral point is safe if maximum flows in whole data units meet every level, as in `NetworkSeparator`. `GeneralRows` has
-multipliers of any whole equations (kernel `combination_rows`) and bridgeless inequalities: that an integral point is not
-safe is proven by a row, that it is safe is for the audit to say.
+integral point is safe if maximum flows in whole data units meet every level, as in `NetworkSeparator`.
+`GeneralRows` has multipliers of any whole equations (kernel `combination_rows`) and bridgeless inequalities: that an
+integral point is not safe is proven by a row, that it is safe is for the audit to say.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Branch and cut on small networks: dense cuts, a dense dual simplex method, and a tree of our own.
+"""Branch and cut on small tables: dense cuts, a dense dual simplex method, and a tree of our own.
 
 1. *Root*: cuts of shifted points first, then of the points of the relaxation, then covers.
 2. *Polishing*: the support of the last point is a safe pattern; redundant cells are published again, dear ones first.
@@ -100,10 +100,19 @@ class SmallTree:
         root = Node(0.0, 0, np.zeros(size), np.ones(size))
         if not self._solve_root(root):
             return self._is_closed
-        self._open = [root]
+        self._open, relaxation = [root], self._relaxation
+        at_root = relaxation.bound, relaxation.reduced
+        high, cost = root.high, np.inf
         while self._open and not self._is_closed:
             node = heapq.heappop(self._open)
             self._gap.raise_bound(node.bound)
+            if self._incumbent.cost < cost:
+                cost = self._incumbent.cost
+                high = np.where(at_root[1] > self._cutoff() - at_root[0] + ROUNDING * cost, 0.0, 1.0)
+                relaxation.drop_columns(high)
+            if (node.low > high).any():
+                continue
+            node = node._replace(high=np.minimum(node.high, high))
             if self._statistics.nodes >= self._settings.max_nodes or not self._dive(node):
                 return self._is_closed
         if not self._open:
@@ -115,6 +124,8 @@ class SmallTree:
     def _solve_root(self, root: Node) -> bool:
         """Rounds until no cut is violated or the bound tails off; False if the gap is closed or a program failed."""
         relaxation, settings, stalled, before = self._relaxation, self._settings, 0, 0.0
+        if not self._model.is_network:  # a pattern before everything else
+            self._polish(np.zeros(self._prices.size))
         while stalled < settings.stalled_rounds:
             self._deadline.check()
             ending = self._solve(root)
@@ -131,6 +142,8 @@ class SmallTree:
                 break
             stalled = stalled + 1 if relaxation.bound < before * (1 + settings.tailing_off) else 0
             before = relaxation.bound
+            if self._statistics.rounds % settings.polish_period == 0 and not _is_integral(x):
+                self._polish(x)
         if not self._is_closed and not _is_integral(relaxation.x):
             self._polish(relaxation.x)
         return not self._is_closed
@@ -169,7 +182,7 @@ class SmallTree:
 
     def _solve_node(self, node: Node) -> Covering:
         """The relaxation at a node, with cuts in a few rounds, and until an integral point is safe."""
-        relaxation, rounds = self._relaxation, 0
+        relaxation, rounds, before = self._relaxation, 0, -np.inf
         relaxation.drop_slack_rows()
         self._statistics.nodes += 1
         self._report("branch and cut", self._statistics.nodes, self._statistics.nodes)
@@ -182,10 +195,17 @@ class SmallTree:
                 cost = self._incumbent.cost
                 if self._add_at_pattern(x) == 0 and self._incumbent.cost == cost:
                     return ending
-            elif rounds == self._settings.node_rounds or relaxation.add(self._rows.at_node(x)) == 0:
+            elif rounds >= self._most_rounds(before) or relaxation.add(self._rows.at_node(x)) == 0:
                 return ending
+            before = relaxation.bound
             rounds += 1
             self._deadline.check()
+
+    def _most_rounds(self, before: float) -> int:
+        """Maximum number of rounds at a node whose last one raised the bound from this one."""
+        settings, bound = self._settings, self._relaxation.bound
+        gains = bound - before > settings.node_gain * (self._cutoff() - bound)
+        return settings.node_rounds if gains else 1
 
     def _solve(self, node: Node) -> Covering:
         """Solve the relaxation at a node; failures are counted."""
