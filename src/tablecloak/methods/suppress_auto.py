@@ -290,8 +290,8 @@ def suppress_auto(
         fast.adopt_small(small)
     bound = 0.0 if small is None else small.gap.bound
     if reserved > 0.0 and fast.best is not None and not run.deadline.passed():
-        found = _bound_by_subtables(problem, fast, run.deadline, reserved, report, settings.subtables)
-        bound = max(bound, found)
+        by_parts = _bound_by_subtables(problem, fast, run.deadline, reserved, report, settings.subtables)
+        bound = max(bound, by_parts)
     late = run.deadline.passed()
     if fast.best is not None and (late or not choose_strategy(problem, fast.seconds_left, settings).exact):
         status = run.status(fast.best.status)
