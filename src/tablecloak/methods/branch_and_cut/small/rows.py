@@ -152,10 +152,12 @@ class NetworkRows(_SeparatedRows):
     def __init__(self, model: SuppressionModel, settings: SmallSettings) -> None:
         super().__init__(model, settings)
         given, graph = _Arrays.of(model, self.variables, settings), CellNetwork(model.problem)
-        cells, variable, *others = given
+        cells, variable, boxes, flows, levels, limits = given
         tail, head = graph.tail[cells], graph.head[cells]
         net = FlowArrays(graph.nodes, tail, head, np.zeros(2 * cells.size))
-        self._kernel = CapacityArrays(net, (tail, head), variable, self.variables.size, *others)
+        self._kernel = CapacityArrays(
+            net, (tail, head), variable, self.variables.size, boxes, flows, levels, limits
+        )
 
     def at_pattern(self, x: Floats) -> Verdict:
         """Whether an integral point is safe, and rows that it violates, one of them without fail."""
@@ -174,10 +176,11 @@ class GeneralRows(_SeparatedRows):
     def __init__(self, model: SuppressionModel, settings: SmallSettings) -> None:
         super().__init__(model, settings)
         given, equations = _Arrays.of(model, self.variables, settings), working_columns(model.problem.table)
-        cells, variable, *others = given
+        cells, variable, boxes, flows, levels, limits = given
         matrix = csc_array(equations[:, cells])
         columns = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
-        self._kernel = CombinationArrays(columns, matrix.shape[0], variable, self.variables.size, *others)
+        rows, size = matrix.shape[0], self.variables.size
+        self._kernel = CombinationArrays(columns, rows, variable, size, boxes, flows, levels, limits)
         self._in_equation, self._alone = _equations_of_variables(model, variable, self.variables.size)
 
     def at_node(self, x: Floats) -> Rows:
@@ -210,7 +213,7 @@ def _equations_of_variables(model: SuppressionModel, variable: Ints, size: int) 
     here = of_cell[equations.indices]
     times = np.zeros((equations.shape[0], size))
     np.add.at(times, (row[here >= 0], here[here >= 0]), 1.0)
-    usable = times.any(axis=1)
+    usable: Bools = times.any(axis=1)  # type: ignore[assignment]
     usable[row[here == -1]] = False
     times = times[usable]
     return (times > 0.0).astype(np.float64), times == 1.0
