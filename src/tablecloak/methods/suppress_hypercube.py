@@ -109,7 +109,7 @@ def _build(params: HypercubeParams, requests: Requests) -> Own:
                 break
     except TimeUp:
         pass
-    return Own(state.hidden.copy(), {name: count for name, count in state.counts.items() if count})
+    return Own(state.hidden.copy(), state.counts)
 
 
 def _largest(tables: list[HierarchicalSubtable]) -> Iterator[HierarchicalSubtable]:
@@ -181,7 +181,7 @@ class _State:
         self.hidden = requests.hidden.copy()
         self.origin = np.full(size, -1, dtype=np.int64)
         """The subtable that hid a cell; -1: sensitive, or hidden from the start."""
-        self.counts = Counter[str]()
+        self.counts = Counter[str](dict.fromkeys(COUNTED, 0))
         self.tables: list[_Product] = []
         self._seen: dict[int, bytes] = {}
         value = np.abs(problem.table.values)
