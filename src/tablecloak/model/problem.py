@@ -427,8 +427,7 @@ class Problem:
         if not unread:
             problem = with_public_knowledge(problem, hide_zeros)
             wanted, problem = problem.levels, with_integral_levels(problem)
-            if widen:
-                problem = knowing_of_all(widened(problem), *known_bounds(table, hide_zeros))
+            problem = knowing_of_all(widened(problem), *known_bounds(table, hide_zeros)) if widen else problem
             faults += [*number_faults(problem, wanted), *bound_faults(problem)]
         if faults := [*unread, *faults, *attacker_faults(problem)]:
             raise InputError("Problem", faults, advice="See docs/glossary.md for levels and boxes.")
