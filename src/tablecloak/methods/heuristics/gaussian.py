@@ -25,9 +25,6 @@ from tablecloak.attacker import read_lines, usual_total_sign
 from tablecloak.model import Table
 from tablecloak.solvers import kernels
 
-PRIME = 2**31 - 1
-"""The modulus of the kernels."""
-
 
 class GaussianEquations:
     """The equations of a table in the order of their elimination."""
@@ -47,10 +44,10 @@ class GaussianEquations:
 
     @property
     def largest_exact(self) -> int:
-        """Residues up to this are exact where all cells of a deviation have such ones."""
+        """Residues up to this are exact where all cells of a deviation have such ones: sums stay below 2^31 - 1."""
         row = np.repeat(np.arange(self._matrix.shape[0]), np.diff(self._matrix.indptr))
         sums = np.bincount(row, weights=np.abs(self._matrix.data))
-        return int((PRIME - 1) // max(float(sums.max(initial=1.0)), 1.0))
+        return int((2**31 - 2) // max(float(sums.max(initial=1.0)), 1.0))
 
     @property
     def _arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints, Ints, Floats]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tablecloak.arrays import Bools, Floats, frozen
+from tablecloak.arrays import Bools, Floats, Ints, frozen
 from tablecloak.attacker import DeviationBounds, tolerances
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.cuts import Aggregation
@@ -66,6 +66,32 @@ class StrataSettings:
     """The repairs: at this price of hidden cells what they move stays hidden. Untested default."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """An order of publishing, and what is kept hidden in it."""
+
+    share: Floats
+    """By cell: the share of its level that cells need room for."""
+    factor: Floats
+    """By cell: the factor of its weight in the order."""
+    held: Sequence[HeldDeviation] = ()
+    """The deviations by which repairs meet levels."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """What is known of each cell."""
+
+    level: Floats
+    """The largest level that is required of it."""
+    room: Floats
+    """How far it can move both ways."""
+    tied: Ints
+    """The cell that stands for those tied to it,"""
+    weight: Floats
+    """and the weight of all of them."""
+
+
 class StrataSearch:
     """Patterns of a problem by strata; `requirements`: what the cells that must be hidden do not meet by themselves."""
 
@@ -87,21 +113,18 @@ class StrataSearch:
         """Number of times that all cells were published by one order."""
         self._rng, self._equations = rng, GaussianEquations(problem.table)
         self._boxes = DeviationBounds(problem)
-        self._room = np.where(allowed, np.minimum(*self._boxes[0]), 0.0)
-        self._level = np.zeros(allowed.size)
+        level = np.zeros(allowed.size)
         for one in requirements:
-            self._level[one.cell] = max(self._level[one.cell], one.level)
-        self._held: list[HeldDeviation] = []
-        """The deviations by which repairs meet levels in the best pattern,"""
-        self._factor = np.ones(allowed.size)
-        """and the factors of the weights in its order."""
-        self._share = settings.shares[0]
+            level[one.cell] = max(level[one.cell], one.level)
+        ties = Aggregation.of(problem, allowed)
+        free = np.where(allowed & ~problem.must_hide, floored_weights(problem.weights), 0.0)
+        weight: Floats = ties.summed(free)[ties.representative]
+        room = np.where(allowed, np.minimum(*self._boxes[0]), 0.0)
+        self._cells = _Cells(level, room, ties.representative, weight)
+        self._plan = _Plan(np.full(allowed.size, settings.shares[0]), np.ones(allowed.size))
+        """The plan of the best pattern."""
         self._batch = settings.steps
         """Number of orders before the next repair."""
-        ties = Aggregation.of(problem, allowed)
-        self._tied = ties.representative
-        free = np.where(allowed & ~problem.must_hide, floored_weights(problem.weights), 0.0)
-        self._weight: Floats = ties.summed(free)[self._tied]
 
     @staticmethod
     def fits(problem: Problem, settings: StrataSettings = StrataSettings()) -> bool:
@@ -117,18 +140,28 @@ class StrataSearch:
     # ------------------------------------------------------------------ the two steps
 
     def build(self) -> None:
-        """A repaired pattern for each share, of which the cheapest is kept; none if the time is up before the first."""
-        chosen = self._share
-        for number, share in enumerate(self.settings.shares):
-            before, self._share = self.cost, share
+        """Repaired patterns, of which the cheapest is kept; none if the time is up before the first.
+
+        One for each share, and one for the last in which cells that it left open have the first.
+        """
+        settings, size = self.settings, self.allowed.size
+        left_open = np.zeros(0, dtype=np.int64)
+        for share in settings.shares:
+            left_open = self._build_with(np.full(size, share))
+        if left_open.size:
+            mixed = np.full(size, settings.shares[-1])
+            mixed[left_open] = settings.shares[0]
+            self._build_with(mixed)
+
+    def _build_with(self, share: Floats) -> Ints:
+        """Publish and repair with these shares; the cells that were open."""
+        found = np.zeros(0, dtype=np.int64)
+        if not self.deadline.passed():
             with self.deadline.stoppable():
-                self.progress("strata", number, len(self.settings.shares))
-                self._adopt(*self._published(self._factor, []), self._factor, [])
-            if self.cost < before:
-                chosen = share
-            if self.deadline.passed():
-                break
-        self._share = chosen
+                self.progress("strata", self.steps, 0)
+                plan = _Plan(share, np.ones(share.size))
+                found = self._adopt(*self._published(plan), plan)
+        return found
 
     def improve(self, steps: float = np.inf) -> None:
         """Search from the best pattern, for a number of orders or until the time is up."""
@@ -141,60 +174,60 @@ class StrataSearch:
 
     def _search(self, steps: int) -> None:
         """Some orders without a look at what they leave open, then a repair of the cheapest."""
-        factor, held, settings = self._factor, self._kept(), self.settings
-        found = self._published(factor, held)
+        plan, settings = replace(self._plan, held=self._kept()), self.settings
+        found = self._published(plan)
         for _ in range(steps - 1):
             turn = self.steps % len(settings.changed)
-            changed = self._rng.random(factor.size) < settings.changed[turn]
-            change = np.exp(settings.spread[turn] * self._rng.standard_normal(factor.size))
-            trial = factor * np.where(changed, change, 1.0)[self._tied]
-            other = self._published(trial, held)
+            changed = self._rng.random(plan.factor.size) < settings.changed[turn]
+            change = np.exp(settings.spread[turn] * self._rng.standard_normal(plan.factor.size))
+            trial = replace(plan, factor=plan.factor * np.where(changed, change, 1.0)[self._cells.tied])
+            other = self._published(trial)
             self.progress("strata", self.steps, 0, self.cost)
             if self._cost(other[1]) <= self._cost(found[1]):
-                factor, found = trial, other
-        self._adopt(*found, factor, held)
+                plan, found = trial, other
+        self._adopt(*found, plan)
 
     def _cost(self, hidden: Bools) -> float:
         return complementary_cost(self.problem, hidden)
 
     def _kept(self) -> list[HeldDeviation]:
         """The deviations that meet some level which is not drawn to be met otherwise."""
-        levels = list(dict.fromkeys(one for each in self._held for one in each.serves))
+        held = self._plan.held
+        levels = list(dict.fromkeys(one for each in held for one in each.serves))
         drawn = self._rng.random(len(levels)) < self.settings.released
         released = {one for one, out in zip(levels, drawn.tolist(), strict=True) if out}
-        return [each for each in self._held if not released.issuperset(each.serves)]
+        return [each for each in held if not released.issuperset(each.serves)]
 
     # ------------------------------------------------------------------ publishing
 
-    def _published(
-        self, factor: Floats, held: Sequence[HeldDeviation]
-    ) -> tuple[list[kernels.Elimination], Bools]:
+    def _published(self, plan: _Plan) -> tuple[list[kernels.Elimination], Bools]:
         """The eliminations of all strata after publishing in an order, and what is hidden still.
 
         Cells are published by decreasing weight times their factor, tied ones together; those that held deviations
         move stay hidden.
         """
         hidden: Bools = self.problem.must_hide.copy()
-        for each in held:
+        for each in plan.held:
             hidden[each.cells] = True
         cells = np.flatnonzero(self.allowed & ~hidden)
-        order = cells[np.lexsort((self._tied[cells], -(self._weight * factor)[cells]))]
-        states = self._strata()
+        key = -(self._cells.weight * plan.factor)[cells]
+        order = cells[np.lexsort((self._cells.tied[cells], key))]
+        states = self._strata(plan.share)
         published = kernels.publish_together(states, order, self.deadline.passed)
         hidden[order[published == 0]] = True
         self.steps += 1
         return states, hidden
 
-    def _strata(self) -> list[kernels.Elimination]:
+    def _strata(self, share: Floats) -> list[kernels.Elimination]:
         """An elimination for each stratum that has cells."""
-        need, settings, states = self._share * self._level, self.settings, []
+        need, room, settings, states = share * self._cells.level, self._cells.room, self.settings, []
         wanted, end = need > 0, float(need.max(initial=0.0))
-        rooms = np.sort(self._room)
+        rooms = np.sort(room)
         places = np.searchsorted(rooms, need)
         while wanted.any():
             few = np.searchsorted(rooms, end) - places <= settings.same_room * need.size
             cells = np.flatnonzero(wanted & (few | (need > end / settings.width)))
-            fixed = self._room < end
+            fixed = room < end
             fixed[cells] = False
             fixed |= ~self.allowed
             states.append(self._equations.elimination(fixed, cells, self.deadline.passed))
@@ -204,29 +237,24 @@ class StrataSearch:
 
     # ------------------------------------------------------------------ judging and repair
 
-    def _adopt(
-        self,
-        states: Sequence[kernels.Elimination],
-        hidden: Bools,
-        factor: Floats,
-        held: Sequence[HeldDeviation],
-    ) -> None:
-        """Repair a pattern, and keep it if it costs no more than the best."""
-        met = {one for each in held for one in each.serves}
+    def _adopt(self, states: Sequence[kernels.Elimination], hidden: Bools, plan: _Plan) -> Ints:
+        """Repair a pattern, and keep it if it costs no more than the best; the cells that were open, if known."""
+        met = {one for each in plan.held for one in each.serves}
         missing = self._open(self._unmet(states, hidden, met), hidden)
         if missing is None:
-            return
-        deviations = list(held)
+            return np.zeros(0, dtype=np.int64)
+        left_open = np.unique([one.cell for one in missing]).astype(np.int64)
         if missing:
             given = self.problem, self.allowed, missing, self.progress, self.deadline
             quick = QuickDeviations(*given, start=hidden, settings=self.settings.deviations)
             quick.build()
             if quick.unmet:
-                return
-            hidden, deviations = quick.hidden, deviations + quick.held
+                return left_open
+            hidden, plan = quick.hidden, replace(plan, held=[*plan.held, *quick.held])
         if self._cost(hidden) <= self.cost:
-            self.best, self._held, self._factor = hidden, deviations, factor
+            self.best, self._plan = hidden, plan
             self.progress("strata", self.steps, 0, self.cost)
+        return left_open
 
     def _unmet(
         self, states: Sequence[kernels.Elimination], hidden: Bools, met: set[Requirement]
