@@ -324,7 +324,7 @@ def _small(
     if len(problem.table) > settings.small_cells or run.deadline.passed():
         return None
     own = replace(params, nodes=None, neighbourhoods=0.0)
-    solver = BranchAndCut(problem, own, rng, report, Start(run=run))
+    solver = BranchAndCut(problem, own, rng, report, Start(run=run), settings.exact)
     return solver if solver.is_small or solver.model.is_trivial else None
 
 

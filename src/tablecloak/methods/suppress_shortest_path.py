@@ -54,6 +54,7 @@ from tablecloak.methods.heuristics import (
     DeviationSettings,
     Elimination,
     EqualFlowPaths,
+    EqualFlowSettings,
     OneByOneParams,
     Own,
     PathPrices,
@@ -76,6 +77,7 @@ class ShortestPathSettings:
 
     sequential: SequentialSettings = SequentialSettings(quick_first=False)
     """The steps around the paper's algorithm; it is as quick as an initial pattern."""
+    equal_flow: EqualFlowSettings = EqualFlowSettings()
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def suppress_shortest_path(
 
     def build(requests: Requests) -> Own:
         if equal_flows:
-            return _EqualFlows(requests, params).run()
+            return _EqualFlows(requests, params, settings).run()
         return _Heuristic(requests, params, settings.sequential.first.construction.deviation).run()
 
     engine = f"{'equal-flow ' if equal_flows else ''}shortest paths by {params.costs}"
@@ -252,10 +254,13 @@ class _EqualFlows:
     cannot meet is taken back and met by one deviation.
     """
 
-    def __init__(self, requests: Requests, params: ShortestPathParams) -> None:
-        self.requests, self.params, self.left = requests, params, requests.deadline.left
-        problem = self.problem = requests.problem
-        self.paths, self.hidden = EqualFlowPaths(problem), requests.hidden.copy()
+    def __init__(
+        self, requests: Requests, params: ShortestPathParams, settings: ShortestPathSettings
+    ) -> None:
+        self.requests, self.params, self.settings = requests, params, settings
+        self.left, problem = requests.deadline.left, requests.problem
+        self.problem = problem
+        self.paths, self.hidden = EqualFlowPaths(problem, settings.equal_flow), requests.hidden.copy()
         self.bounds = DeviationBounds(problem)[0]
         self.weights = floored_weights(problem.weights)
         self.reached = np.zeros((2, self.hidden.size))
@@ -356,7 +361,8 @@ class _EqualFlows:
             return
         if self.finder is None:
             equations = working_equations(problem.table)
-            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline)
+            found = self.settings.sequential.first.construction.deviation
+            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline, found)
         self.programs += 1
         side = Side.UP if rising else Side.DOWN
         price = np.where(self.hidden, 0.0, problem.weights)

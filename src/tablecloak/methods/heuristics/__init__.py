@@ -20,7 +20,13 @@ from tablecloak.methods.heuristics.deviation import (
     positive_weights,
 )
 from tablecloak.methods.heuristics.elimination import Elimination
-from tablecloak.methods.heuristics.equal_flow import Circulation, EqualFlowPaths, PathPrices, amounts_tried
+from tablecloak.methods.heuristics.equal_flow import (
+    Circulation,
+    EqualFlowPaths,
+    EqualFlowSettings,
+    PathPrices,
+    amounts_tried,
+)
 from tablecloak.methods.heuristics.gaussian import GaussianEquations
 from tablecloak.methods.heuristics.hypercubes import CubeSearch
 from tablecloak.methods.heuristics.initial_pattern import (

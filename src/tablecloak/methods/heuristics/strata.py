@@ -79,7 +79,7 @@ class _Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _CellFacts:
     """What is known of each cell."""
 
     level: Floats
@@ -120,7 +120,7 @@ class StrataSearch:
         free = np.where(allowed & ~problem.must_hide, floored_weights(problem.weights), 0.0)
         weight: Floats = ties.summed(free)[ties.representative]
         room = np.where(allowed, np.minimum(*self._boxes[0]), 0.0)
-        self._cells = _Cells(level, room, ties.representative, weight)
+        self._cells = _CellFacts(level, room, ties.representative, weight)
         self._plan = _Plan(np.full(allowed.size, settings.shares[0]), np.ones(allowed.size))
         """The plan of the best pattern."""
         self._batch = settings.steps
