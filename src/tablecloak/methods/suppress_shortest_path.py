@@ -361,8 +361,8 @@ class _EqualFlows:
             return
         if self.finder is None:
             equations = working_equations(problem.table)
-            found = self.settings.sequential.first.construction.deviation
-            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline, found)
+            chosen = self.settings.sequential.first.construction.deviation
+            self.finder = DeviationFinder(problem, equations, requests.allowed, requests.deadline, chosen)
         self.programs += 1
         side = Side.UP if rising else Side.DOWN
         price = np.where(self.hidden, 0.0, problem.weights)
