@@ -57,8 +57,8 @@ def _summary(by_name: dict[str, dict[str, Row]]) -> str:
         ]
         theirs = [methods[PEER] for methods in group if PEER in methods]
         ended = [row for row in theirs if _cost(row) is not None]
-        opened = mean(number(row["own_open"]) for row in ended) if ended else math.nan
-        line = [kind, str(len(theirs)), str(len(ended)), f"{opened:.1f}"]
+        opened = f"{mean(number(row['own_open']) for row in ended):.1f}" if ended else ""
+        line = [kind, str(len(theirs)), str(len(ended)), opened]
         for method in OURS:
             pairs = [
                 (methods[method], methods[PEER])
