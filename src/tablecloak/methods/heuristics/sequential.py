@@ -8,8 +8,8 @@
 5. *Several starts*: the same in random orders; the cheapest pattern is kept.
 
 A run that is stopped before step 3 is complete ends with a quick pattern that it began with (`initial_pattern`). With a
-time limit the paper's algorithm has a share of it; if it is cut short, the quick pattern takes the place of the repair:
-both together are safe, and the elimination has the rest of the time.
+time limit the paper's algorithm and the audit of its pattern have a share of it; if one is cut short, the quick pattern
+takes the place of the repair: both together are safe, and the elimination has the rest of the time.
 
 With `repair=False` there are steps 1, 2 and 5 only: the pattern of the paper, safe or not. `protect` returns it with
 the audit that names what it leaves open, as for the methods that cannot always protect every cell.
@@ -27,7 +27,7 @@ import numpy as np
 
 from tablecloak.arrays import Bools, Floats, Ints
 from tablecloak.attacker import structure_of
-from tablecloak.auditing import audit, exposure
+from tablecloak.auditing import exposure
 from tablecloak.errors import InputError
 from tablecloak.methods.base import Proposal, refuse_touched_bound
 from tablecloak.methods.cuts import (
@@ -41,6 +41,7 @@ from tablecloak.methods.cuts import (
 from tablecloak.methods.heuristics.construction import Construction, construction_of
 from tablecloak.methods.heuristics.initial_pattern import FirstPatternSettings, SuppressionRun
 from tablecloak.methods.parameters import wrong_words
+from tablecloak.methods.timed_audit import audit_within
 from tablecloak.model import Problem, Requirement, Status, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Item, Progress, in_turn
 
@@ -51,6 +52,9 @@ class SequentialSettings:
 
     build_share: float = 0.7
     """Share of the time left for the paper's algorithm; the rest is for repair and elimination. Untested default."""
+    audit_share: float = 0.5
+    """Share of the time left then for the audit of its pattern: proofs that many cells are open can take long. Untested
+    default."""
     first_columns: int = 8
     """Number of the cheapest cells of each equation that are columns of the bound's program from the start. Untested
     default."""
@@ -174,7 +178,8 @@ def one_by_one(
                 break
     status = run.status(Status.FEASIBLE, complete=best is not None and not frame.cut_short)
     described = f"{engine} on {structure_of(problem.table).description}"
-    if best is None or (params.repair and frame.cut_short and run.has_cheaper_first(best.cost)):
+    late = frame.cut_short or run.deadline.passed()
+    if best is None or (params.repair and late and run.has_cheaper_first(best.cost)):
         hidden, note = run.fallback
         return Proposal(Suppression.copy_of(hidden), status, described, bound=frame.bound, notes=(note,))
     return Proposal(
@@ -266,7 +271,11 @@ class _Frame:
             return None
         if within.passed() and self.run.first is not None:
             return self._united(own)
-        found = audit(problem, Suppression.copy_of(own.hidden), progress=self.progress)
+        judged = self.deadline.share(self.settings.audit_share)
+        found = audit_within(problem, Suppression.copy_of(own.hidden), judged, self.progress)
+        if found is None:
+            self.cut_short = True
+            return None if self.run.first is None else self._united(own)
         counters = {**self._own_counters(own), "own open cells": int(found.open_cells.size)}
         repaired = self._repaired(own.hidden, unmet_requirements(problem, found))
         if repaired is None:
