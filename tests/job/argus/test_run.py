@@ -65,12 +65,27 @@ def test_network_suppression(folder: Path) -> None:
     assert assert_safe(folder / "t.jj") > 0
 
 
-def test_methods_that_cannot_take_a_table_say_so_with_the_line(folder: Path) -> None:
-    text = f"{JOB}<SUPPRESS> NET(1)\n"
+def test_network_suppression_takes_three_dimensions_too(folder: Path) -> None:
     three = (folder / "micro.rda").read_text().replace("ask 1\n", "ask 1\n  <RECODEABLE>\n")
     (folder / "micro.rda").write_text(three)
-    done = run(folder, text.replace('"size"|', '"size""ask"|'))
+    job = f'{JOB}<SUPPRESS> NET(1)\n<WRITETABLE> (1,6,,"t.jj")\n'
+    done = run(folder, job.replace('"size"|', '"size""ask"|'))
+    assert done.code == 0, done.message
+    assert assert_safe(folder / "t.jj") > 0
+
+
+def test_methods_that_cannot_take_a_table_say_so_with_the_line(folder: Path) -> None:
+    (folder / "micro.csv").write_text(_with_a_negative_value((folder / "micro.csv").read_text()))
+    done = run(folder, f"{JOB}<SUPPRESS> NET(1)\n")
     assert done.code == 2 and done.message.startswith("line 6: suppress-shortest-path")
+
+
+def _with_a_negative_value(records: str) -> str:
+    """The records, the response of the first one below zero."""
+    first, _, rest = records.partition("\n")
+    fields = first.split(";")
+    fields[2] = "-5000000.0"
+    return ";".join(fields) + f"\n{rest}"
 
 
 def test_suppress_twice_undoes_the_first(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -148,17 +149,14 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     problem = FIXTURES["three way"]()
     moments, audited = iter(range(10**6)), []
     monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: float(next(moments)))
-    modules = [
-        import_module(f"tablecloak.methods.heuristics.{name}") for name in ("sequential", "initial_pattern")
-    ]
-    judge = modules[0].audit
 
-    def counted(*given, **named):
+    def counted(judge, *given, **named):
         audited.append(given)
         return judge(*given, **named)
 
-    for module in modules:
-        monkeypatch.setattr(module, "audit", counted)
+    for module, name in (("sequential", "audit_within"), ("initial_pattern", "audit")):
+        where = import_module(f"tablecloak.methods.heuristics.{module}")
+        monkeypatch.setattr(where, name, partial(counted, getattr(where, name)))
 
     def late(requests):
         while not requests.deadline.passed():
@@ -169,6 +167,21 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     assert stopped.status is Status.TIME_LIMIT
     assert len(audited) == 1, "the one before the first attempt"
     assert "own open cells" not in stopped.report.counters
+    assert_protected(problem, stopped.pattern)
+
+
+def test_an_audit_that_takes_too_long_gives_way_to_the_first_pattern(monkeypatch):
+    """Proofs that many cells are open can take long: the audit of the own pattern has a share of the time."""
+    problem, given = FIXTURES["three way"](), []
+    where = import_module("tablecloak.methods.heuristics.sequential")
+
+    def too_long(problem, pattern, deadline, progress):
+        given.append(deadline)
+
+    monkeypatch.setattr(where, "audit_within", too_long)
+    stopped = protect(problem, method_of(nothing), params={"seconds": 1e4})
+    assert len(given) == 1 and given[0].left < 1e4 / 2
+    assert stopped.status is Status.TIME_LIMIT
     assert_protected(problem, stopped.pattern)
 
 
