@@ -11,7 +11,7 @@ import pytest
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
 from tablecloak.methods import METHODS, largest_pattern
-from tablecloak.methods.heuristics import CubeSearch
+from tablecloak.methods.heuristics import CubeSearch, StrataSettings
 from tablecloak.methods.suppress_auto import AutoSettings, suppress_auto
 from tablecloak.model import (
     Attacker,
@@ -122,7 +122,13 @@ def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest() -> None:
     assert both.cost <= plain.cost + 1e-9
     no_programs = AutoSettings(exact_levels=0, program_seconds=1e9)
     fast = partial(suppress_auto, settings=no_programs)
+    strata = protect(problem, replace(METHODS["suppress-auto"], function=fast))
+    assert strata.cost == strata.report.counters["cost by strata"] < strata.report.counters["cost by hypercubes"]
+    assert_protected(problem, strata.pattern)
+    no_strata = replace(no_programs, strata=StrataSettings(max_cells=0))
+    fast = partial(suppress_auto, settings=no_strata)
     alone = protect(problem, replace(METHODS["suppress-auto"], function=fast))
+    assert "cost by strata" not in alone.report.counters
     assert alone.report.stopped_by == "work limit" and "`seconds` would buy" in alone.report.notes[-1]
     assert alone.cost == alone.report.counters["cost by hypercubes"]
     assert alone.status is Status.FEASIBLE
