@@ -123,7 +123,9 @@ def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest() -> None:
     no_programs = AutoSettings(exact_levels=0, program_seconds=1e9)
     fast = partial(suppress_auto, settings=no_programs)
     strata = protect(problem, replace(METHODS["suppress-auto"], function=fast))
-    assert strata.cost == strata.report.counters["cost by strata"] < strata.report.counters["cost by hypercubes"]
+    assert (
+        strata.cost == strata.report.counters["cost by strata"] < strata.report.counters["cost by hypercubes"]
+    )
     assert_protected(problem, strata.pattern)
     no_strata = replace(no_programs, strata=StrataSettings(max_cells=0))
     fast = partial(suppress_auto, settings=no_strata)
@@ -138,7 +140,9 @@ def test_suppress_auto_has_hypercubes_first_and_keeps_the_cheapest() -> None:
 
 def test_ctrl_c_in_exchanges_returns_a_safe_pattern(monkeypatch) -> None:
     problem = problem_of(1)
-    no_programs = partial(suppress_auto, settings=AutoSettings(program_seconds=1e9))
+    no_programs = partial(
+        suppress_auto, settings=AutoSettings(program_seconds=1e9, strata=StrataSettings(max_cells=0))
+    )
     method = replace(METHODS["suppress-auto"], function=no_programs)
 
     def interrupt(phase, done, total, incumbent=None, bound=None):

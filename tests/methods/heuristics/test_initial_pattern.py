@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -11,8 +12,10 @@ import pytest
 
 from fixtures import FIXTURES
 from tablecloak.auditing import audit
-from tablecloak.methods import largest_pattern
+from tablecloak.methods import METHODS, largest_pattern
+from tablecloak.methods.branch_and_cut.settings import ExactSettings, SmallSettings
 from tablecloak.methods.heuristics import FIRST_KEPT, CubeSearch, first_pattern
+from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.model import Status, Suppression, unmet_requirements
 from tablecloak.progress import NEVER, Deadline, silent
 from tablecloak.protection import protect
@@ -161,7 +164,9 @@ def test_optimal_keeps_it_when_interrupted_in_its_audit(monkeypatch):
         return judge(*given, **named)
 
     monkeypatch.setattr("tablecloak.methods.branch_and_cut.incumbent.audit", interrupted)
-    result = protect(problem, "suppress-optimal")
+    general = ExactSettings(small=SmallSettings(max_general_cells=0))
+    optimal = replace(METHODS["suppress-optimal"], function=partial(suppress_optimal, settings=general))
+    result = protect(problem, optimal)
     assert result.status is Status.INTERRUPTED
     assert result.cost == costs[0] < problem.weights[~problem.forced & ~problem.must_hide].sum()
     assert_protected(problem, result.pattern)

@@ -201,7 +201,7 @@ def test_a_growing_program_that_does_not_end_is_left_to_itself(monkeypatch: pyte
 
         def setOptionValue(self, *given: object) -> None: ...
 
-        setCallback = startCallback = stopCallback = setOptionValue
+        setCallback = startCallback = stopCallback = clearSolver = setOptionValue
 
     def look() -> None:
         begun.wait(60)
