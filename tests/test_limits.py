@@ -273,7 +273,7 @@ def test_the_summary_says_that_everything_is_hidden():
 
 def test_work_without_a_limit_is_counted():
     problem = FIXTURES["three way"]()
-    fast = partial(suppress_auto, settings=AutoSettings(exact_levels=0))
+    fast = partial(suppress_auto, settings=AutoSettings(exact_levels=0, small_cells=0))
     result = protect(problem, replace(METHODS["suppress-auto"], function=fast))
     assert (result.status, result.report.stopped_by) == (Status.FEASIBLE, "work limit")
     assert "`seconds` would buy a smaller gap" in result.report.notes[-1]

@@ -30,6 +30,7 @@ from tablecloak.model import (
     Suppression,
 )
 from tablecloak.progress import Progress, silent
+from tablecloak.solvers import ROUNDING
 
 DEFAULT = "suppress-auto"
 PACKAGES = ("tablecloak", "numpy", "scipy", "highspy", "pyscipopt")
@@ -85,6 +86,7 @@ def protect(
             confidential={"shortfall": verdict.shortfalls(problem), "pattern": proposal.pattern},
         )
     touched, cost = proposal.pattern.touched(problem), proposal.pattern.loss(problem)
+    bound = _without_rounding(proposal.bound, cost)
     report = Report(
         name,
         asdict(settings),
@@ -94,12 +96,18 @@ def protect(
         dict(proposal.counters),
         versions(),
         proposal.notes,
-        watch.trace(cost, proposal.bound),
+        watch.trace(cost, bound),
         proposal.stopped_by or STOPPED_BY[proposal.status],
     )
     alone = isinstance(proposal.pattern, Suppression)
     cost_all = cost + (float(problem.weights[touched & problem.must_hide].sum()) if alone else 0.0)
-    return Result(proposal.pattern, proposal.status, cost, cost_all, proposal.bound, verdict, report)
+    return Result(proposal.pattern, proposal.status, cost, cost_all, bound, verdict, report)
+
+
+def _without_rounding(bound: float | None, cost: float) -> float | None:
+    """The bound; the cost, if it is the same number but for the rounding of sums."""
+    same = bound is not None and cost < bound <= cost + ROUNDING * abs(cost)
+    return cost if same else bound
 
 
 def _repaired(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from scipy.sparse import csr_array
 
 from fixtures import FIXTURES
 from tablecloak.errors import InputError
+from tablecloak.methods import METHODS
+from tablecloak.methods.branch_and_cut.settings import ExactSettings, SmallSettings
+from tablecloak.methods.suppress_optimal import suppress_optimal
 from tablecloak.model import Status
 from tablecloak.protection import protect
 from tablecloak.solvers import Callbacks, Outcome, Solution, SolverCut, TreeOptions, branch_and_cut, scip
@@ -279,15 +284,17 @@ def test_an_exception_at_a_whole_point_comes_out():
 
 def test_without_scip_asking_for_it_is_an_error_and_auto_takes_highs(monkeypatch):
     problem = FIXTURES["three way"]()
+    tree = partial(suppress_optimal, settings=ExactSettings(small=SmallSettings(max_general_cells=0)))
+    method = replace(METHODS["suppress-optimal"], function=tree)
     assert scip.is_there()
-    assert "SCIP" in protect(problem, "suppress-optimal").report.engine
+    assert "SCIP" in protect(problem, method).report.engine
     monkeypatch.setitem(sys.modules, "pyscipopt", None)
     assert not scip.is_there()
     with pytest.raises(InputError, match="not installed") as caught:
         protect(problem, "suppress-optimal", params={"engine": "scip"})
     assert "pip install tablecloak[scip]" in str(caught.value)
     for engine in ("auto", "highs"):
-        result = protect(problem, "suppress-optimal", params={"engine": engine})
+        result = protect(problem, method, params={"engine": engine})
         assert "HiGHS" in result.report.engine
         assert result.status is Status.OPTIMAL
 

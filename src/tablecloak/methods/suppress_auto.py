@@ -211,7 +211,9 @@ def choose_strategy(
         most_levels, most_work = settings.exact_levels_on_networks, settings.exact_work_on_networks
     return Strategy(
         hypercubes=not network and share > _hypercube_share(seconds, settings) and CubeSearch.fits(problem),
-        strata=not network and share > _strata_share(seconds, settings) and StrataSearch.fits(problem, settings.strata),
+        strata=not network
+        and share > _strata_share(seconds, settings)
+        and StrataSearch.fits(problem, settings.strata),
         deviations=limited and not network and problem.is_monotone,
         fast_methods=_fast_methods(problem, share, settings),
         only_first=not limited and cells > settings.first_method_cells and not network,
