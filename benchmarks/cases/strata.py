@@ -19,6 +19,7 @@ from tablecloak.auditing import audit
 from tablecloak.methods import largest_pattern
 from tablecloak.methods.base import complementary_cost
 from tablecloak.methods.heuristics import CubeSearch, LpConstruction, QuickDeviations, StrataSearch
+from tablecloak.methods.heuristics.reversible_deviations import QuickSettings
 from tablecloak.methods.heuristics.strata import StrataSettings
 from tablecloak.model import Suppression, unmet_requirements
 from tablecloak.progress import NEVER, silent
@@ -90,7 +91,7 @@ STRATA = {
     "strata, share 1/2": StrataSettings(shares=(0.5,)),
     "strata, share 1": StrataSettings(shares=(1.0,)),
     "strata, wide": StrataSettings(width=4.0, same_room=0.05),
-    "strata, hidden cells free in repairs": StrataSettings(hidden_price=0.0),
+    "strata, hidden cells free in repairs": StrataSettings(deviations=QuickSettings()),
 }
 VARIANTS = ("hypercubes", "hypercubes, 30,000 exchanges", "few deviations", "linear programs", *STRATA)
 LARGE = ("hypercubes, 30,000 exchanges", "strata", "strata, share 1")

@@ -258,8 +258,7 @@ class _EqualFlows:
         self, requests: Requests, params: ShortestPathParams, settings: ShortestPathSettings
     ) -> None:
         self.requests, self.params, self.settings = requests, params, settings
-        self.left, problem = requests.deadline.left, requests.problem
-        self.problem = problem
+        problem = self.problem = requests.problem
         self.paths, self.hidden = EqualFlowPaths(problem, settings.equal_flow), requests.hidden.copy()
         self.bounds = DeviationBounds(problem)[0]
         self.weights = floored_weights(problem.weights)
@@ -271,7 +270,7 @@ class _EqualFlows:
 
     def run(self) -> Own:
         """The levels of every cell in its turn."""
-        requests = self.requests
+        requests, left = self.requests, self.requests.deadline.left
         for cell, lower, upper, _ in requests.in_turn(requests.levels, "equal-flow paths", every=16):
             for rising, level in ((False, lower), (True, upper)):
                 if not self._is_met(cell, rising, level) and not self._protected(cell, rising, level):
@@ -290,7 +289,7 @@ class _EqualFlows:
         if self.failures:
             counters["levels without a deviation"] = self.failures
         if requests.deadline.moment is not None:  # else no clock is read
-            counters["own seconds"] = self.left - requests.deadline.left
+            counters["own seconds"] = left - requests.deadline.left
         return Own(hidden, counters)
 
     def _is_met(self, cell: int, rising: bool, level: float) -> bool:
