@@ -9,12 +9,12 @@ other. They move together by the same amount, two parts of a line against each o
 From the top of the hierarchies down, for each sensitive cell and each cell that another subtable hides:
 
 1. Its hypercubes are those without forced cells and without cells that cannot move.
-2. A hypercube is wide enough if rise + fall reaches the width that is asked (`protection="sliding"`), or rise and fall
+2. A hypercube is wide enough if rise + fall reaches the required width (`protection="sliding"`), or rise and fall
    each their level ("symmetric"). Cells that another subtable hides ask for `ratio` of their value.
 3. Nothing is to be done where a hypercube of hidden cells is wide enough. Else the one is hidden that comes first by:
    fewest cells of other single respondents, fewest new cells, least cost (the sum of log(1 + weight), margins dearer).
 4. One that has cells of other single respondents gets a second one without them beside it.
-5. Where none is wide enough the width that is asked is divided by 2, 3, ... 10, and then left out.
+5. Where none is wide enough the required width is divided by 2, 3, ... 10, and then left out.
 
 All subtables are visited again until nothing changes: cells in several of them carry what one hides to the others.
 Each cell is protected by one hypercube in each subtable, which is a deviation of that subtable and not of the whole
@@ -71,7 +71,7 @@ class CubeChoiceSettings:
     margin_cost: float = 1e6
     """The cost of a margin, in multiples of the largest of another cell: margins only where nothing else does."""
     divisors: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, np.inf)
-    """What the width that is asked is divided by, one after the other: those of tau-ARGUS."""
+    """Divisors of the required width, one after the other: those of tau-ARGUS."""
     max_places: int = 50_000_000
     """Maximum number of combinations of codes in a subtable, four bytes each; larger ones are left to the repair."""
 

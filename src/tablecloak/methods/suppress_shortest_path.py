@@ -1,6 +1,6 @@
 """suppress-shortest-path: every level of a sensitive cell gets the cells of a few shortest paths.
 
-On grids that are no networks (three dimensions, two hierarchies) paths carry equal flows in parallel planes: see
+On non-network grids (three dimensions, two hierarchies) paths carry equal flows in parallel planes: see
 `heuristics.equal_flow`. What follows is about networks.
 
 The table is a network: equations are nodes, cells are arcs. Cell p is the arc s -> t with value a_p. A path SP from t

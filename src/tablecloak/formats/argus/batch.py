@@ -33,7 +33,7 @@ from tablecloak.formats.argus.specs import (
 FREQUENCY = "<FREQ>"
 """The response of a table of counts."""
 BY_FREQUENCY, UNITY, BY_DISTANCE = "-1", "-2", "-3"
-"""Costs that are no variables."""
+"""Costs other than variables."""
 
 
 @dataclass(frozen=True)

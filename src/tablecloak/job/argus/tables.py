@@ -246,7 +246,7 @@ def _hierarchy_of(
 def _unknown_codes(
     codes: NDArray[np.object_], hierarchy: Hierarchy, variable: ArgusVariable, records: ArgusRecords
 ) -> list[str]:
-    """Faults: codes of records that are no leaf of the hierarchy, each with its first line."""
+    """Faults: codes of records other than leaves of the hierarchy, each with its first line."""
     leaves, first, number = set(hierarchy.leaves), dict[str, int](), dict[str, int]()
     for record, code in enumerate(codes.tolist()):
         if code not in leaves:

@@ -95,7 +95,7 @@ class EqualFlowPaths:
             for d in range(shape.size)
         ]
         self.found = self.planes = self.better = 0
-        """Number of circulations found, of planes searched, and of circulations that are no hypercube, but cheaper."""
+        """Number of circulations found, of planes searched, and of circulations cheaper than every hypercube."""
 
     @staticmethod
     def fits(problem: Problem) -> bool:

@@ -98,7 +98,7 @@ class _Solution:
     largest_level: float
     low: Floats
     high: Floats
-    """What an outsider who knows the subtable can still believe of its cells, where it is asked."""
+    """What an outsider who knows the subtable can still believe of its cells, where boxes are carried."""
 
 
 @dataclass(frozen=True, eq=False)
