@@ -177,6 +177,7 @@ class Background:
 
     def run(self) -> None:
         """Do the work, unless another thread does: an interrupt within the start of the thread starts two."""
+        threading.current_thread()  # so that `threading.enumerate` has this thread: the end of a command looks there
         self._begun.append(True)
         if self._once.acquire(blocking=False):
             try:

@@ -311,3 +311,22 @@ def test_the_end_of_a_command_is_an_ordinary_exit_otherwise():
         with pytest.raises(SystemExit) as ended:
             leave(SystemExit(code))
         assert ended.value.code == code
+
+
+BACKGROUND = """
+import sys, time
+from tablecloak.cli.exit_codes import leave
+from tablecloak.progress import Background
+
+work = Background(lambda: time.sleep(float(sys.argv[1])))
+work.wait(0.3)
+leave(SystemExit(6), seconds=0.2)
+"""
+
+
+@pytest.mark.parametrize("seconds", ["0", "60"])
+def test_work_in_the_background_does_not_change_the_exit_code(seconds: str):
+    """Neither while it goes on nor when it has ended: its thread was joined, which it cannot be, at Ctrl-C."""
+    command = [sys.executable, "-c", BACKGROUND, seconds]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=30)
+    assert (ended.returncode, ended.stderr) == (6, b"")

@@ -20,6 +20,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -132,14 +133,23 @@ def leave(ended: SystemExit, seconds: float = 1.0) -> NoReturn:
     came back to Python. All files are complete by now.
     """
     until = Deadline.after(seconds)
-    workers = [one for one in threading.enumerate() if one.daemon and one is not threading.current_thread()]
-    for worker in workers:
-        worker.join(until.left)
-    if any(worker.is_alive() for worker in workers) and (ended.code is None or isinstance(ended.code, int)):
+    while _at_work() and not until.passed():
+        time.sleep(min(0.01, seconds))
+    if _at_work() and (ended.code is None or isinstance(ended.code, int)):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(ended.code or 0)
     raise ended
+
+
+def _at_work() -> bool:
+    """Whether a thread works still that Python does not wait for at its exit.
+
+    `threading` keeps those of `progress.Background` as dummies, which cannot be joined and never end: the interpreter
+    knows which threads there are.
+    """
+    daemons = {one.ident for one in threading.enumerate() if one.daemon}
+    return bool(daemons & (sys._current_frames().keys() - {threading.get_ident()}))
 
 
 def end_interrupted(written: bool) -> NoReturn:

@@ -170,6 +170,26 @@ def test_a_builder_that_is_cut_short_is_completed_by_the_first_pattern_without_a
     assert_protected(problem, stopped.pattern)
 
 
+def test_a_late_run_whose_pattern_is_dearer_than_the_first_returns_the_first(monkeypatch):
+    """The builder comes to its end in time, the rest does not: everything hidden is no result then."""
+    problem = FIXTURES["three way"]()
+    clock = [0.0]
+    monkeypatch.setattr("tablecloak.progress.time.monotonic", lambda: clock[0])
+    where = import_module("tablecloak.methods.heuristics.sequential")
+    judge = where.audit_within
+
+    def slow(*given):
+        found = judge(*given)
+        clock[0] = 1e6
+        return found
+
+    monkeypatch.setattr(where, "audit_within", slow)
+    stopped = protect(problem, method_of(everything), params={"clean_up": False, "seconds": 1e4})
+    assert stopped.status is Status.TIME_LIMIT
+    assert FIRST_KEPT in stopped.report.notes
+    assert_protected(problem, stopped.pattern)
+
+
 def test_an_audit_that_takes_too_long_gives_way_to_the_first_pattern(monkeypatch):
     """Proofs that many cells are open can take long: the audit of the own pattern has a share of the time."""
     problem, given = FIXTURES["three way"](), []

@@ -34,7 +34,9 @@ from tablecloak.methods.heuristics.witnesses import NullSpaceWitnesses, eliminat
 from tablecloak.model import Problem, Requirement, Suppression, unmet_requirements
 from tablecloak.progress import Deadline, Progress
 
-FIRST_KEPT = "stopped before the method had a pattern of its own: this is the quick one that it began with"
+FIRST_KEPT = (
+    "stopped before the method had a cheaper pattern of its own: this is the quick one that it began with"
+)
 """The note of a first pattern that came to be the last."""
 
 
